@@ -11,15 +11,15 @@ import (
 // MaxVUs is the maximum number of virtual users of a closed loop.
 const MaxVUs = 10_000
 
-// Closed is a closed loop: virtual users take the journeys of the tape in its order, and ignore their times. Each user
-// sends the next journey once the last one is answered and a time to think has passed.
+// Closed is a closed loop: virtual users take the journeys in the order of the tape, and ignore their arrival times.
+// Each user sends the next journey once its previous journey has been answered and a think time has passed.
 //
-// Users with a time to think start one after another, spread evenly over the first time to think. If they started
-// together, they would send their journeys in waves for the whole loop. Users without a time to think start together.
+// Users with a think time start one after another, spread evenly over the first think time. If they started together,
+// they would send their journeys in waves throughout the loop. Users without a think time start together.
 //
 // With steps, the number of users varies: each step is an equal part of the duration, with its share of the users.
 //
-// A slow shop gets less load in a closed loop, so latencies cannot be compared with an open loop's.
+// A slow shop gets less load in a closed loop, so its latencies cannot be compared with those of an open loop.
 type Closed struct {
 	VUs      int
 	Think    time.Duration // pause between an answer and the same user's next journey
@@ -27,7 +27,7 @@ type Closed struct {
 	Steps    []float64     // share of the users in each part of the duration; empty for all users throughout
 }
 
-// Check returns an error that names the first invalid value, and what is valid.
+// Check returns an error that names the first invalid value, and what would be valid.
 func (c Closed) Check() error {
 	switch {
 	case c.VUs < 1 || c.VUs > MaxVUs:
@@ -45,7 +45,7 @@ func (c Closed) Check() error {
 	return nil
 }
 
-// loop lets each user call send repeatedly, with the time to think in between, until the time is over, the context
+// loop lets each user call send repeatedly, with the think time in between, until the duration is over, the context
 // ends, or send returns false.
 func (c Closed) loop(ctx context.Context, send func() bool) {
 	begin := time.Now()

@@ -98,8 +98,8 @@ func TestFaultyShop(t *testing.T) {
 		{"the edge's time-out", target.GraphQL, graphQLError(504, "DEADLINE_EXCEEDED"), outcome.Timeout, "DEADLINE_EXCEEDED"},
 		{"the edge's refusal", target.GraphQL, graphQLError(413, "RESOURCE_EXHAUSTED"), outcome.Client, "RESOURCE_EXHAUSTED"},
 		{"a proxy's time-out", target.GraphQL, text(504, "upstream request timeout"), outcome.Timeout, "status 504"},
-		{"too late", target.GraphQL, slow, outcome.Timeout, "no whole answer within the journey's limit of 200ms"},
-		{"a body that never ends", target.GraphQL, slowBody, outcome.Timeout, "no whole answer within the journey's limit of 200ms"},
+		{"too late", target.GraphQL, slow, outcome.Timeout, "no complete answer within the journey's limit of 200ms"},
+		{"a body that never ends", target.GraphQL, slowBody, outcome.Timeout, "no complete answer within the journey's limit of 200ms"},
 
 		{"status 500", target.REST, text(500, "oops"), outcome.Server, "status 500"},
 		{"no route", target.REST, text(404, "nothing here"), outcome.Client, "status 404"},
@@ -113,7 +113,7 @@ func TestFaultyShop(t *testing.T) {
 		{"an answer as a page", target.REST, page(`{"id":1}`), outcome.WrongAnswer, `"text/html" instead of JSON`},
 		{"two answers in one", target.REST, text(200, `{}{}`), outcome.WrongAnswer, "not the JSON asked for"},
 		{"a body cut off", target.REST, truncated, outcome.WrongAnswer, "breaks off"},
-		{"too late", target.REST, slow, outcome.Timeout, "no whole answer within the journey's limit of 200ms"},
+		{"too late", target.REST, slow, outcome.Timeout, "no complete answer within the journey's limit of 200ms"},
 	}
 	for _, c := range cases {
 		for _, version := range []int{1, 2} {

@@ -22,12 +22,12 @@ type Maximum struct {
 }
 
 // Flood sends requests as fast as the closed loop's virtual users can. Like a journey, each request has an exchange and
-// a time limit. If requests is above 0, Flood ends after this number.
+// a time limit. If requests is above 0, Flood ends after that many requests.
 func Flood(ctx context.Context, at *exchange.Entrance, c Closed, requests uint64, timeout time.Duration, send func(context.Context, *exchange.Exchange) error) Maximum {
 	var (
 		maximum   Maximum
 		begun     atomic.Uint64
-		mu        sync.Mutex // guards what follows
+		mu        sync.Mutex // guards maximum and latencies
 		latencies []time.Duration
 	)
 	began := time.Now()

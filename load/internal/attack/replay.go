@@ -30,7 +30,7 @@ type Options struct {
 	Watch   func(sent, failed int64) // called after each journey, by several goroutines at a time; may be nil
 }
 
-// Mode returns the kind of loop, and the time from its first to its last possible start.
+// Mode returns the kind of loop, and the time from the first to the last moment at which a journey may start.
 func (o Options) Mode(t *tape.Tape) (record.Mode, time.Duration) {
 	if o.Closed != nil {
 		return record.Closed, o.Closed.Duration
@@ -97,7 +97,7 @@ type replay struct {
 	mode    record.Mode
 	entries []journey.Entry
 	rows    []record.Row // by place on the tape, each written by the worker that sends the journey
-	taken   atomic.Int64 // journeys of the tape that virtual users have taken
+	taken   atomic.Int64 // number of journeys that virtual users have taken from the tape
 	sent    atomic.Int64
 	failed  atomic.Int64
 }
@@ -107,7 +107,7 @@ type pacer []journey.Entry
 
 var _ vegeta.Pacer = pacer(nil)
 
-// Pace returns how long to wait for the next arrival, or that there is no further arrival.
+// Pace returns how long to wait for the next arrival, or stop if there is no further arrival.
 func (p pacer) Pace(elapsed time.Duration, hits uint64) (wait time.Duration, stop bool) {
 	if hits >= uint64(len(p)) {
 		return 0, true
@@ -115,7 +115,7 @@ func (p pacer) Pace(elapsed time.Duration, hits uint64) (wait time.Duration, sto
 	return time.Duration(p[hits].AtNs) - elapsed, false
 }
 
-// Rate is for vegeta's display of an attack, which a replay does not use.
+// Rate exists only for vegeta's display of an attack, which a replay does not use.
 func (pacer) Rate(time.Duration) float64 { return 0 }
 
 // sendOnTime sends each journey at its time, on an idle worker, or on a new worker if all are busy.

@@ -92,8 +92,8 @@ func TestFaultyRPC(t *testing.T) {
 		{"status 503 that is not gRPC", journey.Product, text(503, "away"), outcome.Server, "503"},
 		{"status 500 that is not gRPC", journey.Product, text(500, "oops"), outcome.Server, "500"},
 		{"status 404 that is not gRPC", journey.Product, text(404, "no route"), outcome.Client, "404"},
-		{"too late", journey.Product, slow, outcome.Timeout, "no whole answer within the journey's limit of 200ms"},
-		{"a body that never ends", journey.Product, rpcAnswer{messages: [][]byte{right}, then: linger}.serve, outcome.Timeout, "no whole answer within the journey's limit of 200ms"},
+		{"too late", journey.Product, slow, outcome.Timeout, "no complete answer within the journey's limit of 200ms"},
+		{"a body that never ends", journey.Product, rpcAnswer{messages: [][]byte{right}, then: linger}.serve, outcome.Timeout, "no complete answer within the journey's limit of 200ms"},
 		{"a passed deadline", journey.Product, failing("4", "late"), outcome.Timeout, "DeadlineExceeded: late"},
 		{"an unavailable service", journey.Product, failing("14", "away"), outcome.Server, "Unavailable: away"},
 		{"an unknown failure", journey.Product, failing("2", "x"), outcome.Server, "Unknown: x"},
@@ -107,7 +107,7 @@ func TestFaultyRPC(t *testing.T) {
 		{"half a stream, and success", journey.BulkLines, rpcAnswer{messages: [][]byte{line}, status: "0"}.serve, outcome.WrongAnswer, "the answer has no lines[0].order_id"},
 		{"half a stream, then a failure", journey.BulkLines, rpcAnswer{messages: [][]byte{line}, status: "14", message: "away"}.serve, outcome.Server, "Unavailable: away"},
 		{"no stream, and success", journey.BulkLines, failing("0", ""), outcome.WrongAnswer, "0 lines instead of 1000"},
-		{"a stream that never ends", journey.BulkLines, rpcAnswer{messages: [][]byte{line}, then: linger}.serve, outcome.Timeout, "no whole answer within the journey's limit of 200ms"},
+		{"a stream that never ends", journey.BulkLines, rpcAnswer{messages: [][]byte{line}, then: linger}.serve, outcome.Timeout, "no complete answer within the journey's limit of 200ms"},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

@@ -32,8 +32,8 @@ type Runner struct {
 	Timeout   time.Duration // time limit of one journey, from its start
 	Compares  bool          // whether rows count the fields of answers that screens do not need
 
-	urgent  bool         // whether requests of journeys under way declare a higher urgency
-	apart   journey.Name // kind with exclusive components; empty for none
+	urgent  bool         // whether requests of journeys under way declare a higher urgency than requests of new journeys
+	apart   journey.Name // kind of journey that has exclusive components; empty for none
 	drivers map[target.Channel]driver
 }
 
@@ -73,7 +73,7 @@ func NewRunner(t target.Target, entries []journey.Entry) (*Runner, error) {
 	return r, nil
 }
 
-// stepsOf reads the steps of a target other than the shop; nil for the shop.
+// stepsOf reads the steps of a target other than the shop, and returns nil for the shop.
 func stepsOf(t target.Target) (*steps.Plan, error) {
 	if t.Steps == "" {
 		return nil, nil
@@ -123,11 +123,11 @@ func (r *Runner) work(entries []journey.Entry) map[driver]map[journey.Name]bool 
 	return work
 }
 
-// Run runs one journey and returns its row and the canonical JSON of its answer, nil if it failed.
+// Run runs one journey and returns its row and the canonical JSON of its answer (nil if the journey failed).
 //
-// All times derive from one reading of the clock at the start, and the monotonic clock from there, so that the row and
-// its spans agree. The journey ends when its answer is read and decoded; the time does not include the instrument's
-// check of the answer.
+// All times derive from one reading of the wall clock at the start and, from then on, from the monotonic clock, so that
+// the row and its spans agree. The journey ends when its answer has been read and decoded; its time does not include
+// the check of the answer.
 func (r *Runner) Run(ctx context.Context, e journey.Entry, intended time.Time, sampled bool) (record.Row, []byte) {
 	started := time.Now()
 	intended = started.Add(-started.Sub(intended)) // the wall clock may have been adjusted since the replay began
@@ -210,7 +210,7 @@ func (r *Runner) enter(
 	return client, func(ok bool) { r.Customers.Return(client, channel, ok) }, nil
 }
 
-// within adds the step in which a journey was stopped, for a target other than the shop.
+// within returns the error stopped. For a target other than the shop, it adds the step in which the journey stopped.
 func within(err, stopped error) error {
 	if failed := (*steps.Failure)(nil); errors.As(err, &failed) {
 		return fmt.Errorf("%s: %w", failed.Where(), stopped)
@@ -226,7 +226,7 @@ func stopError(ctx context.Context, timeout time.Duration) error {
 		}
 		return outcome.Failed(outcome.Timeout, "given up: %w", cause)
 	}
-	return outcome.Failed(outcome.Timeout, "no whole answer within the journey's limit of %v", timeout)
+	return outcome.Failed(outcome.Timeout, "no complete answer within the journey's limit of %v", timeout)
 }
 
 func (r *Runner) check(e journey.Entry, got journey.Answer, failed error) (canonical []byte, orderID int64, err error) {

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Check returns an error that lists the valid values if the value is not among them; what is the noun for a value,
-// whats its plural.
+// Check returns an error that lists the valid values if the value is not among them. The error calls a value by the
+// singular noun in what, and several values by the plural noun in whats.
 func Check[T ~string](value T, valid []T, what, whats string) error {
 	if slices.Contains(valid, value) {
 		return nil

@@ -206,7 +206,7 @@ func TestBadInput(t *testing.T) {
 		{"a rate that is no number", tape("--rate", "fast"), `invalid argument "fast" for "--rate"`},
 		{"negative seed", tape("--seed", "-1"), `invalid argument "-1" for "--seed"`},
 		{"unknown payload", tape("--payload", "3MB"), `unknown payload "3MB"; payloads: 100B, 1KB, 10KB, 100KB, 1MB`},
-		{"a payload of nothing", tape("--payload", "1MB"), "payload=1MB is for workloads with the journey document, which default has not; give workload=document"},
+		{"a payload of nothing", tape("--payload", "1MB"), "payload=1MB is for workloads with the journey document, which default does not have; give workload=document"},
 		{"unknown pool", tape("--pool", "sea"), "pools: trial, parity"},
 		{"a folder that is not there", tape("--out", filepath.Join(dir, "no", "t.jsonl")), "no such file or directory"},
 		{"tape not there", replay("no.jsonl", goodTarget), "no.jsonl"},

@@ -12,7 +12,7 @@ import (
 	"hopwise/load/internal/outcome"
 )
 
-// held is what the command hold prints once its connections are open and each has carried a request.
+// held is printed by the command hold once its connections are open and each has carried a request.
 type held struct {
 	Dialed int64 `json:"connections_dialed"`
 	Sent   int   `json:"journeys"`
@@ -22,10 +22,10 @@ func newHold() *cobra.Command {
 	var c common
 	cmd := &cobra.Command{
 		Use:   "hold --tape FILE --target FILE --connections N",
-		Short: "Opens connections, uses each once, and holds them until its standard input ends",
+		Short: "Opens connections, uses each once, and holds them until standard input ends",
 		Long: `Opens the connections and sends one "product" journey of the tape for each, one after the other, so that every connection has
-carried a request. Then it prints a line and keeps the connections, without sending anything, until its standard input ends. Over HTTP/1.1 the
-requests go on one connection, and the others have carried the greeting with which each is opened.`,
+carried a request. Then it prints a line and keeps the connections, without sending anything, until standard input ends. Over HTTP/1.1 all
+journeys use one connection; each of the others has carried only the health check with which it was opened.`,
 		Example: "  shopload hold --tape tape.jsonl --target target.json --connections 100",
 	}
 	c.register(cmd)

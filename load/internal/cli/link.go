@@ -22,7 +22,7 @@ func newLink() *cobra.Command {
 		Use:   "link --rtt D --carry FROM=TO",
 		Short: "Carries connections through an emulated network, such as the one behind a shared cache",
 		Long: `Accepts connections at FROM and carries each through an emulated network to TO, until it is interrupted. Addresses are host:port, or
-unix:PATH. Each connection has the whole bandwidth, as a customer's link has.`,
+unix:PATH. Each connection has the whole bandwidth, like the link of a single customer.`,
 		Example: "  shopload link --rtt 100ms --carry 127.0.0.1:18004=127.0.0.1:18000",
 	}
 	cmd.Flags().DurationVar(&network.RTT, "rtt", 0, "round-trip time, 0 to 2s")

@@ -34,7 +34,7 @@ func newMax() *cobra.Command {
 		Use:   "max --url URL | --grpc ADDRESS",
 		Short: "Finds how fast this program can send, against `shopload echo`",
 		Long: `Runs virtual users that each send one small request after the other, and prints the number of answers per second: the generator's own
-maximum if the server does almost no work. With --get, it loads any HTTP server. Exits with 1 if a request fails.`,
+maximum if the server does almost no work. With --get, it sends requests to any HTTP server. Exits with 1 if a request fails.`,
 		Example: "  shopload max --url http://127.0.0.1:18180 --http 1 --vus 16 --connections 16 --duration 5s",
 	}
 	flags := cmd.Flags()
@@ -42,7 +42,7 @@ maximum if the server does almost no work. With --get, it loads any HTTP server.
 	flags.StringVar(&f.get, "get", "", "path to GET instead of POST /echo; every answer must have status 200; needs --url")
 	flags.StringVar(&f.grpc, "grpc", "", "host:port of a gRPC server that answers GetProduct with the requested id")
 	flags.IntVar(&f.http, "http", 2, "HTTP version, 1 or 2; needs --url")
-	flags.IntVar(&f.closed.VUs, "vus", 16, "number of virtual users, each with one request under way")
+	flags.IntVar(&f.closed.VUs, "vus", 16, "number of virtual users, each with one request in flight")
 	flags.IntVar(&f.connections, "connections", defaultConnections, "number of client connections")
 	flags.DurationVar(&f.closed.Duration, "duration", 5*time.Second, "how long to send requests")
 	flags.Uint64Var(&f.requests, "requests", 0, "number of requests after which to end; 0 for no limit")

@@ -18,10 +18,10 @@ func newMerge() *cobra.Command {
 		Use:   "merge --part DIR --part DIR --out DIR",
 		Short: "Joins the results of several generators that replayed the shards of one tape",
 		Long: `Joins the folders of "shopload replay --shard I/N" for every I into one folder, as if one generator had replayed the whole
-tape: journeys.jsonl and vegeta.gob have all journeys by seq, generator.json has their digest, the sums of CPU, bytes, connections and spans,
+tape: journeys.jsonl and vegeta.gob have all journeys in order of seq, generator.json has their digest, the sums of CPU, bytes, connections and spans,
 and each generator's own figures under "shards".
 
-The shards must be those of one replay: the same tape, topology and trial, each shard once, each journey sent. Otherwise nothing is
+The shards must belong to one replay: the same tape, topology and trial, each shard once, each journey sent. Otherwise nothing is
 written.`,
 		Example: "  shopload merge --part results/shard-0 --part results/shard-1 --out results/run",
 	}

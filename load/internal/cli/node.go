@@ -56,13 +56,13 @@ func newNode(stderr *os.File) *cobra.Command {
 		Long: `Runs "shopload replay --shard I/N --start-at TIME" in steps, so that nodes on several machines are ready before the driver sets the
 common start:
 
-  1. waits until the files of --tape and --target are there
+  1. waits until the files of --tape and --target exist
   2. opens sessions and connections, and writes DIR/ready.json with its clock's time
   3. waits for DIR/start: a line with the start instant, as Unix time in ns; an instant that has passed is refused
   4. replays, writes the files of a replay, and then DIR/done.json with its exit code and error
   5. waits for DIR/taken, so that its files can be fetched, and exits
 
-The driver should write its files under another name and rename them. Each wait ends after --wait at the latest; SIGTERM ends any wait at once.`,
+The driver should write each of its files under another name and then rename it. Each wait ends after --wait at the latest; SIGTERM ends any wait at once.`,
 		Example: "  shopload node --tape tape.jsonl --target target.json --shard 0/3 --trace 0.2 --out results/shard-0",
 	}
 	f.register(cmd)

@@ -60,7 +60,7 @@ they begin at the same --start-at, and "shopload merge" joins their results.
 If the target has networks, each journey has its own customer, whose connections go over a separate emulated link.
 
 With --vus the loop is closed instead: for --duration, virtual users take the journeys in the order of the tape and ignore
-their arrival times. Each user sends the next journey after the answer to the last. Rows and figures then have "mode": "closed".
+their arrival times. Each user sends the next journey after the answer to the previous one. Rows and figures then have "mode": "closed".
 
 Latency counts from the intended arrival (in a closed loop from the actual start). Outcomes are ok, client (not sent, or
 refused), server, timeout, wrong_answer.
@@ -156,10 +156,10 @@ type opened struct {
 	setup
 	priority priority.Wish
 	opening  wire.Count
-	lost     *atomic.Pointer[error] // the last error of the exporter
+	lost     *atomic.Pointer[error] // last error of the exporter of spans
 }
 
-// open reads the replay's files and opens its connections, its sessions and the connection to the receiver of traces.
+// open reads the replay's files, and opens its sessions, its connections and the connection to the receiver of traces.
 func (f *replayFlags) open(cmd *cobra.Command) (*opened, error) {
 	s, err := f.read(cmd)
 	if err != nil {
@@ -201,7 +201,7 @@ func (f *replayFlags) connect(cmd *cobra.Command, o *opened) (err error) {
 	return nil
 }
 
-// emulate gives customers the target's network.
+// emulate gives the customers the networks that the target file describes.
 func (f *replayFlags) emulate(o *opened) (err error) {
 	networks, err := o.target.Emulated()
 	if err != nil {
@@ -212,7 +212,7 @@ func (f *replayFlags) emulate(o *opened) (err error) {
 			return fmt.Errorf("the networks in %s lack the channel %s, which is on the tape", f.targetPath, entry.Channel)
 		}
 	}
-	// No journey takes longer than its time limit, so this is the maximum number of journeys under way.
+	// No journey takes longer than its time limit, so no more journeys than this are under way at a time.
 	ready := func(of []target.Channel) int { return o.tape.MaxWithin(o.runner.MaxDuration(), of) }
 	if c := f.loop(); c != nil {
 		ready = func([]target.Channel) int { return c.VUs }
@@ -315,8 +315,8 @@ func (f *replayFlags) figures(o *opened, r attack.Result) record.Generator {
 	return g
 }
 
-// flush sends the spans, and returns their cost; nil without tracing. It has the same time limit however the replay
-// ended.
+// flush sends the spans, and returns their cost, or nil without tracing. Its time limit is the same whether or not the
+// replay was interrupted.
 func flush(o *opened) (*record.TracingCost, error) {
 	if o.runner.Tracing == nil {
 		return nil, nil
@@ -330,7 +330,7 @@ func flush(o *opened) (*record.TracingCost, error) {
 	return &cost, err
 }
 
-// watchExport records the exporter's last error, which would otherwise be written to the standard log during a run.
+// watchExport records the span exporter's last error; otherwise each error would be written to the standard log.
 func watchExport() *atomic.Pointer[error] {
 	last := &atomic.Pointer[error]{}
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { last.Store(&err) }))

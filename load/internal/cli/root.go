@@ -109,7 +109,7 @@ func noArguments(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// requireFlags returns bad input that names the first empty flag.
+// requireFlags returns an error of type badInput that names the first empty flag.
 func requireFlags(cmd *cobra.Command, names ...string) error {
 	for _, name := range names {
 		if cmd.Flag(name).Value.String() == "" {

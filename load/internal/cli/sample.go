@@ -17,8 +17,8 @@ import (
 	"hopwise/load/internal/record"
 )
 
-// sampleLine is one line of the answers' file: the row of a journey, and figures that can only be measured for a single
-// journey.
+// sampleLine is one line of the file of answers: the row of a journey, and figures that can only be measured for a
+// single journey.
 type sampleLine struct {
 	record.Row
 	Params  journey.Params  `json:"params"`
@@ -51,13 +51,13 @@ func newSample(stderr *os.File) *cobra.Command {
 		Use:   "sample --tape FILE --target FILE --out FILE",
 		Short: "Sends a tape's journeys one after the other and writes their answers",
 		Long: `Sends the journeys of a tape one after the other, without traces, and writes a line per journey with its answer in
-canonical form, so that topologies can be compared, and with what it took: requests, and bytes on the wire. Because each
-journey has the connections to itself, every byte that crosses them until they are quiet again is its own.`,
+canonical form, so that topologies can be compared, and with its cost: requests, and bytes on the wire. Because each
+journey has the connections to itself, every byte that crosses them until they are quiet again belongs to that journey.`,
 		Example: "  shopload sample --tape parity.jsonl --target target.json --out answers.jsonl",
 	}
 	c.register(cmd)
 	cmd.Flags().StringVar(&c.out, "out", "", "file to write")
-	cmd.Flags().BoolVar(&each, "each", false, "send the first journey of each kind only")
+	cmd.Flags().BoolVar(&each, "each", false, "send only the first journey of each kind on each channel")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if err := requireFlags(cmd, "out"); err != nil {
 			return err
@@ -78,8 +78,8 @@ journey has the connections to itself, every byte that crosses them until they a
 	return cmd
 }
 
-// firstOfEach returns the first journey of each kind, with a key that is not on the tape. The same target gets the
-// whole tape afterwards, and may refuse a key that it has seen.
+// firstOfEach returns the first journey of each kind on each channel, with an idempotency key that is not on the tape.
+// The same target gets the whole tape afterwards, and may refuse a key that it has seen.
 func firstOfEach(entries []journey.Entry) (first []journey.Entry) {
 	for _, entry := range entries {
 		if !slices.ContainsFunc(first, func(e journey.Entry) bool { return e.Journey == entry.Journey && e.Channel == entry.Channel }) {

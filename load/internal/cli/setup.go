@@ -32,12 +32,12 @@ type common struct {
 
 func (c *common) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&c.tapePath, "tape", "", `tape file, made by "shopload tape"; may be compressed by gzip`)
+	flags.StringVar(&c.tapePath, "tape", "", `tape file, made by "shopload tape"; may be compressed with gzip`)
 	flags.StringVar(&c.targetPath, "target", "", "target file (JSON) with the entries of the topology")
 	c.shard = tape.Whole
 	flags.IntVar(&c.connections, "connections", 0,
-		"number of client connections, and with HTTP/1.1 of requests under way (default: the target's, else "+strconv.Itoa(defaultConnections)+")")
-	flags.DurationVar(&c.timeout, "timeout", defaultTimeout, "time limit of one journey, from its start, unless the target has its own")
+		"number of client connections, and with HTTP/1.1 also of requests in flight (default: the target's, else "+strconv.Itoa(defaultConnections)+")")
+	flags.DurationVar(&c.timeout, "timeout", defaultTimeout, "time limit of one journey, from its start, unless the target sets one")
 }
 
 // setup has the inputs of a command that sends journeys, read and checked.
@@ -47,7 +47,7 @@ type setup struct {
 	runner *attack.Runner
 }
 
-// read reads the tape, the target and the key; every error is bad input.
+// read reads the tape, the target and the signing key; every error is bad input.
 func (c *common) read(cmd *cobra.Command) (setup, error) {
 	s, err := c.load(cmd)
 	if err != nil {
@@ -99,7 +99,7 @@ func (c *common) load(cmd *cobra.Command) (s setup, err error) {
 func sessions(s setup) (*session.Sessions, error) {
 	if steps := s.runner.Steps; steps != nil {
 		if s.tape.Header.Steps != steps.SHA256 {
-			return nil, fmt.Errorf("tape %s was not made of the steps of %s; make it again", s.tape.SHA256, steps.File)
+			return nil, fmt.Errorf("tape %s was not made from the steps in %s; make it again", s.tape.SHA256, steps.File)
 		}
 		return nil, nil
 	}

@@ -241,8 +241,8 @@ func TestShardsThatDoNotFit(t *testing.T) {
 	}{
 		{"one is missing", []string{first, third}, "shard 1/3 is missing"},
 		{"two are missing", []string{second}, "shard 0/3, 2/3 is missing"},
-		{"one twice", []string{first, second, second}, "shard 1/3 (" + second + ") is there twice"},
-		{"another tape", []string{first, second, ofOther}, "shard 2/3 (" + ofOther + ") is of another replay than shard 0/3 (" + first + "): tape_sha256 is"},
+		{"one twice", []string{first, second, second}, "shard 1/3 (" + second + ") is given twice"},
+		{"another tape", []string{first, second, ofOther}, "shard 2/3 (" + ofOther + ") is from another replay than shard 0/3 (" + first + "): tape_sha256 is"},
 		{"another number", []string{first, ofTwo}, "the number of shards is 2, not 3"},
 		{"rows cut short", []string{first, second, cut}, "journeys.jsonl of " + cut},
 		{"a row twice", []string{first, second, twice}, "shard 2/3 (" + twice + ") has journey 2 instead of 5"},

@@ -44,13 +44,13 @@ func newTape() *cobra.Command {
 		Short: "Makes a tape from a workload file and a seed",
 		Long: `Makes a tape: the fixed list of arrival time, journey, channel and parameters that every topology replays.
 
-The same workload, seed, rate, duration, scale, pool, payload and journey left out give the same bytes, on every machine. The file has a header line
+The same workload, seed, rate, duration, scale, pool, payload and --without give the same bytes on every machine. The file has a header line
 and one line per journey, each a JSON object. A summary with the file's SHA-256 goes to stdout as one JSON object.`,
 		Example: "  shopload tape --workload load/workloads/default.yaml --seed 1 --rate 20 --duration 60s --out tape.jsonl",
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&workloadPath, "workload", "", "workload file (YAML)")
-	flags.StringVar(&stepsPath, "steps", "", "file of the steps of a target other than the shop, instead of --workload")
+	flags.StringVar(&stepsPath, "steps", "", "file with the steps of a target other than the shop, instead of --workload")
 	flags.Uint64Var(&seed, "seed", 1, "seed of all random choices")
 	flags.Float64Var(&rate, "rate", 20, "mean journeys per second")
 	flags.DurationVar(&duration, "duration", 20*time.Second, "length of the tape")
@@ -58,7 +58,7 @@ and one line per journey, each a JSON object. A summary with the file's SHA-256 
 	flags.StringVar(&pool, "pool", "", "which users and products journeys write to: trial or parity (default: the workload's)")
 	flags.StringVar(&payload, "payload", "", fmt.Sprintf("size of the documents that journeys read: %s (default %s)", choice.List(shopdata.Payloads()), shopdata.DefaultPayload))
 	flags.StringVar(&without, "without", "", "kind of journey to leave out; all others keep their numbers and times")
-	flags.Float64SliceVar(&stairs, "stairs", nil, "rates of equally long steps, in units of --rate, instead of the workload's arrivals")
+	flags.Float64SliceVar(&stairs, "stairs", nil, "rates of equally long steps, as multiples of --rate, instead of the workload's arrivals")
 	flags.StringVar(&out, "out", "", "tape file to write")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		needed := []string{"workload", "out"}
@@ -92,7 +92,7 @@ and one line per journey, each a JSON object. A summary with the file's SHA-256 
 	return cmd
 }
 
-// journeysOf reads a workload, or the workload of the steps of a target other than the shop.
+// journeysOf reads a workload, or derives it from the steps of a target other than the shop.
 func journeysOf(workloadPath, stepsPath string) (w workload.Workload, plan *steps.Plan, err error) {
 	if stepsPath == "" {
 		w, err = workload.Load(workloadPath)

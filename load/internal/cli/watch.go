@@ -40,23 +40,23 @@ func newWatch(stderr *os.File) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "watch --tape FILE --target FILE --watchers N --way push|poll --duration D --out DIR",
 		Short: "Simulates customers who wait for updates of their orders while the tape is replayed elsewhere",
-		Long: `Simulates N customers who wait for updates of their orders while another process replays the tape. It takes customers who buy on the tape
-first. When all of them wait, it prints {"event":"open",...}. After the duration it writes:
+		Long: `Simulates N customers who wait for updates of their orders while another process replays the tape. Customers who place an
+order on the tape are taken first. Once all watchers are waiting, it prints {"event":"open",...}. After the duration it writes:
 
   DIR/updates.jsonl  a line per update that reached a customer: when the order changed, when the update arrived, and
                      the context of its trace, whose root span goes to the target's receiver of traces
-  DIR/watchers.json  figures: updates repeated and missed, reconnects and failed polls by cause, bytes, CPU, memory
+  DIR/watchers.json  figures: repeated and missed updates, reconnects and failed polls by cause, bytes, CPU, memory
 
-They use the protocol of their channel: grpc, rest or graphql. With push, gRPC clients open a server stream, REST clients a stream
+Watchers use the protocol of their channel: grpc, rest or graphql. With push, gRPC clients open a server stream, REST clients a stream
 of server-sent events, and GraphQL clients a subscription: over a WebSocket (graphql-transport-ws) with HTTP/1.1, otherwise as server-sent
-events (graphql-sse). When a stream ends, they open it again after the last position, after a random pause. With poll, each client lists its
+events (graphql-sse). When a stream ends, clients pause for a random time, then reopen it from the last position. With poll, each client lists its
 updates once per interval, and the polls are spread evenly over the interval; REST clients poll with If-None-Match.
 
 Each watcher has a separate connection, unless --connections sets a number of shared connections.`,
 		Example: "  shopload watch --tape tape.jsonl --target target.json --watchers 1000 --way push --duration 70s --out results/watch",
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.tapePath, "tape", "", `tape file, made by "shopload tape"; may be compressed by gzip`)
+	flags.StringVar(&f.tapePath, "tape", "", `tape file, made by "shopload tape"; may be compressed with gzip`)
 	flags.StringVar(&f.targetPath, "target", "", "target file (JSON) with the entries of the topology")
 	flags.StringVar(&f.options.Out, "out", "", "folder to write to")
 	flags.StringVar(&f.way, "way", "", "how customers get updates: push (a stream that stays open) or poll (a request every interval)")
@@ -64,7 +64,7 @@ Each watcher has a separate connection, unless --connections sets a number of sh
 	flags.IntVar(&f.watchers, "watchers", 0, "number of customers who watch")
 	flags.IntVar(&f.options.Connections, "connections", 0, "number of connections that all watchers share; 0 for one each")
 	flags.DurationVar(&f.options.Interval, "interval", defaultInterval, "time between two polls of a watcher; needs --way poll")
-	flags.DurationVar(&f.options.Duration, "duration", 0, "how long customers watch, once all of them do")
+	flags.DurationVar(&f.options.Duration, "duration", 0, "how long customers watch, counted from when all of them do")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		crowd, err := f.open(cmd)
 		if err != nil {
@@ -93,7 +93,7 @@ func (f *watchFlags) open(cmd *cobra.Command) (*watch.Crowd, error) {
 	return crowd, nil
 }
 
-// read reads the tape, the target and the key, and selects the watchers; every error is bad input.
+// read reads the tape, the target and the signing key, and selects the watchers; every error is bad input.
 func (f *watchFlags) read(cmd *cobra.Command) (at target.Target, err error) {
 	if err := f.check(cmd); err != nil {
 		return at, err
@@ -184,7 +184,7 @@ func (f *watchFlags) report(cmd *cobra.Command, g watch.Figures) error {
 	return table.Flush()
 }
 
-// byCause lists counts, the largest first.
+// byCause lists counts by cause, the largest first.
 func byCause(counts map[string]int) string {
 	if len(counts) == 0 {
 		return "none"

@@ -106,7 +106,7 @@ func TestBadWatches(t *testing.T) {
 		{"too many connections", with(rest, "--connections", "6"), exitBadInput, "--connections 6 is not between 0 (each watcher has its own) and 5"},
 		{"streams that share over HTTP/1.1", with(rest, "--connections", "2"), exitBadInput, "over HTTP/1.1 a stream has a connection to itself"},
 		{"no protocol to wait by", with(writeTarget(t, shop.Target(t, target.RESTTranscoded, 2))), exitBadInput,
-			`speak rest-transcoded, by which they cannot wait for news; protocols that let them: grpc, rest, rest-services, graphql`},
+			`speak rest-transcoded, over which they cannot wait for updates; protocols that support this: grpc, rest, rest-services, graphql`},
 		{"unknown channel", with(rest, "--channel", "fax"), exitBadInput, `unknown channel "fax"; channels: web, mobile, partner`},
 		{"nobody there", with(writeTarget(t, away)), exitFailed, "cannot watch, while 0 of 5 can: UNAVAILABLE"},
 	} {

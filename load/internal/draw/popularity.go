@@ -6,11 +6,11 @@ import (
 	"hopwise/load/internal/shopdata"
 )
 
-// Popularity draws identifiers as shoppers do: the probability of the k-th most popular is proportional to 1/k (Zipf,
-// exponent 1).
+// Popularity draws identifiers as shoppers choose products: the probability of the k-th most popular identifier is
+// proportional to 1/k (Zipf, exponent 1).
 //
-// A multiplicative shuffle assigns the ranks, so that popular identifiers are spread over pages of the database. Only
-// reads use it: sales drawn this way would empty the stock of the most popular product in a long run.
+// A multiplicative shuffle assigns the ranks, so that popular identifiers are spread over the pages of the database.
+// Only reads use it: sales drawn this way would empty the stock of the most popular product in a long run.
 type Popularity struct {
 	ids   shopdata.Range
 	upTo  []int64 // cumulative weights by rank
@@ -19,10 +19,10 @@ type Popularity struct {
 
 const (
 	weightOfFirst = int64(1) << 40
-	shuffleFactor = 2654435761 // a prime above any size here, hence coprime to it
+	shuffleFactor = 2654435761 // a prime above the size of any range here, hence coprime to it
 )
 
-// NewPopularity returns the popularity of the identifiers in a range.
+// NewPopularity returns a distribution of popularity over the identifiers in a range.
 func NewPopularity(ids shopdata.Range) Popularity {
 	p := Popularity{ids: ids, upTo: make([]int64, ids.Size())}
 	for rank := range p.upTo {
@@ -32,7 +32,7 @@ func NewPopularity(ids shopdata.Range) Popularity {
 	return p
 }
 
-// Draw returns an identifier, popular ones more often.
+// Draw returns a random identifier; popular identifiers are drawn more often.
 func (p Popularity) Draw(random Source) int64 {
 	ticket := random.Below(p.total)
 	rank := sort.Search(len(p.upTo), func(i int) bool { return p.upTo[i] > ticket })

@@ -10,7 +10,8 @@ import (
 	"hopwise/load/internal/shopdata"
 )
 
-// Generator names the algorithm of the random numbers; the name changes whenever a seed gives a tape with other bytes.
+// Generator names the algorithm of the random numbers. The name must change whenever the same seed would give another
+// tape.
 //
 // It is math/rand/v2's ChaCha8, keyed with SHA-256 of (format, stream, seed), with one stream per purpose. All
 // arithmetic is on integers, so a seed gives the same bytes on every processor and with every Go version.
@@ -44,8 +45,8 @@ func (s Source) From(ids shopdata.Range) int64 { return s.Between(ids.First, ids
 // Exponential returns an exponentially distributed number with the given mean.
 //
 // Von Neumann's method (1951) compares uniform numbers only, so no logarithm can round differently elsewhere. It draws
-// runs u1 > u2 > ... until a number ascends. A run of odd length gives the fraction u1; every run of even length adds
-// one whole.
+// runs u1 > u2 > ... until a number ascends. A run of odd length gives the fractional part u1; every run of even length
+// adds 1 to the integer part.
 func (s Source) Exponential(mean int64) int64 {
 	for whole := int64(0); ; whole++ {
 		first := s.words.Uint64()

@@ -1,4 +1,4 @@
-// Package echo is a minimal server, which is fast enough to show a load generator's own maximum.
+// Package echo has a minimal server, which is fast enough to show a load generator's own maximum.
 package echo
 
 import (
@@ -22,7 +22,7 @@ const (
 // Method is the RPC that the server answers.
 const Method = productv1.ProductService_GetProduct_FullMethodName
 
-// Addresses are where the server listens, as host:port; it does not listen where an address is empty.
+// Addresses are where the server listens, as host:port. It does not serve a protocol whose address is empty.
 type Addresses struct {
 	HTTP string `json:"http"`
 	GRPC string `json:"grpc"`
@@ -31,7 +31,7 @@ type Addresses struct {
 // Server answers HTTP requests (HTTP/1.1 and HTTP/2 without TLS) with their own bodies, and GetProduct with the
 // requested id.
 type Server struct {
-	Addresses // as bound
+	Addresses // with the ports that were bound
 
 	http     *http.Server
 	grpc     *grpc.Server
@@ -67,7 +67,7 @@ func Start(at Addresses) (*Server, error) {
 	return s, nil
 }
 
-// Wait returns when the context is over, or when serving fails.
+// Wait returns when the context ends, or when serving fails.
 func (s *Server) Wait(ctx context.Context) error {
 	select {
 	case <-ctx.Done():

@@ -34,12 +34,12 @@ const (
 	openingAtOnce = 16
 )
 
-// Client holds the connections that all simulated customers share. Each entrance of channels has the same number for
-// HTTP as for gRPC, and none for a protocol that no channel speaks there.
+// Client holds the connections that all simulated customers share. Each entrance has the same number of connections for
+// HTTP as for gRPC, but no connection for a protocol that no channel speaks there.
 //
-// With HTTP/3 and HTTP/2 (gRPC always), each connection carries many requests, up to the server's limit of streams;
-// requests use the connections in turn. With HTTP/1.1 and framed Thrift, a connection carries one request at a time;
-// further requests wait, and none opens another connection. Framed Thrift has this number of connections to each
+// With HTTP/3 and HTTP/2 (always used by gRPC), each connection carries many requests, up to the server's limit on
+// streams; requests use the connections in turn. With HTTP/1.1 and framed Thrift, a connection carries one request at a
+// time; further requests wait, and do not open another connection. Framed Thrift has this number of connections to each
 // service.
 //
 // If the target says so, each request opens a new connection instead, which is closed after the answer.
@@ -47,9 +47,9 @@ type Client struct {
 	meter         *wire.Meter
 	reach         reach
 	tls           *tls.Config // nil for connections without TLS
-	caCertificate string      // file of trusted certificates
+	caCertificate string      // file with the trusted certificates
 	own           *own        // nil for the shop
-	http          int         // HTTP version of channels without gRPC
+	http          int         // HTTP version of channels that do not speak gRPC
 	fresh         bool        // whether each request opens a new connection
 	transports    []transport // each opens its own connections to every address
 	greetings     int         // parallel greetings for each transport and address, before the load
@@ -83,12 +83,12 @@ func (at *Entrance) String() string {
 	return speaks + strings.TrimPrefix(at.base.String(), at.base.Scheme)
 }
 
-// NewClient returns a client of the target; connections is the maximum number to each address where channels enter.
+// NewClient returns a client of the target; connections is the maximum number of connections to each of its entrances.
 func NewClient(t target.Target, connections int) (*Client, error) {
 	return newClient(t, counts{http: connections, grpc: connections}, &wire.Meter{}, direct{})
 }
 
-// counts are the connections to each address.
+// counts has the number of connections to each address.
 type counts struct{ http, grpc int }
 
 func newClient(t target.Target, connections counts, meter *wire.Meter, over reach) (*Client, error) {
@@ -121,7 +121,7 @@ func newClient(t target.Target, connections counts, meter *wire.Meter, over reac
 	return c, nil
 }
 
-// open makes what an entry needs, unless another entry has made it already.
+// open makes the entrance and the channels that an entry needs, unless another entry has already made them.
 func (c *Client) open(entry target.Entry, channels int) error {
 	at, known := c.entrances[entry.URL]
 	if !known {
@@ -158,7 +158,7 @@ func (c *Client) open(entry target.Entry, channels int) error {
 func (c *Client) At(url string) *Entrance { return c.entrances[url] }
 
 // NewTransport returns a transport that sends HTTP requests on one connection, which the first request opens. The
-// requests belong to no journey: they have no span, and may last longer than one.
+// requests belong to no journey: they have no span, and may last longer than a journey.
 func (c *Client) NewTransport() http.RoundTripper { return c.newTransport(c.http, 1) }
 
 func (c *Client) newTransport(version, connections int) transport {
@@ -178,7 +178,7 @@ func (c *Client) newTransport(version, connections int) transport {
 		MaxIdleConnsPerHost: max(connections, 1),
 		DisableCompression:  true, // bodies are decompressed here, so that their compressed size can be counted
 		DialContext:         c.dial,
-		TLSClientConfig:     c.tls.Clone(), // each transport writes to its own
+		TLSClientConfig:     c.tls.Clone(), // each transport changes its copy
 		TLSHandshakeTimeout: dialTimeout,
 	}
 }
@@ -186,9 +186,9 @@ func (c *Client) newTransport(version, connections int) transport {
 // reach is how a client's connections reach the edge: directly, or over an emulated network.
 type reach interface {
 	wire.Dialer
-	// Packets returns the socket as its user sees it.
+	// Packets returns a socket that uses the given socket, over the emulated network if there is one.
 	Packets(socket net.PacketConn) net.PacketConn
-	// At returns the connection with a local address; nil if no network is emulated.
+	// At returns the connection with the given local address; nil if no network is emulated.
 	At(local net.Addr) *connection
 	// Emulated tells whether a network is emulated.
 	Emulated() bool
@@ -227,7 +227,8 @@ func (c *Client) dial(ctx context.Context, network, address string) (net.Conn, e
 	return connection, nil
 }
 
-// transport returns the transport of the next request, shared in turn or new, and a function to call after its answer.
+// transport returns a transport for the next request, which is new or the next of the shared transports, and a
+// function to call after the answer.
 func (c *Client) transport() (t transport, leave func()) {
 	if c.fresh {
 		own := c.newTransport(c.http, 0)
@@ -272,7 +273,7 @@ func (at *Entrance) connect(ctx context.Context) error {
 	err := opening.Wait()
 	close(answers)
 	for answer := range answers {
-		_, unread := io.Copy(io.Discard, io.LimitReader(answer.Body, maxBody)) // else the connection would not be kept
+		_, unread := io.Copy(io.Discard, io.LimitReader(answer.Body, maxBody)) // else the connection would not be reused
 		err = cmp.Or(err, unread, answer.Body.Close())
 	}
 	return err
@@ -281,7 +282,7 @@ func (at *Entrance) connect(ctx context.Context) error {
 func (at *Entrance) greet(ctx context.Context, transport transport, answers chan<- *http.Response) error {
 	method, path := http.MethodGet, "/healthz"
 	if at.client.own != nil {
-		method, path = http.MethodHead, "/" // any server answers this somehow, and it changes nothing
+		method, path = http.MethodHead, "/" // any server answers this somehow, and the request changes nothing
 	}
 	request, err := http.NewRequestWithContext(ctx, method, at.base.String()+path, nil)
 	if err != nil {
@@ -298,7 +299,7 @@ func (at *Entrance) greet(ctx context.Context, transport transport, answers chan
 // Meter counts what crosses the client's connections.
 func (c *Client) Meter() *wire.Meter { return c.meter }
 
-// Close closes the connections; requests under way on HTTP connections may end first.
+// Close closes the connections; requests in flight on HTTP connections may end first.
 func (c *Client) Close() {
 	for _, transport := range c.transports {
 		transport.CloseIdleConnections()

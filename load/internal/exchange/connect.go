@@ -25,8 +25,8 @@ import (
 	"hopwise/load/internal/telemetry"
 )
 
-// ByConnect lets generated gRPC clients send a journey's calls with connect-go, in gRPC-Web, Connect or gRPC itself. In
-// Connect, calls that only read are sent with GET.
+// ByConnect lets generated gRPC clients send a journey's calls through connect-go, as gRPC-Web, Connect or plain gRPC.
+// With Connect, read-only calls are sent with GET.
 func (x *Exchange) ByConnect(token string, p target.Protocol) grpc.ClientConnInterface {
 	return &connectChannel{x, token, p}
 }
@@ -37,7 +37,7 @@ type connectChannel struct {
 	protocol target.Protocol
 }
 
-// procedure is one method, called at one address in one protocol.
+// procedure is one method, called at one address over one protocol.
 type procedure struct {
 	base     string
 	protocol target.Protocol
@@ -46,7 +46,7 @@ type procedure struct {
 
 type procedureClient = connect.Client[rawproto.Message, rawproto.Message]
 
-// client returns the client of a method, which all journeys share.
+// client returns the client for a method, which all journeys share.
 func (c *connectChannel) client(method string) *procedureClient {
 	of := procedure{c.x.at.base.String(), c.protocol, method}
 	if known, ok := c.x.at.client.procedures.Load(of); ok {
@@ -70,7 +70,7 @@ func (c *connectChannel) client(method string) *procedureClient {
 	return made.(*procedureClient)
 }
 
-// reads tells whether a unary method is read-only by the contract.
+// reads tells whether a method is unary and, according to the contract, read-only.
 func reads(method string) bool {
 	name := protoreflect.FullName(strings.ReplaceAll(strings.TrimPrefix(method, "/"), "/", "."))
 	known, err := protoregistry.GlobalFiles.FindDescriptorByName(name)
@@ -102,7 +102,7 @@ func (c *connectChannel) Invoke(ctx context.Context, method string, request, ans
 	return call.finish(nil)
 }
 
-// NewStream opens a stream of answers; the first message that is sent requests them.
+// NewStream opens a stream of answers; sending the first message requests them.
 func (c *connectChannel) NewStream(ctx context.Context, _ *grpc.StreamDesc, method string, _ ...grpc.CallOption) (grpc.ClientStream, error) {
 	call, ctx := c.start(ctx, method, true)
 	return &connectStream{ctx: ctx, channel: c, call: call}, nil
@@ -118,7 +118,7 @@ func (c *connectChannel) start(ctx context.Context, method string, body bool) (*
 	return call, context.WithValue(ctx, connectKey{}, call)
 }
 
-// identify adds the headers of every request of a journey.
+// identify adds the header fields that every request of a journey has.
 func (c *connectChannel) identify(header http.Header, call *connectCall) {
 	header.Set(traceparent, call.span.Traceparent())
 	if c.token != "" {
@@ -134,7 +134,7 @@ func (c *connectChannel) identify(header http.Header, call *connectCall) {
 
 type connectKey struct{}
 
-// connectCall is one call under way.
+// connectCall is one call in progress.
 type connectCall struct {
 	x      *Exchange
 	method string
@@ -174,7 +174,8 @@ func (c *connectCall) finish(err error) error {
 }
 
 // failure returns the error of a call as a failure with a class, as progress.failure does for grpc-go. The service's
-// code decides if there is one, else the HTTP status. An error with a successful answer is a wrong_answer.
+// code decides the class if there is a code, else the HTTP status. An error despite a successful status is a
+// wrong_answer.
 func (c *connectCall) failure(err error) error {
 	if err == nil {
 		return nil
@@ -198,7 +199,7 @@ type sender struct{}
 
 var _ connect.HTTPClient = sender{}
 
-// Do sends the request of the call in its context.
+// Do sends a request; the context of the request has the call that it belongs to.
 func (sender) Do(r *http.Request) (*http.Response, error) {
 	call := r.Context().Value(connectKey{}).(*connectCall)
 	at := call.x.at
@@ -287,7 +288,7 @@ func (s *connectStream) CloseSend() error { return nil }
 // Context returns the call's context.
 func (s *connectStream) Context() context.Context { return s.ctx }
 
-// Header waits for the headers of the answer.
+// Header returns no headers.
 func (s *connectStream) Header() (metadata.MD, error) { return metadata.MD{}, nil }
 
 // Trailer is empty: its content is in the error.

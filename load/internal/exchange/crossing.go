@@ -12,15 +12,16 @@ import (
 	"hopwise/load/internal/telemetry"
 )
 
-// crossing follows one request and its answer: while the request waits for its connection to open, and through the
-// customer's link if a network is emulated. It is nil if neither applies; a nil crossing follows nothing.
+// crossing follows one request and its answer: it records the wait for a connection to open and, if a network is
+// emulated, the way through the customer's link. It is nil, and records nothing, if neither applies.
 //
 // Libraries report when they have written a request; the bytes that the connection sent then show how the request
-// crossed. "Written" has a different meaning in each library:
+// crossed. "Written" means something different in each library:
 //
 //   - HTTP/1.1: in a buffer. The connection carries nothing else before the answer, so all bytes belong to the request.
-//   - HTTP/2: sent. Other requests cannot come between headers and their event, but may come between a body and its event.
-//   - HTTP/3: in a buffer; the next datagram has the request's end.
+//   - HTTP/2: sent. Bytes of other requests cannot come between headers and their event, but may come between a body
+//     and its event.
+//   - HTTP/3: in a buffer; the next datagram contains the end of the request.
 //   - gRPC: queued. Its frames show when it is sent (see frames).
 type crossing struct {
 	client *Client
@@ -28,15 +29,15 @@ type crossing struct {
 	began  time.Time
 
 	mu         sync.Mutex
-	connection *connection // the request's connection; nil so far
+	connection *connection // the request's connection; nil until it has one
 	got        time.Time   // when the request got the connection
 	opened     time.Time   // when the connection was open, if the request waited for it; else zero
-	trips      int         // round trips of opening the connection, and of the answer's wait for its window
-	slowed     int         // round trips that answers before this one had waited for the window
+	trips      int         // round trips for opening the connection, and for the answer's wait for the congestion window
+	slowed     int         // round trips that earlier answers had waited for the congestion window
 	behind     *crossing   // the request that had the connection while this one waited; nil if there was none
 	request    sentRequest
 	wrote      time.Time
-	rpc        string // traceparent of a request of gRPC
+	rpc        string // traceparent of a gRPC request
 	down       link.Passage
 }
 
@@ -48,7 +49,7 @@ func (c *Client) follow(body bool) *crossing {
 	return &crossing{client: c, body: body, began: time.Now()}
 }
 
-// withTrace returns the context with which a request over HTTP is followed.
+// withTrace returns a context in which net/http reports the progress of a request to the crossing.
 func (w *crossing) withTrace(ctx context.Context) context.Context {
 	if w == nil {
 		return ctx
@@ -80,7 +81,7 @@ func (w *crossing) gotConnection(info httptrace.GotConnInfo) {
 	}
 }
 
-// near records when a connection without a link was open; it matters if the request opened the connection.
+// near records when a connection without a link was open; this matters only if the request opened the connection.
 func (w *crossing) near(opened time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -89,8 +90,8 @@ func (w *crossing) near(opened time.Time) {
 	}
 }
 
-// open records until when the request waited for the opening of its connection; zero if it did not wait. If the request
-// waited behind another request, the round trips belong to that request.
+// open records until when the request waited for its connection to open; until is zero if it did not wait. If the
+// request waited behind another request, the round trips belong to that request.
 func (w *crossing) open(until time.Time) {
 	w.request, w.wrote = sentRequest{}, time.Time{}
 	w.opened, w.trips, w.slowed = until, 0, w.connection.SlowStart()
@@ -117,7 +118,7 @@ func (w *crossing) wroteRequest(httptrace.WroteRequestInfo) {
 	}
 }
 
-// answered records that an answer over HTTP has begun.
+// answered records that an answer over HTTP has begun to arrive.
 func (w *crossing) answered() {
 	if w == nil {
 		return
@@ -146,7 +147,7 @@ func (w *crossing) read() {
 	}
 }
 
-// connected records that a request over gRPC, which found no open connection, has a connection now.
+// connected records that a request over gRPC, which had found no open connection, has a connection now.
 func (w *crossing) connected() {
 	if w == nil {
 		return
@@ -180,14 +181,15 @@ type stretch struct{ from, to time.Time }
 
 func (s stretch) length() time.Duration { return s.to.Sub(s.from) }
 
-// crossed is how an ended request crossed the link. Its stretches follow each other; missing stretches are zero.
+// crossed describes how a completed request crossed the link. Its stretches do not overlap; a stretch that the request
+// did not have is zero.
 type crossed struct {
 	whole     stretch
-	handshake stretch // wait for the opening of a connection
-	waiting   stretch // then wait for a connection that another request had
-	up        stretch // from the request's first byte to its last at the far end
-	down      stretch // way of the answer's last byte from the far end
-	trips     int     // round trips of the handshake, and of the answer's wait for the connection's window
+	handshake stretch // wait for a connection to open
+	waiting   stretch // after that, wait for a connection that another request used
+	up        stretch // from when the request's first byte enters the link until its last byte comes out
+	down      stretch // passage of the answer's last byte through the link
+	trips     int     // round trips for the handshake, and for the answer's wait for the congestion window
 
 	way, behind *crossing // crossings of this request, and of the request that it waited for
 }
@@ -202,7 +204,7 @@ func (w *crossing) end() (c crossed) {
 	ended := w.began.Add(time.Since(w.began))
 	c.whole, c.trips, c.way, c.behind = stretch{w.began, ended}, w.trips, w, w.behind
 	w.behind = nil // frees the chain of earlier requests
-	// Like the times of spans, these are relative to the beginning, by the monotonic clock.
+	// Like the times of spans, these times are offsets from the beginning, measured by the monotonic clock.
 	next := w.began
 	follow := func(from, to time.Time) (s stretch) {
 		if from.IsZero() || to.IsZero() {
@@ -223,7 +225,7 @@ func (w *crossing) end() (c crossed) {
 	}
 	out := request.last.Passage().Out
 	if !w.down.In.IsZero() && w.down.In.Before(out) {
-		out = w.down.In // answered before it had arrived completely
+		out = w.down.In // the answer came before the whole request had arrived
 	}
 	c.up = follow(request.first.Passage().In, out)
 	c.down = follow(w.down.In, w.down.Out)
@@ -250,5 +252,5 @@ func (c crossed) report(call telemetry.Call) telemetry.Call {
 	return call.EndedAt(c.whole.to)
 }
 
-// network returns the time on the link, without opening connections.
+// network returns the time on the link, without the time for opening connections.
 func (c crossed) network() time.Duration { return c.up.length() + c.down.length() }

@@ -18,7 +18,7 @@ import (
 // browserConnections is how many HTTP/1.1 connections browsers open to an origin.
 const browserConnections = 6
 
-// Customers are clients for one journey each: a customer has separate connections, which share a separate link.
+// Customers are clients for one journey at a time: each customer has separate connections, which share a separate link.
 //
 // On a warm visit the connections are open before the journey begins; a journey that finds no idle customer opens
 // connections itself and counts as late. On a first visit every journey opens its own connections.
@@ -42,7 +42,7 @@ type pool struct {
 }
 
 // NewCustomers returns the customers of the target's networks; nil if no network is emulated. The meter counts the
-// customers' traffic too. ready returns how many customers the channels need at a time.
+// customers' traffic too. ready returns how many customers at a time the channels need.
 func NewCustomers(t target.Target, ready func(of []target.Channel) int, meter *wire.Meter) (*Customers, error) {
 	networks, err := t.Emulated()
 	if err != nil || len(networks) == 0 {
@@ -141,8 +141,8 @@ func (s *Customers) Borrow(ctx context.Context, channel target.Channel) (c *Clie
 	return c, late, nil
 }
 
-// Return takes a customer back. It is not reused after a failed journey, which may have traffic under way, or after a
-// first visit.
+// Return takes a customer back. The customer is not reused after a failed journey, which may still have traffic in
+// flight, or after a first visit.
 func (s *Customers) Return(c *Client, channel target.Channel, reusable bool) {
 	s.giveBack(s.pools[channel], c, reusable)
 }
@@ -174,7 +174,7 @@ func (s *Customers) Opened() (all, late int) {
 	return s.opened, s.late
 }
 
-// Close closes the connections of all customers; no journey may be under way any more.
+// Close closes the connections of all customers; no journey may be under way.
 func (s *Customers) Close() {
 	if s == nil {
 		return

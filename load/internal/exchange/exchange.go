@@ -18,8 +18,8 @@ import (
 type Exchange struct {
 	at     *Entrance
 	trace  *telemetry.Journey
-	apart  string // kind of journey, which its requests tell the edge; empty for none
-	urgent bool   // whether requests declare their urgency, by Urgent
+	apart  string // kind of journey that requests declare to the edge; empty for none
+	urgent bool   // whether requests declare their urgency; set by Urgent
 	buys   bool   // whether requests before the first answer begin a checkout
 	cache  *Cache // nil if no answers are kept
 	needs  need.Fields
@@ -77,7 +77,7 @@ func (x *Exchange) priority() string {
 	}
 }
 
-// Toward sends later requests to another entrance of the client; no request may be under way.
+// Toward sends later requests to another entrance of the client; no request may be in flight.
 func (x *Exchange) Toward(url string) { x.at = x.at.client.At(url) }
 
 // At returns the URL of the entrance to which requests are sent.
@@ -130,7 +130,7 @@ func (x *Exchange) Beyond() *need.Beyond {
 	return &x.beyond
 }
 
-// packed tells whether answers so far were compressed.
+// packed tells whether any answer so far was compressed.
 func (x *Exchange) packed() bool { return x.sizes.in.Load() < x.sizes.inRaw.Load() }
 
 func (x *Exchange) compareMessage(answer any) {
@@ -159,11 +159,11 @@ func (x *Exchange) Status() int { return int(x.status.Load()) }
 // Shape describes the sequence of a journey's requests.
 type Shape struct {
 	Requests int64 // sent
-	Waves    int64 // how often the journey began to wait for a request: none was under way, or the next one had to wait for another's connection
-	Parallel int64 // most requests under way at a time
+	Waves    int64 // how often a request began while none was in flight, or had to wait for another request's connection
+	Parallel int64 // maximum number of requests in flight at a time
 
 	Network           time.Duration // the journey's time on the link
-	OpeningRoundTrips int64         // round trips for which requests waited until connections were open, and answers for the windows of new connections
+	OpeningRoundTrips int64         // round trips that requests waited for connections to open, and answers for the congestion windows of new connections
 }
 
 // Shape returns the shape of the journey so far.

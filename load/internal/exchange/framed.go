@@ -13,8 +13,8 @@ import (
 	"hopwise/load/internal/outcome"
 )
 
-// A service closes a connection that is idle for 75 s; older connections are not used, because they may be about to
-// close.
+// A service closes a connection that is idle for 75 s. A connection that has been idle for longer than framedIdle is
+// not used, because the service may be about to close it.
 const framedIdle = 60 * time.Second
 
 // framed holds the connections to one service over framed Thrift, each of which carries one call at a time.
@@ -158,7 +158,7 @@ func (c *framedConn) exchange(ctx context.Context, message []byte) ([]byte, erro
 	}
 	size := binary.BigEndian.Uint32(head[:])
 	if size > maxBody {
-		return nil, fmt.Errorf("%w: it is said to have %d bytes", errBreaksOff, size)
+		return nil, fmt.Errorf("%w: its length is given as %d bytes", errBreaksOff, size)
 	}
 	answer := make([]byte, size)
 	if n, err := io.ReadFull(c, answer); err != nil {

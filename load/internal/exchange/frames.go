@@ -9,16 +9,16 @@ import (
 	"google.golang.org/grpc/credentials"
 )
 
-// watched are credentials with which each connection records how gRPC's requests crossed the link.
+// watched wraps credentials, so that each connection records how gRPC requests cross the link.
 //
-// gRPC queues a request and reports that; another goroutine sends the queue. It writes frames, which are still
-// unencrypted at this point.
+// gRPC reports when it has queued a request; another goroutine sends the queue. That goroutine writes frames, which are
+// still unencrypted at this point.
 type watched struct {
 	credentials.TransportCredentials
 	reach reach
 }
 
-// ClientHandshake does the credentials' handshake.
+// ClientHandshake does the handshake of the wrapped credentials.
 func (w watched) ClientHandshake(ctx context.Context, authority string, raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
 	secure, info, err := w.TransportCredentials.ClientHandshake(ctx, authority, raw)
 	if err != nil {
@@ -46,18 +46,19 @@ const (
 	headerTable       = 4096
 )
 
-// frames parses written HTTP/2 frames: their heads, and the header that identifies the request of a stream.
+// frames parses HTTP/2 frames as they are written: the frame headers, and the header field that identifies a stream's
+// request.
 //
-// gRPC does not pad headers and sends no priorities.
+// It relies on gRPC not to pad headers or send priorities.
 type frames struct {
 	net.Conn
 	connection *connection
 	head       [9]byte
-	have       int    // bytes read of the next frame's head
-	skip       int    // bytes left of the current frame
+	have       int    // bytes of the next frame's header that have been read
+	skip       int    // remaining bytes of the current frame
 	kind       byte   // kind of the current frame
 	flags      byte   // flags of the current frame
-	stream     uint32 // stream of the current frame; 0 for the connection's own
+	stream     uint32 // stream of the current frame; 0 for the connection itself
 	headers    *hpack.Decoder
 }
 
@@ -91,7 +92,7 @@ func (f *frames) Write(p []byte) (int, error) {
 	}
 }
 
-// begin records the frame whose head has been read.
+// begin records the frame whose header has been read.
 func (f *frames) begin() {
 	f.have, f.skip = 0, int(binary.BigEndian.Uint32(f.head[:4])>>8)
 	f.kind, f.flags, f.stream = f.head[3], f.head[4], binary.BigEndian.Uint32(f.head[5:])

@@ -23,7 +23,7 @@ const maxBody = 64 << 20
 // Request is one HTTP request of a journey.
 type Request struct {
 	Method string
-	Route  string // path without identifiers, names the span: "/v1/orders/{id}"
+	Route  string // path without identifiers, which names the span: "/v1/orders/{id}"
 	Path   string
 	Query  url.Values
 	URI    string // escaped path and query, instead of Path and Query; empty if those are given
@@ -39,7 +39,7 @@ type Response struct {
 	Header http.Header
 	Body   []byte
 
-	unchanged bool // whether the shop answered 304, and the rest is from the cache
+	unchanged bool // whether the shop answered 304; the other fields are then from the cache
 }
 
 // Do sends one request and reads its answer; any HTTP status is an answer.
@@ -79,7 +79,7 @@ func (x *Exchange) send(ctx context.Context, r Request, traceparent string, way 
 	x.sizes.out.Add(int64(len(r.Body)))
 	transport, leave := x.at.client.transport()
 	defer leave()
-	if x.at.client.own != nil && x.at.client.http == 1 { // for the shop, the edge's log shows repeated requests
+	if x.at.client.own != nil && x.at.client.http == 1 { // not needed for the shop: its edge logs retried requests
 		sendOnce(request)
 	}
 	answer, err := transport.RoundTrip(request)
@@ -221,9 +221,9 @@ func decompress(body []byte, encoding string) ([]byte, error) {
 // maxKept is the maximum size of all bodies in a cache, in bytes; a full cache stores no further answers.
 const maxKept = 64 << 20
 
-// Cache keeps answers with an entity tag, and revalidates them with the next request (If-None-Match). Public answers
-// are shared by all customers of the cache, private ones belong to their reader. It never answers without revalidation,
-// so no answer is stale.
+// Cache stores answers that have an entity tag, and revalidates them with the next request (If-None-Match). Public
+// answers are shared by all customers of the cache; private answers are stored for each customer. The cache never
+// answers without revalidation, so no answer is stale.
 type Cache struct {
 	mu          sync.Mutex
 	kept        map[resource]kept
@@ -231,7 +231,7 @@ type Cache struct {
 	notModified atomic.Int64
 }
 
-// resource is the content of a URL for a reader, or for all customers if there is no token.
+// resource is the content of a URL for the customer with the token, or for all customers if there is no token.
 type resource struct{ token, url string }
 
 type kept struct {
@@ -242,10 +242,10 @@ type kept struct {
 // NewCache returns an empty cache.
 func NewCache() *Cache { return &Cache{kept: map[resource]kept{}} }
 
-// NotModified returns the number of answers from the cache after the shop's answer 304.
+// NotModified returns the number of answers that came from the cache after the shop answered 304.
 func (c *Cache) NotModified() int64 { return c.notModified.Load() }
 
-// find returns the kept answer to a request; nothing without a cache.
+// find returns the stored answer to a request, and whether there is one.
 func (c *Cache) find(r *http.Request) (k kept, found bool) {
 	if c == nil || r.Method != http.MethodGet {
 		return k, false

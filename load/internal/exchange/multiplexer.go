@@ -11,11 +11,11 @@ import (
 )
 
 // multiplexer sends HTTP/2 requests on one connection to each address, which the first request opens. Requests wait
-// while the server's limit of streams is reached.
+// while the server's limit on streams is reached.
 //
-// net/http would open another connection for waiting requests. With StrictMaxConcurrentRequests it would not, but they
-// might wait forever (golang.org/issue/70809), because its pool reserves the streams that they wait for. This pool
-// reserves no streams.
+// net/http would open another connection for waiting requests. With StrictMaxConcurrentRequests it would not, but the
+// requests might wait forever (golang.org/issue/70809), because its pool reserves the streams that they wait for. This
+// pool reserves no streams.
 type multiplexer struct {
 	http2.Transport
 	client *Client
@@ -84,7 +84,8 @@ func (m *multiplexed) isOpen() bool {
 	}
 }
 
-// open opens a connection for all requests that come meanwhile, so no single request's deadline ends the attempt.
+// open opens a connection for all requests that arrive in the meantime, so no single request's deadline ends the
+// attempt.
 func (m *multiplexer) open(address string) (*http2.ClientConn, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*dialTimeout)
 	defer cancel()

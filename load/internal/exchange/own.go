@@ -8,7 +8,7 @@ import (
 	"hopwise/load/internal/target"
 )
 
-// own restricts clients of a target other than the shop: they load only this machine, and hosts that the user owns.
+// own restricts clients of a target other than the shop: they send load only to this machine and to the user's hosts.
 type own struct{ mine []string }
 
 func ownOf(t target.Target) *own {
@@ -18,7 +18,7 @@ func ownOf(t target.Target) *own {
 	return &own{t.Mine}
 }
 
-// check refuses a connection that really leads to another machine, unless the user owns the host.
+// check refuses a connection whose actual address is on another machine, unless the user owns the host.
 func (o *own) check(address string, to net.Addr) error {
 	if o == nil {
 		return nil

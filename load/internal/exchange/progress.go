@@ -12,14 +12,14 @@ import (
 	"hopwise/load/internal/outcome"
 )
 
-// progress is how far an RPC came. The RPC's status alone does not tell: it may come from the server, or from the
-// library if the answer has no status.
+// progress records how far an RPC got. The RPC's status alone does not show this: it may come from the server, or from
+// the library if the answer has no status.
 type progress struct {
 	sizes   *sizeCounter
 	way     *crossing   // nil without an emulated network
 	sent    atomic.Bool // the request's headers went to a connection
 	began   atomic.Bool // the answer's headers came, and were gRPC's
-	trailer atomic.Bool // the answer's end came, with a status
+	trailer atomic.Bool // the answer ended with a status
 }
 
 func (p *progress) answered() bool { return p.began.Load() || p.trailer.Load() }
@@ -28,8 +28,8 @@ func (p *progress) answered() bool { return p.began.Load() || p.trailer.Load() }
 //
 //   - client if nothing could be sent;
 //   - the class of the status if the server sent a status (outcome.OfGRPC);
-//   - wrong_answer if the answer began and has no end (no trailer, a stream that breaks off), if its message cannot be
-//     read, or if it is successful but not gRPC;
+//   - wrong_answer if the answer began but did not end (no trailer, a stream that breaks off), if its message cannot be
+//     read, or if the answer is successful but not gRPC;
 //   - server if no answer came at all.
 func (p *progress) failure(method string, err error) error {
 	if err == nil {
@@ -52,7 +52,7 @@ func (p *progress) failure(method string, err error) error {
 	return outcome.Failed(outcome.OfGRPC(s.Code()), "%s: %s: %s", name, s.Code(), s.Message())
 }
 
-// notGRPC is the prefix of grpc-go's message for a successful answer of another content type.
+// notGRPC is the prefix of grpc-go's message for a successful answer with another content type.
 const notGRPC = "unexpected HTTP status code received from server: 200 "
 
 // unreadable tells whether the library's message is about an answer with a successful status but invalid content.

@@ -48,7 +48,7 @@ func (c *Client) newQUICTransport() *quicTransport {
 	}}
 }
 
-// dialQUIC opens a connection on a new UDP socket, which is closed with it.
+// dialQUIC opens a connection on a new UDP socket, which is closed with the connection.
 func (c *Client) dialQUIC(ctx context.Context, address string, settings *tls.Config, config *quic.Config) (*quic.Conn, error) {
 	to, err := net.ResolveUDPAddr("udp", address)
 	if err != nil {

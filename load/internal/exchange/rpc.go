@@ -16,7 +16,7 @@ import (
 	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
-	_ "google.golang.org/grpc/encoding/gzip" // channels accept it; services compress if a setting says so
+	_ "google.golang.org/grpc/encoding/gzip" // registers gzip, which channels then accept; services compress if a setting says so
 	"google.golang.org/grpc/metadata"
 
 	"hopwise/load/internal/telemetry"
@@ -32,7 +32,8 @@ const traceparent = "traceparent"
 // journeyHeader sends the kind of journey to the edge.
 const journeyHeader = "x-journey"
 
-// NewChannel returns a gRPC channel of one connection, which is not opened yet; options come after the usual ones.
+// NewChannel returns a gRPC channel with one connection, which is not open yet. The options are added to the usual
+// options.
 func (c *Client) NewChannel(address string, options ...grpc.DialOption) (*grpc.ClientConn, error) {
 	security := insecure.NewCredentials()
 	if c.tls != nil {
@@ -55,7 +56,7 @@ func (c *Client) NewChannel(address string, options ...grpc.DialOption) (*grpc.C
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxBody)),
 		grpc.WithInitialWindowSize(streamWindow),
 		grpc.WithInitialConnWindowSize(connectionWindow),
-		grpc.WithIdleTimeout(0), // the channel is kept for the whole load
+		grpc.WithIdleTimeout(0), // the channel stays open for the whole load
 		grpc.WithDisableServiceConfig(),
 	}
 	if c.sockets[address] != "" {
@@ -87,8 +88,8 @@ func openChannel(ctx context.Context, channel *grpc.ClientConn) connectivity.Sta
 	}
 }
 
-// Channel lets generated gRPC clients send a journey's RPCs: each with the token, a span and the trace context, and on
-// each of the client's connections in turn.
+// Channel lets generated gRPC clients send a journey's RPCs. Each RPC has the token, a span and the trace context, and
+// the RPCs use the client's connections in turn.
 //
 // Errors are failures with a class; progress.failure has the rules.
 func (x *Exchange) Channel(token string) grpc.ClientConnInterface {
@@ -146,7 +147,7 @@ func (c *rpcChannel) start(ctx context.Context, method string) (*rpc, context.Co
 	return r, metadata.AppendToOutgoingContext(context.WithValue(ctx, progressKey{}, r.progress), pairs...)
 }
 
-// rpc is one RPC under way.
+// rpc is one RPC in progress.
 type rpc struct {
 	x        *Exchange
 	call     telemetry.Call

@@ -72,19 +72,19 @@ var (
 type connection struct {
 	traffic
 	mu      sync.Mutex
-	opened  time.Time              // by its first request; zero if no request waited for the opening
+	opened  time.Time              // when it was open, recorded by its first request; zero if no request opened it
 	latest  *crossing              // its latest request, over HTTP/1.1
 	streams map[string]uint32      // gRPC's streams by traceparent
 	sent    map[uint32]sentRequest // gRPC's requests by stream
 }
 
 // given records that a request got the connection. It returns when the connection was open and, for HTTP/1.1, the
-// crossing of the request that had it before; nil if it was idle.
+// crossing of the request that used the connection before, or nil if the connection was idle.
 func (c *connection) given(to *crossing, now time.Time, info httptrace.GotConnInfo) (opened time.Time, before *crossing) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	oneByOne := to.client.http == 1
-	// net/http calls an HTTP/1.1 connection reused if it was opened for one request and stayed idle or went to another.
+	// net/http calls an HTTP/1.1 connection reused if it was opened for one request but stayed idle or went to another.
 	if c.opened.IsZero() && (oneByOne || !info.Reused) {
 		c.opened = now.Add(-info.IdleTime)
 	}
@@ -97,7 +97,7 @@ func (c *connection) given(to *crossing, now time.Time, info httptrace.GotConnIn
 	return c.opened, before
 }
 
-// sentRequest is how a request went to the link.
+// sentRequest has the crossings of the first and the last part of a request.
 type sentRequest struct{ first, last link.Crossing }
 
 // wrote records that a part of a gRPC request was sent just now.
@@ -118,7 +118,7 @@ func (c *connection) wrote(stream uint32, ends bool) {
 	c.sent[stream] = request
 }
 
-// named records the request of a gRPC stream.
+// named records which request a gRPC stream carries.
 func (c *connection) named(traceparent string, stream uint32) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -128,7 +128,7 @@ func (c *connection) named(traceparent string, stream uint32) {
 	c.streams[traceparent] = stream
 }
 
-// requestOf returns how a gRPC request was sent, and removes its record.
+// requestOf returns how a gRPC request was sent, and deletes the record of it.
 func (c *connection) requestOf(traceparent string) sentRequest {
 	c.mu.Lock()
 	defer c.mu.Unlock()

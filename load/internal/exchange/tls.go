@@ -15,7 +15,7 @@ import (
 	"hopwise/load/internal/target"
 )
 
-// newTLS returns the TLS settings of connections to the target's entries, with the trusted certificates; nil for a
+// newTLS returns the TLS settings for connections to the target's entries, with the trusted certificates; nil for a
 // target without TLS.
 func newTLS(t target.Target) (*tls.Config, error) {
 	if t.CACertificate == "" {
@@ -31,7 +31,7 @@ func newTLS(t target.Target) (*tls.Config, error) {
 	}
 	settings := &tls.Config{RootCAs: trusted, MinVersion: versions[cmp.Or(t.TLSMin, "1.3")], MaxVersion: versions[cmp.Or(t.TLSMax, "1.3")]}
 	if settings.MinVersion == 0 || settings.MaxVersion < settings.MinVersion {
-		return nil, fmt.Errorf("tls_min %q and tls_max %q are no range of versions; versions: 1.2, 1.3", t.TLSMin, t.TLSMax)
+		return nil, fmt.Errorf("tls_min %q and tls_max %q do not form a range of versions; versions: 1.2, 1.3", t.TLSMin, t.TLSMax)
 	}
 	if t.ClientCert != "" {
 		shown, err := tls.LoadX509KeyPair(t.ClientCert, t.ClientKey)
@@ -45,7 +45,7 @@ func newTLS(t target.Target) (*tls.Config, error) {
 
 var versions = map[string]uint16{"1.2": tls.VersionTLS12, "1.3": tls.VersionTLS13}
 
-// explain adds what a connection requires to the error of an attempt to open it.
+// explain adds to the error of an attempt to open a connection what such a connection requires.
 func (c *Client) explain(err error) error {
 	if isUnanswered(err) {
 		return fmt.Errorf("%w; HTTP/3 needs UDP at this port, which a firewall may block: let it pass, or choose HTTP/2", err)
@@ -53,7 +53,7 @@ func (c *Client) explain(err error) error {
 	if !isCertificate(err) {
 		return err
 	}
-	return fmt.Errorf("%w; a certificate must be within its time, for the URL's host, and signed by the one in %s", err, c.caCertificate)
+	return fmt.Errorf("%w; a certificate must be within its validity period, issued for the URL's host, and signed by the one in %s", err, c.caCertificate)
 }
 
 func isCertificate(err error) bool {

@@ -167,7 +167,7 @@ func TestClientCertificatesAndVersions(t *testing.T) {
 	}{
 		{func() {}, "client_certificate " + trusted + " with client_key " + key + ": "},
 		{func() { wrong.ClientCert, wrong.ClientKey = certificate, certificate }, "client_key " + certificate + ": "},
-		{func() { wrong.TLSMin, wrong.TLSMax = "1.3", "1.2" }, `tls_min "1.3" and tls_max "1.2" are no range of versions; versions: 1.2, 1.3`},
+		{func() { wrong.TLSMin, wrong.TLSMax = "1.3", "1.2" }, `tls_min "1.3" and tls_max "1.2" do not form a range of versions; versions: 1.2, 1.3`},
 	} {
 		c.change()
 		_, err := NewClient(wrong, 1)
@@ -229,7 +229,7 @@ func TestRefusedCertificates(t *testing.T) {
 				if err == nil {
 					t.Fatal("the certificate was accepted")
 				}
-				for _, want := range []string{shop.URL, c.want, "must be within its time, for the URL's host", trusted} {
+				for _, want := range []string{shop.URL, c.want, "must be within its validity period, issued for the URL's host", trusted} {
 					if !strings.Contains(err.Error(), want) {
 						t.Errorf("%v; expected %q", err, want)
 					}

@@ -8,12 +8,12 @@ import (
 	"strings"
 )
 
-// GlobalID returns the global identifier (Relay's) of the thing with this kind and number.
+// GlobalID returns the global identifier (as in Relay) of the object with this kind and number.
 func GlobalID(kind string, id int64) string {
 	return base64.StdEncoding.EncodeToString([]byte(kind + ":" + strconv.FormatInt(id, 10)))
 }
 
-// ID is a global identifier as it is sent: the kind of a thing, and its number.
+// ID is a decoded global identifier: the kind and the number of an object.
 type ID struct {
 	kind   string
 	number int64

@@ -9,15 +9,15 @@ import (
 	"hopwise/load/internal/shopdata"
 )
 
-// Services is the shop over its services' own GraphQL APIs.
+// Services reaches the shop through its services' own GraphQL APIs.
 //
 // Documents select only the fields that the journeys show. Aliases give the fields the same names as in REST, so that
-// answers decode without conversion, and bodies do not differ in spelling.
+// answers decode without conversion, and bodies spell the names in the same way.
 type Services struct{ Client }
 
 var _ shop.Services = Services{}
 
-// NewServices returns the shop in the session of the token.
+// NewServices returns access to the shop in the session of the token.
 func NewServices(x *exchange.Exchange, token string, sends Sends) Services {
 	return Services{NewClient(x, token, sends)}
 }
@@ -130,8 +130,8 @@ func (s Services) ExportLines(ctx context.Context, after int64) ([]shop.Exported
 	return lines, err
 }
 
-// ListNotifications is not supported: no topology runs the notification service behind GraphQL clients, and such tapes
-// are refused earlier.
+// ListNotifications is not supported: no topology runs the notification service behind GraphQL clients, and tapes with
+// notifications are refused earlier.
 func (s Services) ListNotifications(context.Context, int64) ([]shop.Notification, error) {
-	return nil, outcome.Failed(outcome.Client, "no service answers with notifications over its own GraphQL")
+	return nil, outcome.Failed(outcome.Client, "no service returns notifications over its own GraphQL API")
 }

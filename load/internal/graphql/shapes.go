@@ -191,7 +191,7 @@ type Address struct {
 	Street      string `json:"street"`
 }
 
-// SubgraphLine is an order line in the bulk read of the subgraph of orders.
+// SubgraphLine is an order line in the bulk read of the orders subgraph.
 type SubgraphLine struct {
 	ID        int64  `json:"id"`
 	OrderID   int64  `json:"orderId"`

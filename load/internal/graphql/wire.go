@@ -19,7 +19,7 @@ const (
 	persistVersion = 1
 )
 
-// Variables are the values of a document's variables by their names.
+// Variables are the values of a document's variables, by name.
 type Variables = map[string]any
 
 type payload struct {
@@ -58,7 +58,7 @@ type Client struct {
 type Sends struct {
 	Texts bool // whether documents are sent as full text, not persisted
 	Gets  bool // whether persisted queries are sent with GET, so that shared caches can answer them
-	Whole bool // whether documents select whole resources if such documents, NAME_whole, exist
+	Whole bool // whether NAME_whole, which selects whole resources, is sent instead of NAME if it exists
 }
 
 // document returns the document with this name.
@@ -101,7 +101,7 @@ func Prepare(ctx context.Context, names []string, s Sends, open func() *exchange
 // Ask sends the document with this name, as its hash or as full text, and returns the data of the answer.
 //
 // If the gateway does not know the hash (another replica, or a restarted process), the text is sent once more. The
-// protocol of persisted queries requires this, and the extra request counts.
+// protocol of persisted queries requires this, and the extra request is counted.
 func Ask[T any](ctx context.Context, c Client, name string, variables Variables) (T, error) {
 	document, _ := c.sends.document(name)
 	data, code, err := ask[T](ctx, c, document, variables, c.sends.Texts)
@@ -151,7 +151,7 @@ func (c Client) get(ctx context.Context, path string, p payload) (exchange.Respo
 	return c.exchange.Do(ctx, exchange.Request{Method: http.MethodGet, Route: path, Path: path, Query: query, Token: c.token})
 }
 
-// decode reads an answer. GraphQL's errors have codes, even if the status is 200; an unreadable answer is a
+// decode reads an answer. GraphQL errors have codes, even if the HTTP status is 200; an unreadable answer is a
 // wrong_answer.
 func decode[T any](path string, response exchange.Response) (data T, code string, err error) {
 	var e envelope[T]

@@ -46,10 +46,10 @@ func checkPage[P any](q Question, called string, products []P, id func(P) int64)
 	}
 	for i, p := range products {
 		if shopdata.CategoryOf(id(p)) != q.Params.Category {
-			return outcome.Wrong("product %d is not of category %s", id(p), q.Params.Category)
+			return outcome.Wrong("product %d is not in category %s", id(p), q.Params.Category)
 		}
 		if i > 0 && id(p) <= id(products[i-1]) {
-			return outcome.Wrong("product %d comes twice", id(p))
+			return outcome.Wrong("product %d comes twice or out of order", id(p))
 		}
 	}
 	return nil

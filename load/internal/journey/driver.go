@@ -20,7 +20,7 @@ import (
 	"hopwise/load/internal/transcoded"
 )
 
-// Driver runs journeys over one protocol by one kind of plan.
+// Driver runs journeys over one protocol with one kind of plan.
 type Driver struct {
 	Protocol target.Protocol
 	Plan     target.Plan
@@ -36,7 +36,7 @@ func (d Driver) Check(c target.Channel, name Name) error {
 		return nil
 	}
 	if d.Protocol == target.Steps {
-		return fmt.Errorf("the tape has the journey %q, which the steps have not; they have: %s", name, strings.Join(d.Steps.Names(), ", "))
+		return fmt.Errorf("the tape has the journey %q, which the steps do not have; they have: %s", name, strings.Join(d.Steps.Names(), ", "))
 	}
 	served := slices.DeleteFunc(Names(), func(n Name) bool { return !d.serves(n) })
 	return fmt.Errorf("channel %q sends the journey %q, which the protocol %s does not have; it has: %s",
@@ -119,7 +119,7 @@ func (d Driver) sends() graphql.Sends {
 	return graphql.Sends{Texts: d.Texts, Gets: d.Gets, Whole: d.Selects == target.SelectsNothing}
 }
 
-// services returns the shop in the session of the token; its reads select the fields, or all fields if none are given.
+// services returns access to the shop in the session of the token; reads select the fields, or all if none are given.
 func (d Driver) services(x *exchange.Exchange, token string, fields []string) (s shop.Services) {
 	switch d.Protocol {
 	case target.REST:

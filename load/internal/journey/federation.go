@@ -9,7 +9,7 @@ import (
 	"hopwise/load/internal/shopdata"
 )
 
-// federationDocuments is the folder of the documents for routers: subgraphs have plain numbers as ids, and pages
+// federationDocuments is the folder with the documents for routers: subgraphs have plain numbers as ids, and pages
 // without edges.
 const federationDocuments = "federation/"
 

@@ -33,16 +33,16 @@ type definition struct {
 	name    Name
 	senders []target.Channel
 	needs   []string // parameters, by their names on the tape
-	shows   []string // fields of the resource that its screen shows, by their names in REST; nil for all
+	shows   []string // fields of the resource that the journey's screen shows, by their names in REST; nil for all
 	draw    func(dice) Params
 
 	graphQL    graphQLPlan
 	federation graphQLPlan  // plan over a router; nil if the subgraphs do not support it
 	documents  []string     // documents of the GraphQL plan; nil for the single document with the journey's name
-	composed   servicesPlan // plan with batches, and independent calls in parallel
+	composed   servicesPlan // plan with batch requests, and with independent calls in parallel
 	joined     servicesPlan // plan over the REST gateway, which joins the services' data; nil for the composed plan
 	transcoded bool         // whether the edge transcodes all RPCs of the composed plan
-	told       bool         // whether the journey needs a shop that sends updates of orders
+	told       bool         // whether the journey needs a shop that sends updates about orders
 }
 
 // A graphQLPlan runs a journey over the GraphQL gateway.
@@ -51,12 +51,12 @@ type graphQLPlan func(context.Context, graphql.Client, Entry) (Answer, error)
 // A servicesPlan runs a journey over APIs with the services' methods, in any protocol.
 type servicesPlan func(context.Context, shop.Services, Params) (Answer, error)
 
-// asks returns the plan that sends one document, whose name is the journey's.
+// asks returns the plan that sends one document, which has the journey's name.
 func asks[T any](variables func(Entry) graphql.Variables, read func(T, Params) (Answer, error)) graphQLPlan {
 	return asksIn("", variables, read)
 }
 
-// asksIn returns the plan that sends one document from a folder, whose name is the journey's.
+// asksIn returns the plan that sends the document with the journey's name from a folder.
 func asksIn[T any](folder string, variables func(Entry) graphql.Variables, read func(T, Params) (Answer, error)) graphQLPlan {
 	return func(ctx context.Context, c graphql.Client, e Entry) (Answer, error) {
 		data, err := graphql.Ask[T](ctx, c, folder+string(e.Journey), variables(e))
@@ -67,7 +67,7 @@ func asksIn[T any](folder string, variables func(Entry) graphql.Variables, read 
 	}
 }
 
-// Senders of journeys: customers act for themselves only, partners read any order and check out for any customer.
+// Senders of journeys: customers act only for themselves, partners read any order and check out for any customer.
 var (
 	everyone  = target.Channels()
 	customers = []target.Channel{target.Web, target.Mobile}

@@ -33,7 +33,7 @@ var orderHistory = definition{
 		orders, err := listOrders(ctx, s.(shop.Joining).ListJoinedOrders, p.UserID)
 		return newOrderHistoryAnswer(orders), err
 	},
-	// Reads the orders, and then in parallel the products of all their lines and all their payments.
+	// Reads the orders and then, in parallel, the products of all order lines and the payments of all orders.
 	composed: func(ctx context.Context, s shop.Services, p Params) (Answer, error) {
 		orders, err := listOrders(ctx, s.ListOrders, p.UserID)
 		if err != nil {

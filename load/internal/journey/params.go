@@ -26,7 +26,7 @@ type Params struct {
 	Values         steps.Values  `json:"values,omitempty"` // variables of a target other than the shop
 }
 
-// fieldOf is the place of each parameter in Params, by its name on the tape.
+// fieldOf has the index of each parameter's field in Params, by the parameter's name on the tape.
 var fieldOf = func() map[string]int {
 	places := map[string]int{}
 	params := reflect.TypeFor[Params]()
@@ -69,8 +69,8 @@ type Drawer struct {
 	documents  shopdata.Range
 }
 
-// NewDrawer returns a drawer for a tape whose documents have the payload's size; identity is a text with all inputs of
-// the tape.
+// NewDrawer returns a drawer for a tape whose documents have the payload's size; identity is a text that contains all
+// inputs of the tape.
 func NewDrawer(seed uint64, scale shopdata.Scale, pool shopdata.Pool, payload shopdata.Payload, identity string) *Drawer {
 	d := &Drawer{
 		scale:      scale,

@@ -10,7 +10,7 @@ import (
 	"hopwise/load/internal/target"
 )
 
-// stepsAnswer is the answer of a target other than the shop, which the journey's steps have already checked.
+// stepsAnswer is an answer that the steps of a journey of another target have already checked.
 type stepsAnswer struct{ steps.Answer }
 
 func (stepsAnswer) check(Question) error { return nil }
@@ -28,7 +28,7 @@ func DrawRow(identity string, seq int64, row steps.Values) Params {
 	return Params{IdempotencyKey: dice{Drawer: &Drawer{identity: identity}, seq: seq}.idempotencyKey(), Values: row}
 }
 
-// Pauses returns the total time to think between the journey's steps.
+// Pauses returns the total think time between the journey's steps.
 func (d Driver) Pauses(e Entry) time.Duration {
 	if d.Protocol != target.Steps {
 		return 0

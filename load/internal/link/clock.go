@@ -43,8 +43,8 @@ func (c *Clock) Close() {
 	c.timer.Close()
 }
 
-// lead is how long before an exact alarm the timer expires; the remaining time is a busy wait. An idle processor takes
-// 0.05 to 0.2 ms to wake up, which would delay data from a link.
+// lead is how long before an exact alarm the timer expires; the remaining time is spent in a busy wait. An idle
+// processor takes 0.05 to 0.2 ms to wake up, which would delay data from a link.
 const lead = 100 * time.Microsecond
 
 func (c *Clock) run() {
@@ -75,12 +75,12 @@ func (c *Clock) ring() (at time.Time, near bool) {
 // arm sets the timer to the first alarm.
 func (c *Clock) arm() {
 	if len(c.alarms) > 0 {
-		_ = c.timer.Set(time.Until(c.alarms[0].wake)) // the only failure is a timer that is closed
+		_ = c.timer.Set(time.Until(c.alarms[0].wake)) // fails only if the timer is closed
 	}
 }
 
 // until waits for the instant. If exact is set, it ends precisely then, at the cost of processor time. It returns false
-// if one of the channels is closed before; nil channels are ignored.
+// if one of the channels is closed first; nil channels are ignored.
 func (c *Clock) until(at time.Time, exact bool, closed, expired <-chan struct{}) bool {
 	a := &alarm{at: at, wake: at, rung: make(chan struct{})}
 	if exact {

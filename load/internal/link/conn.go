@@ -60,8 +60,8 @@ func (l *Link) Dial(ctx context.Context, d Dialer, network, address string) (*Co
 
 // Conn is a stream connection through a link.
 //
-// Write never waits: data that would fill a real sender's buffers is already on its way here. Close first delivers all
-// written data.
+// Write never blocks: data that a real sender would have to buffer is already on its way here. Data written before
+// Close is still delivered.
 type Conn struct {
 	net.Conn
 	record
@@ -75,7 +75,7 @@ var _ net.Conn = (*Conn)(nil)
 
 const (
 	readSize = 64 << 10
-	// linger is how long the far end may take to accept data written before Close, from when the data is due there.
+	// linger is how long the far end may take to accept data written before Close, once the data is due there.
 	linger = time.Second
 )
 
@@ -87,7 +87,7 @@ func (l *Link) wrap(far net.Conn) *Conn {
 	return c
 }
 
-// SlowStart returns how many round trips the received data has waited for the window of a new connection.
+// SlowStart returns how many round trips the received data has waited for the congestion window of a new connection.
 func (c *Conn) SlowStart() int { return c.down.slowStart() }
 
 // sendUp writes data from the link to the real connection, and closes that connection at the stream's end.
@@ -162,7 +162,7 @@ func (c *Conn) SetDeadline(t time.Time) error {
 	return nil
 }
 
-// SetReadDeadline sets the deadline of Read, including a waiting Read.
+// SetReadDeadline sets the deadline of Read, also of a Read that is already waiting.
 func (c *Conn) SetReadDeadline(t time.Time) error {
 	c.down.deadline.set(t)
 	return nil

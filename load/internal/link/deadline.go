@@ -26,7 +26,7 @@ func (d *deadline) channel() chan struct{} {
 	return d.expired
 }
 
-// set replaces the time; the zero time is no deadline.
+// set replaces the time; the zero time means no deadline.
 func (d *deadline) set(t time.Time) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

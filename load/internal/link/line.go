@@ -26,7 +26,7 @@ type span struct{ from, to time.Time }
 
 // carry returns when bytes that are sent no earlier than earliest arrive at the far end.
 //
-// The bytes take the first free time: while they wait for their connection's window, others can use the line.
+// The bytes take the first free time: while they wait for their connection's window, other bytes can use the line.
 func (l *line) carry(now, earliest time.Time, bytes int) time.Time {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -19,7 +19,7 @@ type Network struct {
 	Up   int64         // bits per second towards the edge, headers included; 0 for no limit
 }
 
-// Visit tells whether a customer was here before.
+// Visit tells whether a customer has visited the shop before.
 type Visit string
 
 // The visits.

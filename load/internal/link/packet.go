@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// PacketConn carries datagrams through a link without loss; QUIC controls congestion itself. Close first delivers all
-// written datagrams: with QUIC, they include the frame that closes the connection.
+// PacketConn carries datagrams through a link without loss; QUIC controls congestion itself. Datagrams written
+// before Close are still delivered: with QUIC, they include the frame that closes the connection.
 type PacketConn struct {
 	net.PacketConn
 	record
@@ -30,7 +30,7 @@ func (l *Link) Packets(far net.PacketConn) *PacketConn {
 	return c
 }
 
-// SlowStart returns 0: the link does not know QUIC's window.
+// SlowStart returns 0: the link does not know QUIC's congestion window.
 func (c *PacketConn) SlowStart() int { return 0 }
 
 // sendUp writes datagrams from the link to the real socket, and closes the socket at the end.
@@ -120,7 +120,7 @@ func (c *PacketConn) SetDeadline(t time.Time) error {
 	return nil
 }
 
-// SetReadDeadline sets the deadline of ReadFrom, including a waiting ReadFrom.
+// SetReadDeadline sets the deadline of ReadFrom, also of a ReadFrom that is already waiting.
 func (c *PacketConn) SetReadDeadline(t time.Time) error {
 	c.down.deadline.set(t)
 	return nil

@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// Passage is how a part of a stream, or a datagram, crossed the link.
+// Passage has the times at which a part of a stream, or a datagram, crossed the link.
 type Passage struct {
 	In  time.Time // when it entered
 	Out time.Time // when it came out, or is due to
 }
 
-// parcel is a piece of data that crosses a link as a whole.
+// parcel is a piece of data that crosses a link undivided.
 type parcel struct {
 	Passage
 	data    []byte
@@ -29,7 +29,7 @@ type Crossing struct {
 	parcel *parcel
 }
 
-// Passage returns how it crossed; the zero passage if there is no data.
+// Passage returns when the data crossed; the zero passage if there is no data.
 func (c Crossing) Passage() Passage {
 	if c.parcel == nil {
 		return Passage{}
@@ -178,7 +178,7 @@ func (q *queue) readFrom(p []byte) (int, net.Addr, error) {
 	return copy(p, first.data), first.address, nil
 }
 
-// last returns the latest parcel that entered.
+// last returns the parcel that entered last.
 func (q *queue) last() Crossing {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -188,7 +188,7 @@ func (q *queue) last() Crossing {
 	return Crossing{q, q.put[(q.puts-1)%kept]}
 }
 
-// since returns the first kept parcel that entered at an instant or later.
+// since returns the first remembered parcel that entered at the given instant or later.
 func (q *queue) since(at time.Time) Crossing {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -25,13 +25,13 @@ func newRecord(up, down *queue, opening int) record {
 // Sent returns the crossing of the last sent data.
 func (r record) Sent() Crossing { return r.sent.last() }
 
-// SentSince returns the crossing of the first data sent at an instant or later, provided that little was sent after it.
+// SentSince returns the crossing of the first data sent at the given instant or later, if little was sent after it.
 func (r record) SentSince(at time.Time) Crossing { return r.sent.since(at) }
 
 // Received returns the passage of the last byte, or the last datagram, that was read so far.
 func (r record) Received() Passage { return r.received.latest() }
 
-// RoundTrips returns the number of round trips: how often data was sent, and the other end sent data after its arrival.
+// RoundTrips returns how often data was sent and, after that data had arrived, the other end sent data.
 func (r record) RoundTrips() int {
 	r.trips.mu.Lock()
 	defer r.trips.mu.Unlock()

@@ -12,7 +12,7 @@ type stream struct {
 	back   time.Duration // travel time of an acknowledgement
 	mu     sync.Mutex
 	window *window       // nil if the window is never smaller than the line needs
-	slowed time.Duration // how long the stream's bytes so far wait for the window
+	slowed time.Duration // total time that the stream's bytes so far wait for the window
 	left   time.Time     // when the stream's last byte so far leaves
 }
 
@@ -41,7 +41,7 @@ func (s *stream) send(data []byte) {
 	}
 }
 
-// slowStart returns how many round trips the bytes sent so far wait for the window, in all.
+// slowStart returns how many round trips, in total, the bytes sent so far wait for the window.
 func (s *stream) slowStart() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

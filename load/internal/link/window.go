@@ -19,7 +19,7 @@ type ack struct {
 
 func newWindow() *window { return &window{bytes: initialSegments * segment} }
 
-// opens returns the earliest time, from an instant on, at which the window admits the bytes.
+// opens returns the earliest time, not before the given instant, at which the window admits the bytes.
 func (w *window) opens(from time.Time, bytes int) time.Time {
 	for len(w.acks) > 0 && (!w.acks[0].at.After(from) || w.inFlight+bytes > w.bytes) {
 		acknowledged := w.acks[0]
@@ -33,7 +33,7 @@ func (w *window) opens(from time.Time, bytes int) time.Time {
 	return from
 }
 
-// sent records bytes whose acknowledgement arrives at an instant.
+// sent records bytes whose acknowledgement arrives at the given instant.
 func (w *window) sent(bytes int, acknowledged time.Time) {
 	w.inFlight += bytes
 	w.acks = append(w.acks, ack{acknowledged, bytes})

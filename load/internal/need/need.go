@@ -24,7 +24,7 @@ type Beyond struct {
 	Fields       int64 `json:"fields"`        // single values in all resources
 	FieldsBeyond int64 `json:"fields_beyond"` // values that the screen does not show
 	BytesBeyond  int64 `json:"bytes_beyond"`  // bytes that the screen does not need, in the body's encoding, decompressed
-	PackedBeyond int64 `json:"packed_beyond"` // the same in bodies as received, compressed or not
+	PackedBeyond int64 `json:"packed_beyond"` // the same for bodies as received, compressed or not
 }
 
 // Add adds another answer of the same journey.
@@ -35,7 +35,7 @@ func (b *Beyond) Add(other Beyond) {
 	b.PackedBeyond += other.PackedBeyond
 }
 
-// InContract returns the contract's names of fields that are given by their names in REST.
+// InContract returns the names that fields have in the contract, given their names in REST.
 func InContract(fields []string) []string {
 	names := slices.Clone(fields)
 	if at := slices.Index(names, "placed_at"); at >= 0 {
@@ -67,7 +67,7 @@ func encode(value any) []byte {
 	return bytes.TrimSuffix(text.Bytes(), []byte("\n"))
 }
 
-// prune removes all fields that are not needed from the resources.
+// prune removes from the resources all fields that are not needed.
 func (f Fields) prune(value any, b *Beyond) {
 	switch v := value.(type) {
 	case []any:
@@ -112,7 +112,7 @@ func countJSON(value any) (count int64) {
 	return count
 }
 
-// snake returns the name in REST of a field of GraphQL.
+// snake returns the REST name of a GraphQL field.
 func snake(name string) string {
 	var text strings.Builder
 	for _, letter := range name {
@@ -187,7 +187,7 @@ func (b *Beyond) weigh(whole, needed []byte, packed bool) {
 	}
 }
 
-// sentSize returns the size of a body that the shop sends to a client that accepts gzip.
+// sentSize returns the size that a body has when the shop sends it to a client that accepts gzip.
 func sentSize(body []byte) int64 {
 	if len(body) < minPacked {
 		return int64(len(body))

@@ -36,7 +36,7 @@ func Start(out *os.File, what string, total int, length time.Duration) *Line {
 	return open(out, &Line{what: what, total: total}, length)
 }
 
-// Of begins to print the text of state.
+// Of begins to print the texts that state returns.
 func Of(out *os.File, what string, state func() string, length time.Duration) *Line {
 	return open(out, &Line{what: what, state: state}, length)
 }
@@ -73,7 +73,7 @@ func (l *Line) Set(sent, failed int64) {
 	l.failed.Store(failed)
 }
 
-// Stop prints the last state, or clears the line of a terminal, and ends.
+// Stop prints the last state, clears the line if it is on a terminal, and ends.
 func (l *Line) Stop() {
 	close(l.quit)
 	l.done.Wait()

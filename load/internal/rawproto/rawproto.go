@@ -1,5 +1,5 @@
-// Package rawproto lets one connect-go client or handler carry messages of every type: they pass it as bytes, and its
-// callers convert them.
+// Package rawproto lets one connect-go client or handler carry messages of every type: it passes them as bytes, and its
+// callers convert the bytes.
 package rawproto
 
 import (
@@ -48,10 +48,10 @@ func encode(options proto.MarshalOptions, to []byte, message any) ([]byte, error
 			return append(to, m.Bytes...), nil
 		}
 		return options.MarshalAppend(to, m.Of)
-	case proto.Message: // such as the status of gRPC
+	case proto.Message: // such as a gRPC status
 		return options.MarshalAppend(to, m)
 	}
-	return nil, fmt.Errorf("a %T is no message", message)
+	return nil, fmt.Errorf("a %T is not a message", message)
 }
 
 // Unmarshal decodes a message. The library owns the bytes and reuses them.
@@ -66,5 +66,5 @@ func (Codec) Unmarshal(from []byte, message any) error {
 	case proto.Message:
 		return proto.Unmarshal(from, m)
 	}
-	return fmt.Errorf("a %T is no message", message)
+	return fmt.Errorf("a %T is not a message", message)
 }

@@ -13,7 +13,8 @@ import (
 	"hopwise/load/internal/wire"
 )
 
-// Generator holds the generator's own figures of a replay, or of several generators' replays of a tape's shards.
+// Generator has a load generator's own figures for a replay, or those of several generators that replayed the shards of
+// a tape.
 type Generator struct {
 	Mode            Mode           `json:"mode"`
 	Shard           tape.Shard     `json:"shard"`            // shard of the tape, I/N
@@ -26,7 +27,7 @@ type Generator struct {
 	Incomplete      bool           `json:"incomplete"` // stopped before the whole tape was sent and answered
 	Outcomes        map[string]int `json:"outcomes"`
 	WallS           float64        `json:"wall_s"` // from the start of the replay to the last answer
-	CPUS            float64        `json:"cpu_s"`  // user and system time of the generator in this time
+	CPUS            float64        `json:"cpu_s"`  // user and system CPU time of the generator in this time
 	GCPauseMs       float64        `json:"gc_pause_ms"`
 	MaxRSSMb        float64        `json:"max_rss_mb"`
 	Priority        string         `json:"priority"`           // of the generator: normal or realtime
@@ -59,7 +60,7 @@ type Generator struct {
 // TracingCost has the cost of the generator's spans.
 type TracingCost struct {
 	ExportCPUS float64            `json:"export_cpu_s"` // CPU time for sending spans after the replay
-	CostNs     map[string]float64 `json:"cost_ns"`      // cost of a span for its journey, by kind
+	CostNs     map[string]float64 `json:"cost_ns"`      // cost of a span for its journey, by kind of span
 }
 
 // ClosedLoop describes a replay in a closed loop.
@@ -67,7 +68,7 @@ type ClosedLoop struct {
 	VUs           int     `json:"vus"` // virtual users
 	ThinkS        float64 `json:"think_s"`
 	DurationS     float64 `json:"duration_s"`     // requested duration
-	TapeExhausted bool    `json:"tape_exhausted"` // whether the tape ended before the time was over
+	TapeExhausted bool    `json:"tape_exhausted"` // whether the tape ended before the duration was over
 }
 
 // Network describes the emulated network of each channel, and the number of customers.
@@ -78,7 +79,7 @@ type Network struct {
 	Late      int                     `json:"late"`      // customers opened by a journey on a warm visit
 }
 
-// Link is the link of each customer of a channel.
+// Link describes the link that each customer of a channel has.
 type Link struct {
 	RTTMs float64 `json:"rtt_ms"`
 	Down  int64   `json:"down_bits_s"` // 0 for no limit
@@ -110,7 +111,7 @@ func ReadUsage(meter *wire.Meter) Usage {
 	}
 }
 
-// Since returns the usage after the earlier reading; only peak memory counts from the start of the process.
+// Since returns the usage after the earlier reading; but peak memory counts from the start of the process.
 func (u Usage) Since(earlier Usage) Usage {
 	return Usage{
 		At: u.At, Wall: u.At.Sub(earlier.At), CPU: u.CPU - earlier.CPU, GCPause: u.GCPause - earlier.GCPause, MaxRSS: u.MaxRSS,

@@ -48,7 +48,7 @@ func checkShards(shards []shard) error {
 	for _, s := range shards[1:] {
 		for i, setting := range settings(s.figures) {
 			if of := settings(first.figures)[i]; of != setting {
-				return fmt.Errorf("%v is of another replay than %v: %s is %v, not %v", s, first, setting.name, setting.value, of.value)
+				return fmt.Errorf("%v is from another replay than %v: %s is %v, not %v", s, first, setting.name, setting.value, of.value)
 			}
 		}
 	}
@@ -56,7 +56,7 @@ func checkShards(shards []shard) error {
 	known := make([]string, count)
 	for _, s := range shards {
 		if other := known[s.figures.Shard.Index]; other != "" {
-			return fmt.Errorf("%v is there twice, also in %s", s, other)
+			return fmt.Errorf("%v is given twice, also in %s", s, other)
 		}
 		known[s.figures.Shard.Index] = s.folder
 	}

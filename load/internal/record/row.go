@@ -22,9 +22,9 @@ type Mode string
 
 // The modes.
 const (
-	Open   Mode = "open"   // the tape: at its arrival time, regardless of slow answers
-	Closed Mode = "closed" // virtual users: each sends its next journey once the last one is answered
-	Alone  Mode = "alone"  // one journey after another
+	Open   Mode = "open"   // at its arrival time on the tape, regardless of slow answers
+	Closed Mode = "closed" // once the same virtual user's previous journey is answered
+	Alone  Mode = "alone"  // once the previous journey is answered
 )
 
 // Row is the record of one journey; times are Unix nanoseconds.
@@ -44,9 +44,9 @@ type Row struct {
 	BytesOut          int64          `json:"bytes_out"`    // bodies sent
 	Requests          int64          `json:"requests"`
 	Waves             int64          `json:"waves"`               // sequential round trips; see exchange.Shape
-	Parallel          int64          `json:"parallel"`            // maximum number of requests under way at a time
+	Parallel          int64          `json:"parallel"`            // maximum number of requests in flight at a time
 	NetworkNs         int64          `json:"network_ns"`          // the journey's time on the customer's link; 0 without an emulated network
-	OpeningRoundTrips int64          `json:"opening_round_trips"` // round trips for which requests waited until connections were open, and answers for the windows of new connections
+	OpeningRoundTrips int64          `json:"opening_round_trips"` // round trips that requests waited for connections to open, and answers for the congestion windows of new connections
 	Sampled           bool           `json:"sampled"`
 	TraceID           string         `json:"trace_id"`
 	AnswerSHA256      string         `json:"answer_sha256"` // of the canonical answer; empty for a failure
@@ -55,7 +55,7 @@ type Row struct {
 	Beyond            *need.Beyond   `json:"-"`      // nil if answers are not compared, or the screen shows everything
 }
 
-// AnswersDigest returns the SHA-256 over all rows in order: over each journey's number and its answer's digest.
+// AnswersDigest returns the SHA-256 of all rows in order: of each journey's number and its answer's digest.
 func AnswersDigest(rows []Row) string {
 	sum := sha256.New()
 	for _, row := range rows {

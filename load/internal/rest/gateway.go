@@ -8,10 +8,11 @@ import (
 	"hopwise/load/internal/shop"
 )
 
-// Gateway is the shop over the REST gateway: the services' APIs, but orders come with their products and payments.
+// Gateway reaches the shop through the REST gateway: it has the services' APIs, but joins orders with their products
+// and payments.
 type Gateway struct{ Services }
 
-// NewGateway returns the shop as NewServices does.
+// NewGateway returns access to the shop, with the same parameters as NewServices.
 func NewGateway(x *exchange.Exchange, token string, fields ...string) Gateway {
 	return Gateway{NewServices(x, token, fields...)}
 }
@@ -34,7 +35,7 @@ func (j joinedOrder) order() shop.Order {
 	return j.Order
 }
 
-// ListJoinedOrders: the gateway joins the orders with their products and payments.
+// ListJoinedOrders lists orders that the gateway has joined with their products and payments.
 func (g Gateway) ListJoinedOrders(ctx context.Context, user int64) ([]shop.Order, error) {
 	query := latestOrders()
 	query.Set("include", "payment,products")
@@ -48,7 +49,7 @@ func (g Gateway) ListJoinedOrders(ctx context.Context, user int64) ([]shop.Order
 	return orders, err
 }
 
-// GetOrder: the order is joined with its payment.
+// GetOrder reads an order that the gateway has joined with its payment.
 func (g Gateway) GetOrder(ctx context.Context, id int64) (shop.Order, error) {
 	joined, err := Get[joinedOrder](ctx, g.Client, "/v1/orders/{id}", id, url.Values{"include": {"payment"}})
 	return joined.order(), err

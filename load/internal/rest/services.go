@@ -1,4 +1,5 @@
-// Package rest is a client of the shop's REST APIs: the services' own, and the REST gateway's, which joins them.
+// Package rest is a client of the shop's REST APIs: the services' own APIs, and the API of the REST gateway that joins
+// their data.
 package rest
 
 import (
@@ -13,10 +14,10 @@ import (
 	"hopwise/load/internal/shopdata"
 )
 
-// Services is the shop over its services' own REST APIs.
+// Services reaches the shop through its services' own REST APIs.
 type Services struct {
 	Client
-	fields []string // selected fields of products and orders; none for all
+	fields []string // selected fields of products and orders; empty for all
 }
 
 var _ shop.Services = Services{}
@@ -31,8 +32,8 @@ type page struct {
 	Notifications []shop.Notification `json:"notifications"`
 }
 
-// NewServices returns the shop in the session of the token; its reads select the fields, or all fields if none are
-// given.
+// NewServices returns access to the shop in the session of the token. Reads select the fields, or all fields if none
+// are given.
 func NewServices(x *exchange.Exchange, token string, fields ...string) Services {
 	return Services{NewClient(x, token, shopProblem), fields}
 }
@@ -49,7 +50,7 @@ func (s Services) ListProducts(ctx context.Context, category string) ([]shop.Pro
 	return s.listProducts(ctx, url.Values{"category": {category}, "page_size": {strconv.Itoa(shopdata.BrowsePage)}})
 }
 
-// ListReviewedProducts: reviews belong to their products, so it is one request.
+// ListReviewedProducts sends one request, because each product comes with its reviews.
 func (s Services) ListReviewedProducts(ctx context.Context, category string) ([]shop.Product, error) {
 	return s.listProducts(ctx, url.Values{
 		"category": {category}, "page_size": {strconv.Itoa(shopdata.BrowsePage)}, "include": {"reviews"},

@@ -26,7 +26,7 @@ type Problem func(body []byte) (class outcome.Class, text string, ok bool)
 // NewClient returns a client in the session of the token; p reads the API's errors.
 func NewClient(x *exchange.Exchange, token string, p Problem) Client { return Client{x, token, p} }
 
-// Get fetches a resource; id stands for "{id}" in the route.
+// Get fetches a resource; id replaces "{id}" in the route.
 func Get[T any](ctx context.Context, c Client, route string, id int64, query url.Values) (T, error) {
 	return fetch[T](ctx, c, exchange.Request{
 		Method: http.MethodGet, Route: route, Path: pathOf(route, id), Query: query, Token: c.token,
@@ -37,7 +37,7 @@ func Get[T any](ctx context.Context, c Client, route string, id int64, query url
 type Write struct {
 	Method   string
 	Route    string
-	ID       int64 // stands for "{id}" in the route
+	ID       int64 // replaces "{id}" in the route
 	Header   map[string]string
 	Body     any
 	Expected int // expected status

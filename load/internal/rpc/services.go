@@ -19,7 +19,7 @@ import (
 	"hopwise/proto/stubs/userv1"
 )
 
-// Services is the shop over gRPC.
+// Services reaches the shop through gRPC.
 type Services struct {
 	open     Opener
 	products productv1.ProductServiceClient
@@ -36,8 +36,8 @@ var _ shop.Services = Services{}
 // Opener returns a connection that sends calls in the session of a token.
 type Opener func(token string) grpc.ClientConnInterface
 
-// NewServices returns the shop in the session of the token; its reads select the fields, by their names in REST, or all
-// fields if none are given. With streams, a document comes in chunks, not as one message.
+// NewServices returns access to the shop in the session of the token. Reads select the fields, by their names in REST,
+// or all fields if none are given. With streams, a document comes in chunks, not as one message.
 func NewServices(open Opener, token string, streams bool, fields ...string) Services {
 	channel := open(token)
 	var mask *fieldmaskpb.FieldMask
@@ -152,7 +152,7 @@ func (s Services) Checkout(ctx context.Context, p shop.Purchase) (shop.Order, er
 	return order(o), err
 }
 
-// ExportLines: it reads the stream of lines to its end.
+// ExportLines reads the stream of lines to its end.
 func (s Services) ExportLines(ctx context.Context, after int64) ([]shop.ExportedLine, error) {
 	stream, err := s.orders.StreamOrderLines(ctx, &orderv1.StreamOrderLinesRequest{
 		AfterLineId: after, Limit: shopdata.BulkPage,

@@ -55,7 +55,7 @@ type DocumentSection struct {
 	Title   string           `json:"title"`
 }
 
-// DocumentRecord is one test; unknown values are left out.
+// DocumentRecord is the record of one test; unknown values are left out.
 type DocumentRecord struct {
 	At    string  `json:"at,omitempty"`
 	Count int64   `json:"count"`
@@ -150,7 +150,7 @@ type Item struct {
 	Quantity  int64 `json:"quantity"`
 }
 
-// Purchase is the request of a checkout.
+// Purchase is the request for a checkout.
 type Purchase struct {
 	UserID         int64
 	Items          []Item

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Services is the shop as seen by a client that composes its answers itself, in one session.
+// Services gives access to the shop, in one session, to a client that composes its answers itself.
 //
 // Missing fields of an answer stay empty and are not errors here: the check of the journey's answer names them.
 type Services interface {
@@ -17,11 +17,11 @@ type Services interface {
 	AddReviews(ctx context.Context, listed Product) (Product, error)
 	// GetProduct returns one product without reviews.
 	GetProduct(ctx context.Context, id int64) (Product, error)
-	// BatchGetProducts returns the products, each once and without reviews, with one request.
+	// BatchGetProducts returns each of the products once, without reviews, with one request.
 	BatchGetProducts(ctx context.Context, ids []int64) ([]Product, error)
 	// GetDocument returns one technical document.
 	GetDocument(ctx context.Context, id int64) (Document, error)
-	// Login opens a session of the user.
+	// Login opens a session for the user.
 	Login(ctx context.Context, email, password string) (Session, error)
 	// GetUser returns the user's profile to the holder of the token.
 	GetUser(ctx context.Context, id int64, token string) (User, error)

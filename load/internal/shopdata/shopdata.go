@@ -1,6 +1,6 @@
-// Package shopdata holds the facts of the seeded data that the tape draws from and that answers are checked against.
+// Package shopdata holds the facts about the seeded data that the tape draws from and that answers are checked against.
 //
-// They mirror the seed of the services: identifiers are contiguous from 1 and every range grows with the scale.
+// These facts mirror the services' seed: identifiers are contiguous from 1 and every range grows with the scale.
 // Journeys that read and journeys that write draw from separate ranges, so that no read's answer changes during a
 // trial.
 package shopdata
@@ -24,13 +24,13 @@ const (
 	PartnerID = 1
 )
 
-// Scale is the factor of the amount of seeded data, at least 1.
+// Scale is the factor by which the amount of seeded data grows, at least 1.
 type Scale int64
 
 // Range is a range of identifiers, both ends included.
 type Range struct{ First, Last int64 }
 
-// Size is the number of identifiers.
+// Size returns the number of identifiers.
 func (r Range) Size() int64 { return r.Last - r.First + 1 }
 
 // Pool names the identifiers that a tape may touch.
@@ -67,13 +67,13 @@ func Payloads() []Payload {
 	return all
 }
 
-// Documents are the documents of a size.
+// Documents returns the ids of the documents of the given size.
 func Documents(p Payload) Range {
 	documents, _ := documentsWhere(func(payload Payload, _ Range) bool { return payload == p })
 	return documents
 }
 
-// DocumentBytes is the size of a document's canonical form, 0 if there is no such document.
+// DocumentBytes returns the size of a document's canonical form, or 0 if there is no such document.
 func DocumentBytes(id int64) int64 {
 	_, bytes := documentsWhere(func(_ Payload, documents Range) bool { return id >= documents.First && id <= documents.Last })
 	return bytes
@@ -91,25 +91,25 @@ func documentsWhere(wanted func(Payload, Range) bool) (documents Range, bytes in
 	return Range{}, 0
 }
 
-// BrowseCategories is the range of category numbers that browse draws from, counted from 0.
+// BrowseCategories returns the numbers of the categories that browse draws from, counted from 0.
 func (s Scale) BrowseCategories() Range { return Range{0, int64(80*s - 1)} }
 
-// ReadProducts are the products that no journey writes to.
+// ReadProducts returns the ids of the products that no journey writes to.
 func (s Scale) ReadProducts() Range { return Range{1, int64(8000 * s)} }
 
-// Regulars are the users with exactly ten orders.
+// Regulars returns the ids of the users with exactly ten orders.
 func (s Scale) Regulars() Range { return Range{1, int64(800 * s)} }
 
-// LoginUsers are the users that log in; no journey changes them.
+// LoginUsers returns the ids of the users that log in; no journey changes these users.
 func (s Scale) LoginUsers() Range { return Range{1, int64(5000 * s)} }
 
-// Orders are the seeded orders.
+// Orders returns the ids of the seeded orders.
 func (s Scale) Orders() Range { return Range{1, int64(10000 * s)} }
 
-// BulkStarts are the line ids after which a bulk read may begin and still find a full page.
+// BulkStarts returns the line ids after which a bulk read may begin and still find a full page.
 func (s Scale) BulkStarts() Range { return Range{0, int64(28000*s - BulkPage)} }
 
-// ProfileUsers are the users whose address changes.
+// ProfileUsers returns the ids of the users whose address changes.
 func (s Scale) ProfileUsers(p Pool) Range {
 	if p == PoolParity {
 		return Range{int64(7900*s + 1), int64(8000 * s)}
@@ -117,7 +117,7 @@ func (s Scale) ProfileUsers(p Pool) Range {
 	return Range{int64(5000*s + 1), int64(7900 * s)}
 }
 
-// CheckoutUsers are the users that buy.
+// CheckoutUsers returns the ids of the users that buy.
 func (s Scale) CheckoutUsers(p Pool) Range {
 	if p == PoolParity {
 		return Range{int64(9900*s + 1), int64(10000 * s)}
@@ -125,7 +125,7 @@ func (s Scale) CheckoutUsers(p Pool) Range {
 	return Range{int64(8000*s + 1), int64(9900 * s)}
 }
 
-// CheckoutProducts are the products that are bought.
+// CheckoutProducts returns the ids of the products that are bought.
 func (s Scale) CheckoutProducts(p Pool) Range { return s.CheckoutUsers(p) }
 
 // CategoryName returns the name of a category by its number, counted from 0.

@@ -1,5 +1,5 @@
-// Package steps runs the journeys of a target other than the shop: requests over HTTP and gRPC in sequence, described
-// by a file.
+// Package steps runs the journeys of a target other than the shop: sequences of HTTP and gRPC requests that a file
+// describes.
 package steps
 
 import (
@@ -29,7 +29,7 @@ const Format = "hopwise-steps/1"
 type Plan struct {
 	Format      string            `json:"format"`
 	Name        string            `json:"name"`
-	File        string            `json:"file"`             // the target file that it was made from, for messages
+	File        string            `json:"file"`             // the target file that the plan was made from, for messages
 	Workload    json.RawMessage   `json:"workload"`         // arrival, order and mix, in the form of a workload file
 	Tables      map[string]*Table `json:"tables,omitempty"` // tables of rows for journeys, by name
 	Descriptors map[string][]byte `json:"descriptors"`      // sets of protobuf descriptors, by the name of their file
@@ -50,7 +50,7 @@ const (
 	Random Take = "random" // drawn with equal probability
 )
 
-// Table has the rows of a file with variables.
+// Table has the rows of a file that gives journeys their variables.
 type Table struct {
 	File    string              `json:"file"`
 	Take    Take                `json:"take"`
@@ -61,7 +61,7 @@ type Table struct {
 // Journey is one customer's sequence of steps.
 type Journey struct {
 	Name  string  `json:"name"`
-	Table string  `json:"table,omitempty"` // table of its row; empty for none
+	Table string  `json:"table,omitempty"` // table from which the journey takes a row; empty for none
 	Steps []*Step `json:"steps"`
 }
 
@@ -78,7 +78,7 @@ type Step struct {
 	JSON    json.RawMessage            `json:"json,omitempty"`    // body or message; a template
 	Text    string                     `json:"text,omitempty"`    // body, instead of JSON; a template
 	Status  []int                      `json:"status,omitempty"`  // expected statuses; empty for 200 to 299
-	Code    string                     `json:"code,omitempty"`    // expected code of gRPC; empty for OK
+	Code    string                     `json:"code,omitempty"`    // expected gRPC code; empty for OK
 	Equal   map[string]json.RawMessage `json:"equal,omitempty"`   // value at each pointer; a template
 	There   []string                   `json:"there,omitempty"`   // pointers
 	Absent  []string                   `json:"absent,omitempty"`  // pointers
@@ -151,7 +151,7 @@ func (p *Plan) add(j *Journey) error {
 	}
 	for i, step := range j.Steps {
 		if t := step.Think; len(t) != 0 && (len(t) != 2 || t[0] < 0 || t[1] < t[0]) {
-			return fmt.Errorf("%s: journey %s: think %v is no shortest and longest pause, ms", step.where(), j.Name, t)
+			return fmt.Errorf("%s: journey %s: think %v is not a shortest and a longest pause, in ms", step.where(), j.Name, t)
 		}
 		step.number, step.file, step.secrets = i, p.File, p.Secrets
 		if err := step.prepare(known); err != nil {

@@ -117,7 +117,7 @@ func (s *Step) withoutVariables() []byte {
 // encode converts the message from JSON to the method's request.
 func (s *Step) encode(text []byte, request *dynamicpb.Message) error {
 	if err := (protojson.UnmarshalOptions{Resolver: s.types}).Unmarshal(text, request); err != nil {
-		return outcome.Failed(outcome.Client, "the message is no %s: %s", s.method.Input().FullName(), plain(err))
+		return outcome.Failed(outcome.Client, "the message is not a %s: %s", s.method.Input().FullName(), plain(err))
 	}
 	return nil
 }
@@ -233,7 +233,7 @@ func (s *Step) call(ctx context.Context, values Values, x *exchange.Exchange) (a
 	got, err := s.messages(ctx, x.Channel(""), request, grpc.Header(&first), grpc.Trailer(&last),
 		grpc.OnFinish(func(err error) { end = status.Convert(err) }))
 	switch {
-	case err != nil && end.Code() != s.code: // the code is OK without an end, as of a request that was not sent
+	case err != nil && end.Code() != s.code: // if the RPC never began, as with a request that was not sent, the code is OK
 		return answered{}, err
 	case err == nil && s.code != codes.OK:
 		return answered{}, outcome.Wrong("code OK instead of %s", s.code)
@@ -308,7 +308,7 @@ func (s *Step) messages(
 	}
 }
 
-// isBinary tells whether metadata with this name may have arbitrary bytes, which files and variables have as base64.
+// isBinary tells whether metadata with this name may have arbitrary bytes, which files and variables contain as base64.
 func isBinary(name string) bool { return strings.HasSuffix(name, "-bin") }
 
 // sentAs returns a value of metadata in the form in which gRPC sends it.
@@ -316,12 +316,12 @@ func sentAs(name, value string) (string, error) {
 	if isBinary(name) {
 		sent, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(value, "="))
 		if err != nil {
-			return "", outcome.Failed(outcome.Client, "the metadata %s is bytes; its value is not base64", name)
+			return "", outcome.Failed(outcome.Client, "the metadata %s is binary, but its value is not base64", name)
 		}
 		return string(sent), nil
 	}
 	if strings.ContainsFunc(value, func(r rune) bool { return r < ' ' || r > '~' }) {
-		return "", outcome.Failed(outcome.Client, "the metadata %s can have printable ASCII only", name)
+		return "", outcome.Failed(outcome.Client, "the metadata %s can have only printable ASCII", name)
 	}
 	return value, nil
 }

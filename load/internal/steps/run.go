@@ -61,7 +61,7 @@ func (p *Plan) Run(ctx context.Context, name string, values Values, x *exchange.
 	return answer, nil
 }
 
-// before returns a context that ends some time before its parent's deadline.
+// before returns a context that ends the given time before its parent's deadline.
 func before(ctx context.Context, time time.Duration) (context.Context, context.CancelFunc) {
 	deadline, limited := ctx.Deadline()
 	if time == 0 || !limited {
@@ -120,9 +120,9 @@ func (s *Step) send(ctx context.Context, values Values, x *exchange.Exchange) (a
 	}
 	sum := sha256.Sum256(got.Body)
 	body := any(hex.EncodeToString(sum[:]))
-	if got.JSON() && len(got.Body) > 0 { // some servers send a media type with 204, too
+	if got.JSON() && len(got.Body) > 0 { // some servers send a media type even with 204
 		if body, err = decode(got.Body); err != nil {
-			return answered{}, outcome.Wrong("the answer is not the JSON that it says it is: %w", err)
+			return answered{}, outcome.Wrong("the answer is declared as JSON but is not: %w", err)
 		}
 	} else if s.needsJSON() {
 		kind := cmp.Or(got.Type, "of no media type")
@@ -220,7 +220,7 @@ func (s *Step) printable(text string) string {
 	return hidden
 }
 
-// hasAny tells whether a GraphQL answer has errors; some servers always send null or an empty list, which are none.
+// hasAny tells whether a GraphQL answer has errors. Some servers always send null or an empty list, which do not count.
 func hasAny(errors any) bool {
 	list, isList := errors.([]any)
 	return errors != nil && (!isList || len(list) > 0)

@@ -59,7 +59,7 @@ func (s *Source) of(got answered) (value any, there bool) {
 		if s.match == nil {
 			return text, true
 		}
-		if found := s.match.FindStringSubmatchIndex(text); found != nil && found[2] >= 0 { // the group may be in another branch
+		if found := s.match.FindStringSubmatchIndex(text); found != nil && found[2] >= 0 { // the group may be in a branch that did not match
 			return text[found[2]:found[3]], true
 		}
 	}
@@ -93,8 +93,8 @@ func (s *Source) instead(got answered) string {
 	return string(marshal(got.body))
 }
 
-// cookie returns the value that a browser keeps: the value in the last header of that name, unchanged, quotes included;
-// nothing if that header deletes the cookie.
+// cookie returns the value that a browser keeps: the value in the last header for the cookie, unchanged, quotes
+// included. It returns no value if that header deletes the cookie.
 func cookie(header http.Header, name string) (value string, set bool) {
 	for _, line := range header.Values("Set-Cookie") {
 		pair, attributes, _ := strings.Cut(line, ";")

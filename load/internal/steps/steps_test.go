@@ -58,7 +58,7 @@ func TestTemplates(t *testing.T) {
 		}
 	}
 	for _, text := range []string{"${", "${}", "${a b}", "${a"} {
-		if _, err := textTemplate(text); err == nil || !strings.Contains(err.Error(), "is no variable") {
+		if _, err := textTemplate(text); err == nil || !strings.Contains(err.Error(), "is not a variable") {
 			t.Errorf("%s: %v", text, err)
 		}
 	}

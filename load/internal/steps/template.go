@@ -60,8 +60,8 @@ var (
 	variable    = regexp.MustCompile(`^(?:env:)?\w+$`)
 )
 
-// secret returns the JSON of a variable of the environment, and whether the name is such a variable. The template holds
-// the value as text, which is not written anywhere.
+// secret returns the value of an environment variable as JSON, and whether the name stands for such a variable. The
+// template holds the value as text, which is not written anywhere.
 func secret(name string) (value json.RawMessage, is bool, err error) {
 	of, is := strings.CutPrefix(name, environment)
 	if !is {
@@ -86,7 +86,7 @@ func split(text string, literal func(string) string, form func(Values, string) s
 		}
 		name := text[at[2]:at[3]]
 		if !variable.MatchString(name) || text[at[1]-1] != '}' {
-			return nil, fmt.Errorf("%q is no variable: ${name}, with letters, digits and underscores, or ${env:NAME}; $${ stands for ${", text[at[0]:at[1]])
+			return nil, fmt.Errorf("%q is not a variable: ${name}, with letters, digits and underscores, or ${env:NAME}; $${ stands for ${", text[at[0]:at[1]])
 		}
 		value, is, err := secret(name)
 		if err != nil {

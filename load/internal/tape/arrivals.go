@@ -25,7 +25,7 @@ func arrivals(a workload.Arrival, rate float64, duration time.Duration, random d
 			times = append(times, at)
 		}
 	}
-	// A process with a varying rate is made from a faster steady process by thinning (Lewis and Shedler, 1979).
+	// Arrivals with a varying rate are made from a faster steady process by thinning (Lewis and Shedler, 1979).
 	peak := peakFactor(a)
 	mean := max(int64(math.Round(1e9/rate*perMille/float64(peak))), 1)
 	var times []int64
@@ -61,7 +61,7 @@ func peakFactor(a workload.Arrival) int64 {
 	}
 }
 
-// factorAt returns the factor on the rate at a time, in thousandths.
+// factorAt returns the factor by which the rate is multiplied at a time, in thousandths.
 func factorAt(a workload.Arrival, at, span int64) int64 {
 	switch a.Process {
 	case workload.Staircase:

@@ -17,7 +17,7 @@ import (
 
 const maxJourneys = 5_000_000
 
-// Tape is a fixed list of journeys, by ascending arrival.
+// Tape is a fixed list of journeys, in order of arrival.
 type Tape struct {
 	Header  Header
 	Entries []journey.Entry
@@ -31,10 +31,10 @@ type Spec struct {
 	Rate     float64 // journeys per second
 	Duration time.Duration
 	Scale    shopdata.Scale
-	Pool     shopdata.Pool    // empty for the workload's
+	Pool     shopdata.Pool    // empty for the workload's pool
 	Payload  shopdata.Payload // size of the documents, for workloads with the journey document; empty for the default
 	Steps    *steps.Plan      // steps of a target other than the shop; nil for the shop
-	Without  journey.Name     // kind of journey that is left out after all are drawn; empty for none
+	Without  journey.Name     // kind of journey that is left out after all journeys are drawn; empty for none
 }
 
 func (s Spec) check() error {
@@ -56,7 +56,7 @@ func (s Spec) check() error {
 			return err
 		}
 		if !s.readsDocuments() {
-			return fmt.Errorf("payload=%s is for workloads with the journey document, which %s has not; give workload=document", s.Payload, s.Workload.Name)
+			return fmt.Errorf("payload=%s is for workloads with the journey document, which %s does not have; give workload=document", s.Payload, s.Workload.Name)
 		}
 	}
 	peak := s.Rate * s.Duration.Seconds() * float64(peakFactor(s.Workload.Arrival)) / perMille
@@ -135,7 +135,7 @@ func Build(s Spec) (*Tape, error) {
 	return t, nil
 }
 
-// chooser returns a function that returns the next journey's place in the mix.
+// chooser returns a function that chooses the entry of the mix for the next journey.
 func chooser(w workload.Workload, seed uint64) func() workload.Share {
 	if w.Order == workload.Cycle {
 		return inTurn(w.Mix)

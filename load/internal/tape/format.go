@@ -45,7 +45,7 @@ type Header struct {
 	Pool       shopdata.Pool    `json:"pool"`
 	Payload    shopdata.Payload `json:"payload,omitempty"` // empty if no document is read
 	Steps      string           `json:"steps,omitempty"`   // SHA-256 of the steps of a target other than the shop; empty for the shop
-	Without    journey.Name     `json:"without,omitempty"` // kind that was left out; its numbers are missing
+	Without    journey.Name     `json:"without,omitempty"` // kind of journey that was left out; its numbers are missing
 	Journeys   int              `json:"journeys"`
 	BodySHA256 string           `json:"body_sha256"`
 }

@@ -30,7 +30,7 @@ func newRows(plan *steps.Plan, seed uint64, identity string) *rows {
 	return r
 }
 
-// draw returns the parameters of the journey at a place on the tape, including its row's variables if it takes a row.
+// draw returns the parameters of the journey with this number, including its row's variables if it takes a row.
 func (r *rows) draw(name journey.Name, seq int64) journey.Params {
 	row := steps.Values{}
 	if of := r.tables[name]; of != "" {
@@ -48,7 +48,7 @@ func (r *rows) draw(name journey.Name, seq int64) journey.Params {
 	return journey.DrawRow(r.identity, seq, row)
 }
 
-// check returns an error that names a table with too few rows; nil if all tables have enough.
+// check returns an error that names a table with too few rows; nil if all tables have enough rows.
 func (r *rows) check() error {
 	if r == nil {
 		return nil
@@ -62,7 +62,7 @@ func (r *rows) check() error {
 	return nil
 }
 
-// WorkloadOf returns the workload of a target's steps.
+// WorkloadOf returns the workload that the steps of a target define.
 func WorkloadOf(plan *steps.Plan) (workload.Workload, error) {
 	return workload.ParseFor(plan.File, plan.Workload, func(name journey.Name, channel target.Channel) error {
 		if !plan.Has(string(name)) {

@@ -59,7 +59,7 @@ func (s Shard) Size(journeys int) int {
 	return (journeys + s.Count - 1 - s.Index) / s.Count
 }
 
-// Shard returns the tape with only the shard's journeys; header and digest stay the same as on the whole tape.
+// Shard returns the tape with only the shard's journeys; header and digest remain those of the whole tape.
 func (t *Tape) Shard(s Shard) (*Tape, error) {
 	if t.Header.Without != "" && s != Whole {
 		return nil, fmt.Errorf("a tape without %s has one shard: its numbers have gaps", t.Header.Without)

@@ -17,24 +17,24 @@ import (
 	"hopwise/load/internal/link"
 )
 
-// Protocol is the protocol of a client at its entry of the topology.
+// Protocol is the protocol that a client speaks at its entry into the topology.
 type Protocol string
 
 // The protocols with a driver.
 const (
 	GraphQL         Protocol = "graphql"          // documents to the GraphQL gateway
-	GraphQLServices Protocol = "graphql-services" // the services' own GraphQL APIs; the client composes
+	GraphQLServices Protocol = "graphql-services" // the services' own GraphQL APIs; the client composes the answers
 	Federation      Protocol = "federation"       // documents to a router, which joins the services' subgraphs
-	REST            Protocol = "rest"             // the REST gateway, which composes
-	RESTServices    Protocol = "rest-services"    // the services' own REST APIs; the client composes
+	REST            Protocol = "rest"             // the REST gateway, which composes the answers
+	RESTServices    Protocol = "rest-services"    // the services' own REST APIs; the client composes the answers
 	RESTTranscoded  Protocol = "rest-transcoded"  // the services' gRPC APIs, which the edge transcodes to JSON
-	GRPC            Protocol = "grpc"             // the services' gRPC APIs; the client composes
+	GRPC            Protocol = "grpc"             // the services' gRPC APIs; the client composes the answers
 	GRPCWeb         Protocol = "grpc-web"         // the same APIs in browsers' gRPC-Web, which the edge translates
-	Connect         Protocol = "connect"          // the services' Connect APIs, with GET for reads; the client composes
-	Thrift          Protocol = "thrift"           // framed Thrift directly to the services; the client composes
-	ThriftJSON      Protocol = "thrift-json"      // Thrift's TJSON over HTTP; the client composes
-	// GRPCConnectClient is GRPC with connect-go, which is the library of GRPCWeb and Connect too, so that these can be
-	// compared with it.
+	Connect         Protocol = "connect"          // the services' Connect APIs, with GET for reads; the client composes the answers
+	Thrift          Protocol = "thrift"           // framed Thrift directly to the services; the client composes the answers
+	ThriftJSON      Protocol = "thrift-json"      // Thrift's TJSON over HTTP; the client composes the answers
+	// GRPCConnectClient is GRPC through connect-go, the library that GRPCWeb and Connect use too, so that these two can be
+	// compared with gRPC.
 	GRPCConnectClient Protocol = "grpc-connect-client"
 	Steps             Protocol = "steps" // requests of a steps file, each to its own endpoint
 )
@@ -64,9 +64,9 @@ type Plan string
 
 // The plans.
 const (
-	Best  Plan = "best"  // batches, and independent requests in parallel
+	Best  Plan = "best"  // batch requests, and independent requests in parallel
 	Naive Plan = "naive" // a request per item, one after another
-	// Streaming is like best, with a document as a stream of chunks if the protocol has streams.
+	// Streaming is like best, but a document comes as a stream of chunks if the protocol has streams.
 	Streaming Plan = "streaming"
 )
 
@@ -78,8 +78,8 @@ type Selection string
 // The selections.
 const (
 	SelectsNothing Selection = "off"
-	SelectsGraphQL Selection = "graphql" // only clients of GraphQL; REST and gRPC return whole resources
-	SelectsAll     Selection = "all"     // also clients of REST (sparse fieldsets) and gRPC (field masks)
+	SelectsGraphQL Selection = "graphql" // only GraphQL clients; REST and gRPC return whole resources
+	SelectsAll     Selection = "all"     // also REST clients (sparse fieldsets) and gRPC clients (field masks)
 )
 
 var selections = []Selection{SelectsNothing, SelectsGraphQL, SelectsAll}
@@ -87,22 +87,22 @@ var selections = []Selection{SelectsNothing, SelectsGraphQL, SelectsAll}
 // MaxConnections is the maximum number of client connections.
 const MaxConnections = 1024
 
-// Target is one running topology. An empty version of TLS means 1.3.
+// Target is one running topology. An empty TLS version means 1.3.
 type Target struct {
 	Topology      string              `json:"topology"`
 	Trial         string              `json:"trial"`
-	HTTP          int                 `json:"http"` // major version that HTTP clients speak, 1 to 3; gRPC always has 2
+	HTTP          int                 `json:"http"` // major version that HTTP clients speak, 1 to 3; gRPC always uses 2
 	Entry         map[Channel]Entry   `json:"entry"`
 	OTLP          string              `json:"otlp"` // host:port of an OTLP gRPC receiver; empty if there is none
 	JWTPrivateKey string              `json:"jwt_private_key"`
 	Steps         string              `json:"steps,omitempty"`          // file of the journeys of a target other than the shop; empty for the shop
-	Endpoints     map[string]Entry    `json:"endpoints,omitempty"`      // endpoints of its steps, by name, instead of entry: rest or grpc
+	Endpoints     map[string]Entry    `json:"endpoints,omitempty"`      // endpoints of the steps, by name, instead of entry; protocol rest or grpc
 	Mine          []string            `json:"mine,omitempty"`           // hosts that may be on another machine
 	CACertificate string              `json:"ca_certificate,omitempty"` // PEM file of trusted certificates; empty for entries without TLS
 	Plan          Plan                `json:"plan,omitempty"`           // empty for best
-	Apart         string              `json:"apart,omitempty"`          // kind of journey with exclusive components; its requests name it to the edge; empty for none
-	Urgent        bool                `json:"urgent,omitempty"`         // whether requests of journeys under way declare a higher urgency than those of new journeys
-	Fresh         bool                `json:"fresh,omitempty"`          // whether each request opens a new connection; otherwise they share Connections
+	Apart         string              `json:"apart,omitempty"`          // kind of journey with exclusive components, declared to the edge by its requests; empty for none
+	Urgent        bool                `json:"urgent,omitempty"`         // whether requests of journeys under way declare a higher urgency than requests of new journeys
+	Fresh         bool                `json:"fresh,omitempty"`          // whether each request opens a new connection; otherwise requests share Connections
 	Cache         bool                `json:"cache,omitempty"`          // whether each channel's customers cache answers, and revalidate them
 	Texts         bool                `json:"texts,omitempty"`          // whether requests have GraphQL documents as full text; otherwise documents are persisted
 	Selection     Selection           `json:"selection,omitempty"`      // empty for graphql
@@ -111,14 +111,14 @@ type Target struct {
 	Connections   int                 `json:"connections,omitempty"`    // number of client connections; 0 for the generator's default
 	Networks      map[Channel]Network `json:"networks,omitempty"`       // network between each channel's customers and the edge; empty for no emulation
 	TimeoutMs     float64             `json:"timeout_ms,omitempty"`     // time limit of one journey, from its start; 0 for the generator's default
-	Visit         link.Visit          `json:"visit,omitempty"`          // visit of all channels; empty for warm
+	Visit         link.Visit          `json:"visit,omitempty"`          // kind of visit of all customers; empty for warm
 	ClientKey     string              `json:"client_key,omitempty"`
 	ClientCert    string              `json:"client_certificate,omitempty"` // PEM file; empty for no client certificate
 	TLSMin        string              `json:"tls_min,omitempty"`            // 1.2 or 1.3
 	TLSMax        string              `json:"tls_max,omitempty"`
 }
 
-// Timeout is the time limit of one journey, from its start; 0 for the generator's default.
+// Timeout returns the time limit of one journey, from its start; 0 for the generator's default.
 func (t Target) Timeout() time.Duration {
 	return time.Duration(t.TimeoutMs * float64(time.Millisecond))
 }
@@ -145,7 +145,7 @@ func (t Target) Emulated() (map[Channel]link.Network, error) {
 	return networks, nil
 }
 
-// Entry is the entry of one channel to the topology.
+// Entry is the entry of one channel into the topology.
 type Entry struct {
 	Protocol Protocol `json:"protocol"`
 	URL      string   `json:"url"` // base URL of the edge or, without an edge, of the channel's gateway; for framed Thrift, of one service
@@ -153,7 +153,8 @@ type Entry struct {
 	// Socket is the path of the Unix socket that replaces the URL's host and port. It is empty for TCP.
 	Socket string `json:"socket,omitempty"`
 
-	// Services are the "host:port" of each service's replicas, by its name; for framed Thrift only, which has no edge.
+	// Services has the addresses (host:port) of each service's replicas, by the service's name. It is only for framed
+	// Thrift, which has no edge.
 	Services map[string][]string `json:"services,omitempty"`
 }
 
@@ -209,7 +210,7 @@ func (t Target) check() error {
 		return err
 	}
 	if t.Fresh && len(t.Networks) > 0 && t.Visit != link.First {
-		return fmt.Errorf("fresh connections with the visit warm, whose connections are open already; visits: first")
+		return fmt.Errorf("fresh connections cannot be combined with the visit warm, whose connections are open already; visits: first")
 	}
 	scheme, why := "http", "without"
 	if t.CACertificate != "" {
@@ -299,7 +300,7 @@ func (t Target) EntryOf(c Channel) (Entry, error) {
 	return entry, nil
 }
 
-// Speaks tells whether a channel enters in the protocol.
+// Speaks tells whether any channel speaks the protocol at its entry.
 func (t Target) Speaks(p Protocol) bool {
 	for _, entry := range t.Entries() {
 		if entry.Protocol == p {
@@ -309,7 +310,7 @@ func (t Target) Speaks(p Protocol) bool {
 	return false
 }
 
-// SpeaksHTTP tells whether a channel enters in a protocol whose requests are plain HTTP.
+// SpeaksHTTP tells whether any channel speaks a protocol whose requests are plain HTTP.
 func (t Target) SpeaksHTTP() bool {
 	return slices.ContainsFunc(protocols, func(p Protocol) bool { return p != GRPC && p != Thrift && t.Speaks(p) })
 }

@@ -19,7 +19,7 @@ type Journey struct {
 	traceID trace.TraceID
 }
 
-// Subject is the journey of a trace.
+// Subject describes the journey that a trace belongs to.
 type Subject struct {
 	Journey, Channel string
 	Seq              int64 // on the tape
@@ -46,7 +46,7 @@ func (t *Tracing) Start(s Subject, intended, started time.Time, sampled bool) *J
 // Untraced returns the trace of traffic that belongs to no journey.
 func Untraced() *Journey { return &Journey{traceID: randomTraceID()} }
 
-// Within adds the span of a part of the journey's time outside of requests: Handshake or Think.
+// Within adds a span for a part of the journey's time outside of requests: Handshake or Think.
 func (j *Journey) Within(name string, from, to time.Time) {
 	if j.root != nil {
 		j.root.within(name, from, to)
@@ -77,8 +77,8 @@ type Call struct {
 
 // Names of spans for the times before a request has reached the edge, and after its answer has left it.
 const (
-	Handshake = "handshake" // wait for the opening of a connection
-	Waiting   = "waiting"   // wait for a connection that another request had
+	Handshake = "handshake" // wait for a connection to open
+	Waiting   = "waiting"   // wait for a connection that another request used
 	LinkUp    = "link_up"   // from the request's first byte until its last has crossed the customer's link
 	LinkDown  = "link_down" // while the answer's last byte crosses the customer's link
 )
@@ -96,7 +96,7 @@ func (j *Journey) Call(method, route, path string) Call {
 	return Call{span: call, traceID: j.traceID}
 }
 
-// OpenTelemetry's names of RPC systems; gRPC-Web counts as gRPC, because only its frames differ.
+// OpenTelemetry's names for RPC systems; gRPC-Web counts as gRPC, because only its frames differ.
 const (
 	GRPC    = "grpc"
 	Connect = "connect_rpc"
@@ -123,7 +123,7 @@ func (j *Journey) Thrift(service, method string) Call {
 	return Call{span: call, traceID: j.traceID}
 }
 
-// Within adds the span of a part of the request's time.
+// Within adds a span for a part of the request's time.
 func (c Call) Within(name string, from, to time.Time) {
 	if c.span != nil {
 		c.span.within(name, from, to)

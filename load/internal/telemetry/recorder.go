@@ -59,7 +59,7 @@ func (r *recorder) add(s *span) {
 }
 
 // relieve sends the oldest batches during the load while the recorder is more than half full. A batch that the exporter
-// could not send, despite retries within its time limit, stays until the next batch comes, or until the end.
+// could not send, despite retries within its time limit, stays until the next batch is full, or until the end.
 func (r *recorder) relieve() {
 	defer close(r.relieved)
 	for {
@@ -74,7 +74,7 @@ func (r *recorder) relieve() {
 	}
 }
 
-// oldest returns the batch to send next; nil unless more batches than this number are waiting.
+// oldest returns the batch to send next; nil unless more batches than the given number are waiting.
 func (r *recorder) oldest(beyond int) []sdktrace.ReadOnlySpan {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 )
 
-const samplingStream = 0x73616d706c696e67 // "sampling": a stream that no other use of the seed has
+const samplingStream = 0x73616d706c696e67 // "sampling": a stream of random numbers that no other use of the seed has
 
 // Sample decides for each journey of a trial whether it is traced.
 //

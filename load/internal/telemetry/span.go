@@ -13,7 +13,7 @@ import (
 )
 
 // span is the record of a piece of work while it runs: identifiers, times, and the inputs of its attributes, which are
-// made at the export. If they were made earlier, attributes would be half of the memory that is allocated and
+// not made before the export. If they were made earlier, attributes would be half of the memory that is allocated and
 // garbage-collected during the load. A span is passed to the recorder once it has ended, and is not changed afterwards.
 type span struct {
 	sdktrace.ReadOnlySpan // nil; embedded only for the interface's private method

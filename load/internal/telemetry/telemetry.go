@@ -66,7 +66,7 @@ func openWith(exporter sdktrace.SpanExporter, t target.Target) *Tracing {
 	}
 }
 
-// Close sends the remaining spans, within the time of the context.
+// Close sends the remaining spans before the context ends.
 func (t *Tracing) Close(ctx context.Context) error {
 	if t == nil || t.recorder == nil {
 		return nil
@@ -82,7 +82,7 @@ func (t *Tracing) Exported() int64 {
 	return t.recorder.exported.Load()
 }
 
-// Dropped is the number of spans that ended and did not reach the receiver; final once Close has returned.
+// Dropped returns the number of spans that ended but did not reach the receiver; it is final once Close has returned.
 func (t *Tracing) Dropped() int64 {
 	if t == nil || t.recorder == nil {
 		return 0

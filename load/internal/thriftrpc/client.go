@@ -13,7 +13,7 @@ import (
 	"hopwise/load/internal/stubs/shopthrift"
 )
 
-// Names of a request's metadata, which is like HTTP's headers.
+// Names in a request's metadata, which corresponds to HTTP headers.
 const (
 	authorization = "authorization"
 	traceparent   = "traceparent"
@@ -32,7 +32,7 @@ type client struct {
 	token    string
 }
 
-// framed is a client over framed Thrift in the compact protocol.
+// framed is a client over framed Thrift with the compact protocol.
 type framed struct{ client }
 
 var _ thrift.TClient = framed{}
@@ -56,7 +56,7 @@ func (c framed) Call(ctx context.Context, method string, args, result thrift.TSt
 	})
 }
 
-// posted is a client over HTTP in TJSON.
+// posted is a client over HTTP with TJSON.
 type posted struct{ client }
 
 var _ thrift.TClient = posted{}
@@ -118,7 +118,7 @@ func read(ctx context.Context, encoding thrift.TProtocolFactory, method string, 
 		}
 		return outcome.Failed(outcome.Server, "%s: %w", method, failure)
 	case name != method:
-		return outcome.Wrong("%s: the answer is one of %q", method, name)
+		return outcome.Wrong("%s: the answer is from the method %q", method, name)
 	}
 	if err := result.Read(ctx, protocol); err != nil {
 		return outcome.Wrong("%s: the answer is not the message asked for: %w", method, err)

@@ -14,7 +14,7 @@ import (
 	"hopwise/load/internal/target"
 )
 
-// Services is the shop over Thrift.
+// Services reaches the shop through Thrift.
 type Services struct {
 	to       func(service, token string) thrift.TClient
 	products *stub.ProductServiceClient
@@ -25,7 +25,7 @@ type Services struct {
 
 var _ shop.Services = Services{}
 
-// NewServices returns the shop in the session of the token, over one of Thrift's two protocols.
+// NewServices returns access to the shop in the session of the token, over one of the two Thrift protocols.
 func NewServices(x *exchange.Exchange, token string, protocol target.Protocol) Services {
 	to := func(service, token string) thrift.TClient {
 		if protocol == target.Thrift {
@@ -137,5 +137,5 @@ func (s Services) ExportLines(ctx context.Context, after int64) ([]shop.Exported
 // ListNotifications is not supported: there are no notifications over Thrift, and workloads that read them are refused
 // earlier.
 func (s Services) ListNotifications(context.Context, int64) ([]shop.Notification, error) {
-	return nil, outcome.Failed(outcome.Client, "no service answers with notifications over Thrift")
+	return nil, outcome.Failed(outcome.Client, "no service returns notifications over Thrift")
 }

@@ -1,4 +1,4 @@
-// Package transcoded is a client of the edge's transcoder: the services' gRPC APIs as JSON.
+// Package transcoded is a client of the edge's transcoder, which offers the services' gRPC APIs as JSON.
 //
 // The edge only translates. A stream becomes a JSON array of its chunks. The edge cannot put a header into a field, so
 // the idempotency key of a checkout is in the body.
@@ -21,13 +21,13 @@ import (
 	"hopwise/load/internal/shopdata"
 )
 
-// Services is the shop over the edge's transcoder, with the methods that partners need.
+// Services reaches the shop through the edge's transcoder, and has the methods that partners need.
 type Services struct {
-	shop.Services // nil, because transcoded journeys call no other methods
+	shop.Services // nil, because transcoded journeys call only the methods below
 	client        rest.Client
 }
 
-// NewServices returns the shop in the session of the token.
+// NewServices returns access to the shop in the session of the token.
 func NewServices(x *exchange.Exchange, token string) Services {
 	return Services{client: rest.NewClient(x, token, problem)}
 }

@@ -7,7 +7,7 @@ import (
 )
 
 // This file has the fields that are read from the contract's messages, in protobuf's JSON form with the names in the
-// proto files. An int64 is a string, an enum is its full name, a timestamp has RFC 3339's form. Zero values may be
+// proto files. An int64 is a string, an enum is its full name, a timestamp is in RFC 3339 format. Zero values may be
 // absent.
 
 type money struct {

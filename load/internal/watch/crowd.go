@@ -28,7 +28,7 @@ const (
 	bufferBytes = 1 << 10
 )
 
-// Options select the watchers, and how they get updates.
+// Options select the watchers, and determine how they get updates.
 type Options struct {
 	Customers   []Customer
 	Channel     target.Channel // channel of the watchers
@@ -193,7 +193,7 @@ func (c *Crowd) start(ctx context.Context, w *watcher, limit time.Duration, watc
 	return err
 }
 
-// Progress returns a line of progress.
+// Progress returns the text of a line of progress.
 func (c *Crowd) Progress() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -14,8 +14,9 @@ type Customer struct {
 	Token  string // session token
 }
 
-// Customers returns the ids of the watchers during a tape's replay, up to the count. The tape's buyers come first, each
-// once, in the order of their first checkouts; then other customers in the tape's pool of writes; then readers.
+// Customers returns the ids of as many watchers as the count, for a tape's replay. The tape's buyers come first, each
+// once, in the order of their first checkouts. Then come the other customers whose data journeys of the tape's pool may
+// change, and then customers whose data is only read.
 func Customers(t *tape.Tape, count int) ([]int64, error) {
 	var ids []int64
 	known := map[int64]bool{}

@@ -48,7 +48,7 @@ func TestEntryOf(t *testing.T) {
 		}
 	}
 	for channel, want := range map[target.Channel]string{
-		target.Mobile: "customers of the channel mobile of topology \"mixed\" speak thrift, by which they cannot wait",
+		target.Mobile: "customers of the channel mobile of topology \"mixed\" speak thrift, over which they cannot wait",
 		"fax":         `unknown channel "fax"; channels: web, mobile, partner`,
 	} {
 		if _, err := EntryOf(at, channel); err == nil || !strings.Contains(err.Error(), want) {

@@ -14,15 +14,15 @@ type Figures struct {
 	IntervalS         float64         `json:"interval_s"`         // interval of a watcher's polls; 0 with push
 	Connections       int             `json:"connections"`        // as requested; the number of watchers if each has its own
 	Dialed            int64           `json:"connections_dialed"` // actually opened, including after failures
-	OpenedS           float64         `json:"opened_s"`           // time until all watchers were open
-	OpenS             float64         `json:"open_s"`             // from then to the end
-	Incomplete        bool            `json:"incomplete"`         // interrupted before its time was over
+	OpenedS           float64         `json:"opened_s"`           // time to open all watchers
+	OpenS             float64         `json:"open_s"`             // time from when all watchers were open to the end
+	Incomplete        bool            `json:"incomplete"`         // interrupted before the duration was over
 	Updates           int64           `json:"updates"`
-	Repeated          int64           `json:"repeated"`            // repeated updates
+	Repeated          int64           `json:"repeated"`            // updates received again
 	Missed            int64           `json:"missed"`              // skipped positions
 	Polls             int64           `json:"polls"`               // including failed polls
 	FailedPolls       map[string]int  `json:"failed_polls"`        // by cause
-	Reconnects        map[string]int  `json:"reconnects"`          // attempts to reopen a stream, by the cause that ended the previous one
+	Reconnects        map[string]int  `json:"reconnects"`          // attempts to reopen a stream, by the cause that ended the previous stream or attempt
 	LongestReconnectS float64         `json:"longest_reconnect_s"` // longest time without a stream; until the end if it was not reopened
 	BytesIn           int64           `json:"bytes_in"`            // received, headers and framing included
 	BytesOut          int64           `json:"bytes_out"`

@@ -22,7 +22,7 @@ import (
 const (
 	subprotocol = "graphql-transport-ws"
 	streamPath  = "/graphql/stream"
-	// positionGone is the code for a position too far back, notFoundByHash the code for a document that must come with
+	// positionGone is the code for a position that is too old, notFoundByHash the code for a document that must come with
 	// its text.
 	positionGone, notFoundByHash = "POSITION_GONE", "PERSISTED_QUERY_NOT_FOUND"
 	onlyOperation                = "1" // id of the subscription, the only operation on a socket
@@ -84,7 +84,7 @@ type graphAnswer[T any] struct {
 	Errors []graphError
 }
 
-// failure returns why there is no answer; nil if there is one.
+// failure returns why there is no answer; nil if there is an answer.
 func (a graphAnswer[T]) failure() error { return failure(a.Errors) }
 
 func failure(errors []graphError) error {
@@ -103,7 +103,7 @@ type graphUpdate struct {
 	Notification *graphNews
 }
 
-// decodeNews reads the result of a subscription.
+// decodeNews decodes one result of a subscription.
 func decodeNews(result []byte) (message, error) {
 	var answer graphAnswer[graphUpdate]
 	if err := json.Unmarshal(result, &answer); err != nil {

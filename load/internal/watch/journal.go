@@ -10,7 +10,7 @@ type Update struct {
 	Status    string `json:"status"`
 	CreatedNs int64  `json:"created_ns"` // when the order changed, by the shop's clock
 	ArrivedNs int64  `json:"arrived_ns"` // when the customer had read it
-	Again     bool   `json:"again"`      // whether the position was not above the customer's last one
+	Again     bool   `json:"again"`      // whether the position was not above the customer's last position
 
 	Traceparent string `json:"traceparent"` // context of the trace whose root ends with the arrival; empty if there is none
 }
@@ -44,7 +44,7 @@ func (j *journal) write(path string) error {
 	return err
 }
 
-// close waits until everything is written; nothing may be added any more.
+// close waits until everything is written; no update may be added after the call.
 func (j *journal) close() error {
 	close(j.updates)
 	return <-j.done

@@ -14,15 +14,15 @@ type News struct {
 	Status   string    `json:"status"`
 	Created  time.Time `json:"created_at"` // when the order changed
 
-	Traceparent string `json:"traceparent"` // context of the trace that follows it (W3C); empty if there is none
+	Traceparent string `json:"traceparent"` // context of the trace that follows the update (W3C); empty if there is none
 }
 
 // line is one customer's access to the shop. All errors that its methods return are of type end.
 type line interface {
-	// open opens a stream of the updates after a position, or of all from now on if the position is nil. The stream lasts
+	// open opens a stream of the updates after a position, or of all new updates if the position is nil. The stream lasts
 	// as long as the context, and calls alive whenever data arrives.
 	open(ctx context.Context, after *int64, alive func()) (stream, error)
-	// list returns the customer's updates, newest first; nothing if they have not changed since the previous call.
+	// list returns the customer's updates, newest first; it may return nil if nothing has changed since the previous call.
 	list(ctx context.Context) ([]News, error)
 }
 
@@ -44,7 +44,7 @@ const (
 	unreadable = "unreadable" // the answer violates the contract
 )
 
-// end is why a stream, a poll or an attempt at one failed.
+// end describes why a stream, a poll, or an attempt to open a stream failed.
 type end struct {
 	cause string
 	err   error

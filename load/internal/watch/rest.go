@@ -37,7 +37,7 @@ type restLine struct {
 	client *http.Client
 	url    string // of the customer's notifications
 	token  string
-	tag    string // of the latest list; empty before the first
+	tag    string // entity tag of the latest list; empty before the first list
 }
 
 var _ line = (*restLine)(nil)
@@ -128,7 +128,7 @@ func (l *restLine) list(ctx context.Context) ([]News, error) {
 // decode reads an answer to its end, unless its status is 304.
 func decode(answer *http.Response, told any) (err error) {
 	defer answer.Body.Close()
-	defer io.Copy(io.Discard, io.LimitReader(answer.Body, maxListed)) // otherwise the connection is not kept
+	defer io.Copy(io.Discard, io.LimitReader(answer.Body, maxListed)) // otherwise the connection is not reused
 	if answer.StatusCode == http.StatusNotModified {
 		return nil
 	}

@@ -22,7 +22,7 @@ const (
 type watcher struct {
 	user  int64
 	line  line
-	last  int64 // newest position that it got
+	last  int64 // newest position that the watcher got
 	told  func(Update)
 	count func(func(*Figures))
 }
@@ -64,7 +64,7 @@ func (w *watcher) connect(ctx context.Context, after *int64, limit time.Duration
 	return next, nil
 }
 
-// because returns why the context ended, if the error comes from that; otherwise the error.
+// because returns why the context ended, if it has ended; otherwise the error.
 func because(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil {
 		return cause
@@ -72,7 +72,7 @@ func because(ctx context.Context, err error) error {
 	return err
 }
 
-// follow reads a stream, and reopens it after the last position whenever it ends, until the context ends.
+// follow reads a stream until the context ends; whenever the stream ends earlier, it reopens it from the last position.
 func (w *watcher) follow(ctx context.Context, next stream) {
 	for err := w.hear(next); ctx.Err() == nil; err = w.hear(next) {
 		lost := time.Now()
@@ -105,7 +105,7 @@ func (w *watcher) hear(next stream) error {
 	}
 }
 
-// begin reads the list from which polls continue.
+// begin reads the list of updates after which polls continue.
 func (w *watcher) begin(ctx context.Context, limit time.Duration) error {
 	limited, cancel := context.WithTimeoutCause(ctx, limit, newEnd(silent, "nothing came for too long"))
 	defer cancel()
@@ -158,7 +158,7 @@ func (w *watcher) ask(ctx context.Context) error {
 	return nil
 }
 
-// record records an update; positions between it and the last one count as missed.
+// record records an update; positions between the previous update and this update count as missed.
 func (w *watcher) record(n News, arrived time.Time) {
 	update := Update{
 		UserID: w.user, Position: n.Position, OrderID: n.OrderID, Status: n.Status,

@@ -1,5 +1,5 @@
 // Package watch simulates customers who wait for updates of their orders while another process replays a tape. It
-// records when each update came.
+// records when each update arrived.
 package watch
 
 import (
@@ -19,21 +19,21 @@ const (
 	Poll Way = "poll" // by polling
 )
 
-// Check returns an error that lists the ways if it is none of them.
+// Check returns an error that lists the valid ways if this is not a valid way.
 func (w Way) Check() error { return choice.Check(w, []Way{Push, Poll}, "way", "ways") }
 
 // protocols are the protocols that support waiting: gRPC's server streams, server-sent events of a REST gateway or of
 // the service, and GraphQL's subscriptions.
 var protocols = []target.Protocol{target.GRPC, target.REST, target.RESTServices, target.GraphQL}
 
-// EntryOf returns the entry of a channel's customers, if its protocol supports waiting.
+// EntryOf returns the entry of a channel's customers, or an error if the entry's protocol does not support waiting.
 func EntryOf(t target.Target, channel target.Channel) (target.Entry, error) {
 	if err := channel.Check(); err != nil {
 		return target.Entry{}, err
 	}
 	entry := t.Entry[channel]
 	if !slices.Contains(protocols, entry.Protocol) {
-		return entry, fmt.Errorf("customers of the channel %s of topology %q speak %s, by which they cannot wait for news; protocols that let them: %s",
+		return entry, fmt.Errorf("customers of the channel %s of topology %q speak %s, over which they cannot wait for updates; protocols that support this: %s",
 			channel, t.Topology, entry.Protocol, choice.List(protocols))
 	}
 	return entry, nil

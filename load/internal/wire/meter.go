@@ -44,8 +44,8 @@ func (m *Meter) Dial(ctx context.Context, d Dialer, network, address string) (ne
 
 // Packets returns a socket whose packets' bytes are counted, for one connection.
 //
-// The socket has only the basic methods, and methods for the sizes of its buffers, so that a packet is one read or one
-// write.
+// The socket has only the basic methods, and methods for the sizes of its buffers, so that each packet is a single read
+// or write.
 func (m *Meter) Packets(socket *net.UDPConn) net.PacketConn {
 	m.dialed.Add(1)
 	return &countedPackets{PacketConn: socket, buffers: socket, meter: m}
@@ -54,7 +54,7 @@ func (m *Meter) Packets(socket *net.UDPConn) net.PacketConn {
 // Count returns the count so far.
 func (m *Meter) Count() Count { return Count{In: m.in.Load(), Out: m.out.Load()} }
 
-// Dialed is the number of connections opened so far.
+// Dialed returns the number of connections opened so far.
 func (m *Meter) Dialed() int64 { return m.dialed.Load() }
 
 const settleStep = 500 * time.Microsecond
@@ -62,7 +62,7 @@ const settleStep = 500 * time.Microsecond
 // Settle waits until the connections have been idle for the quiet time, at most for the limit, and returns the count.
 //
 // An answer may be read before all its frames have arrived: window updates, pings and their acknowledgements follow
-// within the round trip.
+// within a round trip.
 func (m *Meter) Settle(quiet, limit time.Duration) Count {
 	last, changed := m.Count(), time.Now()
 	for end := changed.Add(limit); time.Now().Before(end); {

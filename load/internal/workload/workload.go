@@ -35,13 +35,13 @@ const (
 
 var processes = []Process{Poisson, Constant, Staircase, Ramp}
 
-// Order is the order of journeys.
+// Order is the order in which the journeys of the mix take place.
 type Order string
 
 // The orders.
 const (
 	Random Order = "random" // drawn by weight, independently
-	Cycle  Order = "cycle"  // in turn: each cycle has every entry of the mix as often as its weight
+	Cycle  Order = "cycle"  // in turn: each cycle has every entry of the mix as often as its weight says
 )
 
 var orders = []Order{Random, Cycle}
@@ -50,7 +50,7 @@ const (
 	maxFactor = 100
 	maxWeight = 1e6
 	maxCycle  = 10_000
-	// perMille keeps factors and weights as integers, so that a tape has the same bytes on every processor.
+	// perMille scales factors and weights to integers, so that a tape has the same bytes on every processor.
 	perMille = 1000
 )
 
@@ -124,8 +124,8 @@ func Parse(path string, text []byte) (Workload, error) {
 	return ParseFor(path, text, journey.Name.CheckSender)
 }
 
-// ParseFor does what Parse does, for journeys of other targets: sent returns an error if a channel may not send a
-// journey.
+// ParseFor does what Parse does, for journeys of other targets. The function sent returns an error if a channel may not
+// send a journey.
 func ParseFor(path string, text []byte, sent func(journey.Name, target.Channel) error) (Workload, error) {
 	if err := readable(path, text); err != nil {
 		return Workload{}, err
@@ -212,7 +212,7 @@ func (c checker) check(f file) (Workload, error) {
 			return Workload{}, c.fail(here+".weight", "weight %v is not between 0 and %v", m.Weight, maxWeight)
 		}
 		if w.Order == Cycle && m.Weight != math.Trunc(m.Weight) {
-			return Workload{}, c.fail(here+".weight", "weight %v is not whole, which the order cycle needs", m.Weight)
+			return Workload{}, c.fail(here+".weight", "weight %v is not a whole number, which the order cycle needs", m.Weight)
 		}
 		share := Share{m.Journey, m.Channel, toPerMille(m.Weight)}
 		if slices.ContainsFunc(w.Mix, func(s Share) bool { return s.Journey == share.Journey && s.Channel == share.Channel }) {
@@ -279,7 +279,7 @@ func (c checker) arrival(f file, a *Arrival) error {
 // Times returns how often the entry occurs in a cycle.
 func (s Share) Times() int64 { return s.Weight / perMille }
 
-// InStairs returns arrivals at the rates of equally long steps, each a factor of the tape's rate.
+// InStairs returns arrivals in equally long steps; each step is the factor by which the tape's rate is multiplied.
 func InStairs(steps []float64) (Arrival, error) {
 	made := Arrival{Process: Staircase}
 	for _, step := range steps {

@@ -76,7 +76,7 @@ func TestRefusals(t *testing.T) {
 		{"unknown process", head + "arrival: {process: bus}\n" + mix, `w.yaml:3: unknown arrival process "bus"; processes: poisson, constant, staircase, ramp`},
 		{"unknown pool", head + "pool: sea\n" + mix, `w.yaml:3: unknown pool "sea"; pools: trial, parity`},
 		{"unknown order", head + "order: chaos\n" + mix, `w.yaml:3: unknown order "chaos"; orders: random, cycle`},
-		{"half a journey in a cycle", head + "order: cycle\nmix:\n  - {journey: browse, channel: web, weight: 0.5}\n", "w.yaml:5: weight 0.5 is not whole, which the order cycle needs"},
+		{"half a journey in a cycle", head + "order: cycle\nmix:\n  - {journey: browse, channel: web, weight: 0.5}\n", "w.yaml:5: weight 0.5 is not a whole number, which the order cycle needs"},
 		{"a cycle without an end", head + "order: cycle\nmix:\n  - {journey: browse, channel: web, weight: 10001}\n", "a cycle has at most 10000 journeys"},
 		{"staircase without steps", head + "arrival: {process: staircase}\n" + mix, "w.yaml:3: steps go with the process staircase"},
 		{"steps without staircase", head + "arrival: {steps: [1]}\n" + mix, "w.yaml:3: steps go with"},

@@ -424,7 +424,7 @@ def test_a_descriptor_set_replaces_reflection(loaded: Loaded, text: str, tmp_pat
             "library.yaml:35: journey call, step library.v1.Library/Buy: library.pb has no method Buy in",
             id="a descriptor set without the method",
         ),
-        pytest.param("message: {", "message: {author: x, ", "the message is no library.v1", id="no such field"),
+        pytest.param("message: {", "message: {author: x, ", "the message is not a library.v1", id="no such field"),
     ],
 )
 def test_a_step_that_does_not_fit_its_method_is_refused(

@@ -1,4 +1,4 @@
-// Command minimal is a minimal starter for a product service: it reports that it is ready, leaves spans, and stops
+// Command minimal is a minimal starter for a product service: it reports that it is ready, exports spans, and stops
 // gracefully on SIGTERM. Each method answers UNIMPLEMENTED until it is written. docs/system/your-component.md describes
 // the rest.
 package main

@@ -1,9 +1,9 @@
 // Package access decides which caller may call which method.
 //
 // A service trusts internal calls, which its callers have checked already, and checks calls from the edge. Where
-// callers have no identity, the edge marks each request with x-hopwise-edge, and overwrites a client's header. In a
-// mesh with certificates, the caller's identity shows whether it is the edge, and a call without an identity is
-// refused.
+// callers have no identity, the edge marks each request with x-hopwise-edge, and overwrites this header if a client
+// sent it. In a mesh with certificates, the caller's identity shows whether the caller is the edge, and a call without an
+// identity is refused.
 package access
 
 import (
@@ -30,7 +30,7 @@ import (
 // Level says which callers a method admits.
 type Level = typev1.Access
 
-// Rules maps the full name of each call to the contract's rule: "/shop.product.v1.ProductService/GetProduct".
+// Rules has the contract's rule for each call, by its full name, such as "/shop.product.v1.ProductService/GetProduct".
 type Rules map[string]*typev1.CallRule
 
 // RulesOf returns the rules of the calls in the given files of the contract.
@@ -105,13 +105,13 @@ func publicKey(path string) (ed25519.PublicKey, error) {
 	if err != nil {
 		return nil, err
 	}
-	return read.(ed25519.PublicKey), nil // which the function above has checked
+	return read.(ed25519.PublicKey), nil // the type was checked by the function above
 }
 
-// Headers returns the values of a call's header or metadata, by its name in lower case.
+// Headers returns the values of a call's header or metadata with the given name, which is in lower case.
 type Headers func(name string) []string
 
-// Admit admits a call by its headers, or returns why not.
+// Admit admits a call by its headers, or returns an error that says why not.
 func (a *Authenticator) Admit(level Level, headers Headers) error {
 	outside, err := a.isOutside(headers)
 	if err != nil || !outside || level == typev1.Access_ACCESS_EVERYBODY {
@@ -127,7 +127,7 @@ func (a *Authenticator) Admit(level Level, headers Headers) error {
 	return err
 }
 
-// RequireOrigin refuses a call whose header must identify the caller, but does not.
+// RequireOrigin refuses a call if a header must identify the caller but does not.
 func (a *Authenticator) RequireOrigin(headers Headers) error {
 	_, err := a.isOutside(headers)
 	return err
@@ -211,7 +211,7 @@ func callerIdentity(header string) string {
 	return uris[0]
 }
 
-// trustDomain returns the prefix that all identities of a trust domain share; empty if the text is no such identity.
+// trustDomain returns the prefix that all identities of a trust domain share; empty if the text is not a SPIFFE ID.
 func trustDomain(identity string) string {
 	parts := spiffeID.FindStringSubmatch(identity)
 	if parts == nil {

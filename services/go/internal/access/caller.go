@@ -29,7 +29,7 @@ func (c Caller) RequireOwner(user int64, field string) error {
 	return nil
 }
 
-// Require checks that a call admits the caller.
+// Require checks that a call with this level admits the caller.
 func (c Caller) Require(level Level) error {
 	switch {
 	case level == typev1.Access_ACCESS_EVERYBODY, level == typev1.Access_ACCESS_CALLER:
@@ -46,7 +46,7 @@ func internalOnly() error {
 	return shoperr.New(shoperr.PermissionDenied, "", "only the shop's own services may do this")
 }
 
-// CustomerID returns the calling user.
+// CustomerID returns the id of the calling customer, or an error if the caller is not a customer.
 func (c Caller) CustomerID() (int64, error) {
 	if c.role != customer {
 		return 0, shoperr.New(shoperr.PermissionDenied, "", "this needs a customer's token")

@@ -30,7 +30,7 @@ const (
 
 // Kind describes what a component serves and needs.
 type Kind struct {
-	Listen   []string // the variables of its addresses; one is enough
+	Listen   []string // variables with the addresses to listen on; one of them is enough
 	Database bool     // whether it has a database
 	Peers    []string // the services that it calls; such a component checks the token of every caller
 }
@@ -44,7 +44,7 @@ type Peer struct {
 // Address is an address to listen on, in net.Listen's form.
 type Address struct{ Network, Address string }
 
-// Config has the settings of the environment.
+// Config has the settings from the environment.
 type Config struct {
 	Component     string        `env:"SHOP_COMPONENT, required"`
 	Contract      string        `env:"SHOP_CONTRACT"` // the version of docs/system/your-component.md
@@ -53,7 +53,7 @@ type Config struct {
 	DatabaseURL   string        `env:"SHOP_DATABASE_URL"`
 	DatabasePool  int32         `env:"SHOP_DATABASE_POOL, default=8"`
 	Collector     string        `env:"OTEL_EXPORTER_OTLP_ENDPOINT"` // read by OpenTelemetry's SDK; empty for no spans
-	TelemetryFile string        `env:"SHOP_TELEMETRY_FOLDER"`       // where the process writes its account; empty for none
+	TelemetryFile string        `env:"SHOP_TELEMETRY_FOLDER"`       // file for the account of recorded spans; empty for none
 	Topology      string        `env:"SHOP_TOPOLOGY"`
 	Trial         string        `env:"SHOP_TRIAL"`
 	PublicKeyFile string        `env:"SHOP_JWT_PUBLIC_KEY_FILE"`
@@ -70,7 +70,7 @@ type Config struct {
 	Peers  map[string]Peer
 }
 
-// rule returns the value of a setting as go-envconfig reads it, or an error that says which values are valid.
+// rule returns a setting's value in the form that go-envconfig reads, or an error that says which values are valid.
 type rule func(string) (string, error)
 
 func rulesOf(component string) map[string]rule {

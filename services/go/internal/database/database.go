@@ -27,7 +27,7 @@ const (
 	canNotYet    = "57P03"         // cannot_connect_now
 )
 
-// Open opens connections and waits until the database answers; names are the names of its statements' spans.
+// Open opens connections and waits until the database answers; names has the names for the spans of the statements.
 func Open(
 	ctx context.Context, databaseURL string, connections int32, tracer trace.Tracer, names SpanNames,
 ) (*pgxpool.Pool, error) {

@@ -12,13 +12,14 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// acquireSpan is the span that the instrument counts as the wait for a connection.
+// acquireSpan is the name of the span that the instrument counts as the wait for a connection.
 const acquireSpan = "pool.acquire"
 
-// SpanNames has the operation and the table of each statement, by its SQL: "SELECT product".
+// SpanNames has the operation and the table of each statement, such as "SELECT product", by the statement's SQL.
 type SpanNames map[string]string
 
-// statements makes a CLIENT span of every statement of a sampled request, and an INTERNAL one of every wait for a connection.
+// statements makes a CLIENT span for every statement of a sampled request, and an INTERNAL span for every wait for a
+// connection.
 type statements struct {
 	tracer trace.Tracer
 	names  SpanNames
@@ -36,7 +37,7 @@ func (s statements) TraceQueryStart(ctx context.Context, _ *pgx.Conn, data pgx.T
 		return ctx
 	}
 	summary, isNamed := s.names[data.SQL]
-	if !isNamed { // pgx's own: begin, commit, rollback
+	if !isNamed { // a statement of pgx itself: begin, commit, rollback
 		summary, _, _ = strings.Cut(strings.ToUpper(data.SQL), " ")
 	}
 	operation, _, _ := strings.Cut(summary, " ")

@@ -15,7 +15,7 @@ import (
 
 var skipForm = regexp.MustCompile(`^[0-9]{1,4}$`)
 
-// page is a page of a service: its items, and the token of the next page.
+// page is a page that a service returns: its items, and the token of the next page.
 type page[M any] interface {
 	GetNextPageToken() string
 	comparable

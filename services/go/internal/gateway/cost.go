@@ -137,7 +137,7 @@ func (c costs) first(field *ast.Field, definition *ast.ArgumentDefinition) float
 		value = given.Value
 	} else if given != nil {
 		if coerced, isGiven := c.variables[given.Value.Raw]; isGiven {
-			number, _ := graphql.UnmarshalInt64(coerced) // as the resolver's argument is read
+			number, _ := graphql.UnmarshalInt64(coerced) // gqlgen reads the resolver's argument in the same way
 			return float64(number)
 		}
 	}

@@ -25,14 +25,14 @@ import (
 const (
 	maxDocuments = 128
 	maxErrors    = 5 // maximum number of reported mistakes in a document
-	// rest is the pause before the next unknown document, as a multiple of the time that the last one took to prepare.
-	// So a flood of unknown documents takes little time from clients that send known documents.
+	// rest is the pause before the next unknown document, as a multiple of the time that the previous document took to
+	// prepare. So a flood of unknown documents takes little time from clients that send known documents.
 	rest = 8
 )
 
 var sha256Form = regexp.MustCompile(`^[0-9a-f]{64}$`)
 
-// validation has the specification's rules; suggestions would cost more than all other work.
+// validation has the specification's rules, without suggestions, which would cost more than all other work.
 var validation = func() *rules.Rules {
 	all := rules.NewDefaultRules()
 	for _, rule := range []validator.Rule{
@@ -51,9 +51,9 @@ type document struct {
 	isPublic bool // whether all callers get the same answer
 }
 
-// documents is an extension of gqlgen's executor that prepares clients' documents for execution, and the executor's
-// cache of them. Texts and persisted documents have separate caches, so that a flood of texts cannot evict persisted
-// documents. gqlgen's AutomaticPersistedQuery would cache a text before its validation.
+// documents is an extension of gqlgen's executor that prepares clients' documents for execution. It is also the
+// executor's cache of documents. Texts and persisted documents have separate caches, so that a flood of texts cannot
+// evict persisted documents. gqlgen's AutomaticPersistedQuery would cache a text before its validation.
 type documents struct {
 	schema         *ast.Schema
 	tracer         trace.Tracer
@@ -75,10 +75,10 @@ func newDocuments(schema *ast.Schema, tracer trace.Tracer) *documents {
 	return d
 }
 
-// ExtensionName is a part of gqlgen's interface of extensions.
+// ExtensionName is part of gqlgen's interface for extensions.
 func (*documents) ExtensionName() string { return "Documents" }
 
-// Validate is a part of gqlgen's interface of extensions.
+// Validate is part of gqlgen's interface for extensions.
 func (*documents) Validate(graphql.ExecutableSchema) error { return nil }
 
 // Get returns the document that the extension has found for a request.
@@ -118,7 +118,7 @@ func hashOf(x *exchange, extensions map[string]any) (string, error) {
 	return "", x.refusal.Failure
 }
 
-// find returns the document of a request, which has a text, or the SHA-256 of an earlier text, or both to persist it.
+// find returns the document of a request, which has a text, the SHA-256 of an earlier text, or both to persist it.
 func (d *documents) find(ctx context.Context, text, hash string) (*document, error) {
 	if hash == "" {
 		if text == "" {

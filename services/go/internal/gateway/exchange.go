@@ -55,7 +55,7 @@ func (x *exchange) send(response *graphql.Response) {
 	if strings.Contains(x.request.Header.Get("Accept"), mediaResponse) {
 		header.Set("Content-Type", mediaResponse)
 	} else if x.status != http.StatusInternalServerError {
-		x.status = http.StatusOK // clients of application/json expect it for any GraphQL request
+		x.status = http.StatusOK // clients that accept application/json expect 200 for any GraphQL request
 	}
 	header.Set("Cache-Control", "no-store")
 	switch {

@@ -33,10 +33,10 @@ var _ interface {
 	graphql.ResponseInterceptor
 } = limits{}
 
-// ExtensionName is a part of gqlgen's interface of extensions.
+// ExtensionName is part of gqlgen's interface for extensions.
 func (limits) ExtensionName() string { return "Limits" }
 
-// Validate is a part of gqlgen's interface of extensions.
+// Validate is part of gqlgen's interface for extensions.
 func (limits) Validate(graphql.ExecutableSchema) error { return nil }
 
 // MutateOperationContext checks an operation with its variables.
@@ -68,7 +68,7 @@ func checkCost(ctx context.Context, operation *ast.OperationDefinition, cost flo
 	return nil
 }
 
-// InterceptOperation gives only the reason as the answer to an operation that was cut off.
+// InterceptOperation answers an operation that was cut off with the reason alone.
 func (l limits) InterceptOperation(ctx context.Context, next graphql.OperationHandler) graphql.ResponseHandler {
 	x := exchangeOf(ctx)
 	ctx, end := context.WithCancelCause(ctx)
@@ -130,7 +130,7 @@ func (e *execution) resolve(ctx context.Context, next graphql.Resolver) (any, er
 	return result, nil
 }
 
-// fieldsOf counts the fields of an item down to lists, which are counted when they are resolved.
+// fieldsOf counts the fields of an item, without the fields inside lists: resolving a list counts these.
 func fieldsOf(set ast.SelectionSet, fragments map[string]int) int {
 	total := 0
 	for _, one := range set {

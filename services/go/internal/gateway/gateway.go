@@ -1,4 +1,4 @@
-// Package gateway is the GraphQL gateway: one schema over the services, over HTTP.
+// Package gateway is the GraphQL gateway: one schema for all services, served over HTTP.
 package gateway
 
 import (
@@ -33,7 +33,7 @@ type Gateway struct {
 	compressed    func(http.Handler) http.HandlerFunc
 }
 
-// New returns the gateway over the services.
+// New returns the gateway in front of the services.
 func New(s *peer.Services, a *access.Authenticator, c config.Config, tracing trace.TracerProvider) http.Handler {
 	tracer := tracing.Tracer("hopwise/services")
 	g := &Gateway{
@@ -50,7 +50,7 @@ func New(s *peer.Services, a *access.Authenticator, c config.Config, tracing tra
 	return mux
 }
 
-// newExecutor returns gqlgen's executor with the limits of documents and executions.
+// newExecutor returns gqlgen's executor with the limits on documents and executions.
 func newExecutor(tracer trace.Tracer) *executor.Executor {
 	executable := schema.NewExecutableSchema(schema.Config{Resolvers: resolvers{}})
 	delete(executable.Schema().Directives, "defer") // answers are not incremental
@@ -96,7 +96,8 @@ func (g *Gateway) answer(ctx context.Context, x *exchange) {
 	x.send(g.execute(context.WithValue(ctx, exchangeKey{}, x), x, params))
 }
 
-// execute lets gqlgen run a request. gqlgen's transports need more CPU, and have other statuses and errors.
+// execute lets gqlgen run a request. It does not use gqlgen's transports, which need more CPU time, and return other
+// statuses and errors.
 func (g *Gateway) execute(ctx context.Context, x *exchange, params *graphql.RawParams) (response *graphql.Response) {
 	defer func() {
 		if panicked := recover(); panicked != nil {

@@ -221,7 +221,7 @@ func orderPayload(ctx context.Context, order *orderv1.Order, err error) (*schema
 	return &schema.OrderPayload{Order: shown}, nil
 }
 
-// expectedProduct returns the product as the caller read it; nil if the caller sends none.
+// expectedProduct returns the product as the caller read it; nil if the caller does not send it.
 func expectedProduct(input *schema.ExpectedProductInput, number int64) *productv1.Product {
 	if input == nil {
 		return nil
@@ -232,7 +232,7 @@ func expectedProduct(input *schema.ExpectedProductInput, number int64) *productv
 	}
 }
 
-// expectedUser returns the user as the caller read it; nil if the caller sends none.
+// expectedUser returns the user as the caller read it; nil if the caller does not send it.
 func expectedUser(input *schema.ExpectedUserInput, number int64) *userv1.User {
 	if input == nil {
 		return nil

@@ -14,7 +14,7 @@ import (
 	"hopwise/services/internal/stubs/schema"
 )
 
-// Maximum page sizes: of each list, and of the service that the list is read from.
+// Maximum page sizes: of each list, and of the service that returns the list.
 const (
 	maxListed        = 100
 	maxOrders        = 50
@@ -263,7 +263,7 @@ func (users) Orders(ctx context.Context, of *graph.User, first int32, after *str
 	return &schema.OrderConnection{Edges: edges, PageInfo: info}, nil
 }
 
-// ownUser returns the user with this id, to this user and to partners.
+// ownUser returns the user with this id, if the caller is this user or a partner.
 func ownUser(ctx context.Context, number int64) (*graph.User, error) {
 	if err := graph.Of(ctx).AdmitFor(userv1.UserService_GetUser_FullMethodName, number, ""); err != nil {
 		return nil, err

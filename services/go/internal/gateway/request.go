@@ -11,7 +11,7 @@ import (
 	"hopwise/services/internal/web"
 )
 
-// parameters are the members of a request.
+// parameters are the names of a request's members.
 var parameters = []string{"query", "variables", "operationName", "extensions"}
 
 // receive reads a request within the limits; its JSON must be unambiguous. wait is how long the caller waits.

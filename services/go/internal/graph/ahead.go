@@ -10,11 +10,11 @@ import (
 	"hopwise/proto/stubs/productv1"
 )
 
-// The functions here read ahead what a query needs for the items of a list, in one call for each service; path leads
-// from the current field to the items. Each makes one call to Expect for a service: between two calls, the scheduler
+// The functions here prefetch what a query needs for the items of a list, with one call to each service; path leads
+// from the current field to the items. Each function calls a loader's Expect only once: between two calls, the scheduler
 // may run other work for longer than a loader waits.
 
-// ExpectProducts reads ahead, in one call, the products that the query selects at its root, as products or as nodes.
+// ExpectProducts prefetches, in one call, the products that the query selects at its root, as products or as nodes.
 func ExpectProducts(ctx context.Context) {
 	var plain []int64
 	var reviewed []ReviewsKey
@@ -57,14 +57,14 @@ func (r *Request) reviewsOf(products selection) (most int32) {
 	return most
 }
 
-// ExpectReviews reads ahead the reviews of products that were read without reviews.
+// ExpectReviews prefetches the reviews of products that were read without reviews.
 func (r *Request) ExpectReviews(products []*Product, reviews int32) {
 	if reviews > 0 {
 		r.Reviews.Expect(each(products, func(p *Product) ReviewsKey { return ReviewsKey{p.Id, reviews} })...)
 	}
 }
 
-// ExpectAuthors reads ahead the authors of the products' reviews, if the query selects them.
+// ExpectAuthors prefetches the authors of the products' reviews, if the query selects them.
 func (r *Request) ExpectAuthors(products ...*Product) {
 	if r.authors.Load() {
 		var authors []int64
@@ -75,7 +75,7 @@ func (r *Request) ExpectAuthors(products ...*Product) {
 	}
 }
 
-// ExpectOrders reads ahead the payments and products of orders.
+// ExpectOrders prefetches the payments and products of orders.
 func ExpectOrders(ctx context.Context, orders []*Order, path ...string) {
 	r, order := Of(ctx), selectAt(ctx, path...)
 	if len(order.inside("payment").nodes) > 0 {
@@ -90,7 +90,7 @@ func ExpectOrders(ctx context.Context, orders []*Order, path ...string) {
 	}
 }
 
-// ExpectLines reads ahead the products, orders and users of the bulk read's lines.
+// ExpectLines prefetches the products, orders and users of the bulk read's lines.
 func ExpectLines(ctx context.Context, lines []*OrderLine, path ...string) {
 	r, line := Of(ctx), selectAt(ctx, path...)
 	if !line.inside("product").only(knownOfProduct) {

@@ -52,12 +52,12 @@ type Order struct {
 	*orderv1.Order
 	Lines   []*OrderLine
 	request *Request
-	whole   bool // whether it has more fields than a line of the bulk read
+	whole   bool // whether it has more fields than the bulk read returns
 }
 
 // OrderLine is one product of an order.
 type OrderLine struct {
-	*orderv1.OrderLine // without a number in the bulk read
+	*orderv1.OrderLine // has no line number if it comes from the bulk read
 	order              *Order
 }
 
@@ -116,7 +116,7 @@ func (p *Payment) Status() string {
 	return strings.TrimPrefix(p.Payment.Status.String(), "PAYMENT_STATUS_")
 }
 
-// StatusNumber returns the status with this name for clients.
+// StatusNumber returns the status that clients know by this name.
 func StatusNumber(name string) orderv1.OrderStatus {
 	return orderv1.OrderStatus(orderv1.OrderStatus_value[orderStatus+name])
 }
@@ -197,7 +197,7 @@ func (l *OrderLine) LineNumber() (int32, error) {
 	return 0, shoperr.Hidden()
 }
 
-// Product returns the bought product; nil if it was removed since.
+// Product returns the bought product; nil if it has been removed since.
 func (l *OrderLine) Product(ctx context.Context) (*Product, error) {
 	if selectAt(ctx).only(knownOfProduct) {
 		return NewProduct(&productv1.Product{Id: l.ProductId}), nil
@@ -217,7 +217,7 @@ func (l *OrderLine) Order(ctx context.Context) (*Order, error) {
 	return l.order.request.prepared(ctx, l.order.Id)
 }
 
-// Order returns the order that the payment pays, nil until the money is captured.
+// Order returns the order that the payment pays; nil until the money is captured.
 func (p *Payment) Order(ctx context.Context) (*Order, error) {
 	if p.OrderId == 0 {
 		return nil, nil

@@ -10,8 +10,8 @@ import (
 
 const (
 	maxPerCall = 1_000
-	// settling is the time without new keys after which a batch is sent: ready goroutines run in between. A timer of
-	// the runtime would take a whole millisecond on an idle process.
+	// settling is the time without new keys after which a batch is sent: ready goroutines run in the meantime. A timer of
+	// the runtime would take a whole millisecond in an idle process.
 	settling = 30 * time.Microsecond
 )
 
@@ -30,14 +30,14 @@ type reading[V any] struct {
 	err   error
 }
 
-// Load returns the value of a key; the zero value if there is none.
+// Load returns the value for a key; the zero value if there is no such value.
 func (l *loader[K, V]) Load(key K) (V, error) {
 	r := l.Expect(key)
 	<-r.done
 	return r.value, r.err
 }
 
-// Expect reads ahead the values of keys that will be loaded soon, and returns the reading of the last key.
+// Expect prefetches the values of keys that will be loaded soon, and returns the reading of the last key.
 func (l *loader[K, V]) Expect(keys ...K) (last *reading[V]) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -58,7 +58,7 @@ func (l *loader[K, V]) Expect(keys ...K) (last *reading[V]) {
 	return last
 }
 
-// send reads the waiting keys, once no new keys come.
+// send reads the values of the waiting keys, once no new keys arrive.
 func (l *loader[K, V]) send() {
 	var keys []K
 	for came, last := 0, time.Now(); time.Since(last) < settling; runtime.Gosched() {

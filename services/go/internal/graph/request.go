@@ -1,4 +1,4 @@
-// Package graph has the entities of the graph, over the messages of the services, and how a request reads them.
+// Package graph has the entities of the graph, which wrap the services' messages, and reads them for a request.
 package graph
 
 import (
@@ -17,7 +17,7 @@ import (
 	"hopwise/services/internal/peer"
 )
 
-// rules has the contract's rules of the calls that the gateway makes.
+// rules has the contract's rules for the calls that the gateway makes.
 var rules = access.RulesOf(
 	productv1.File_shop_product_v1_product_proto, orderv1.File_shop_order_v1_order_proto,
 	userv1.File_shop_user_v1_user_proto, paymentv1.File_shop_payment_v1_payment_proto)
@@ -33,7 +33,7 @@ type Request struct {
 	Reviewed loader[ReviewsKey, *Product]
 	Users    loader[int64, *User]
 	Orders   loader[int64, *Order]
-	Payments loader[int64, *Payment] // by their orders' numbers
+	Payments loader[int64, *Payment] // by the ids of their orders
 	Reviews  loader[ReviewsKey, []*Review]
 	authors  atomic.Bool // whether the query asks for the authors of reviews
 }
@@ -44,7 +44,7 @@ type ReviewsKey struct {
 	First   int32
 }
 
-// WithRequest returns the context of a request; the request's reads are cancelled with the given context.
+// WithRequest returns the context of a request; the request's reads are cancelled when the given context ends.
 func WithRequest(ctx context.Context, services *peer.Services, authenticate func() (access.Caller, error)) context.Context {
 	r := &Request{Services: services, Caller: sync.OnceValues(authenticate)}
 	ctx = context.WithValue(ctx, requestKey{}, r)
@@ -52,7 +52,7 @@ func WithRequest(ctx context.Context, services *peer.Services, authenticate func
 	return ctx
 }
 
-// Admit admits the caller to a call, given by its full name, by the call's rule; public calls need no token.
+// Admit admits the caller to the call with this full name if the call's rule allows it; public calls need no token.
 func (r *Request) Admit(call string) error {
 	level := rules[call].GetAccess()
 	if level == typev1.Access_ACCESS_EVERYBODY {
@@ -78,8 +78,8 @@ func (r *Request) AdmitFor(call string, user int64, field string) error {
 	return err
 }
 
-// Show checks that the caller may see the result of a call, which belongs to a user; missing is the error of an unknown
-// id.
+// Show checks that the caller may see the result of a call, which belongs to a user; missing is the error for an
+// unknown id.
 func (r *Request) Show(call string, user int64, missing error) error {
 	if rules[call].GetOwner() == "" {
 		return nil
@@ -91,7 +91,7 @@ func (r *Request) Show(call string, user int64, missing error) error {
 	return err
 }
 
-// CustomerID returns the calling user.
+// CustomerID returns the id of the calling customer, or an error if the caller is not a customer.
 func (r *Request) CustomerID() (int64, error) {
 	caller, err := r.Caller()
 	if err != nil {
@@ -117,7 +117,7 @@ func (r *Request) products(ctx context.Context, ids []int64) (map[int64]*Product
 	return keyed(answer.GetProducts(), (*productv1.Product).GetId, NewProduct), err
 }
 
-// readReviewed makes one call for the longest list of reviews in the query; shorter lists are prefixes of it.
+// readReviewed makes one call for the longest list of reviews in the query; shorter lists are prefixes of that list.
 func (r *Request) readReviewed(ctx context.Context, keys []ReviewsKey) (map[ReviewsKey]*Product, error) {
 	ids, longest := productsOf(keys)
 	answer, err := r.Product.BatchGetProductsWithReviews(
@@ -160,7 +160,7 @@ func (r *Request) payments(ctx context.Context, orders []int64) (map[int64]*Paym
 	return keyed(answer.GetPayments(), (*paymentv1.Payment).GetOrderId, NewPayment), err
 }
 
-// reviews makes one call for the longest list in the query; shorter lists are prefixes of it.
+// reviews makes one call for the longest list in the query; shorter lists are prefixes of that list.
 func (r *Request) reviews(ctx context.Context, keys []ReviewsKey) (map[ReviewsKey][]*Review, error) {
 	products, longest := productsOf(keys)
 	answer, err := r.Product.BatchListReviews(ctx, &productv1.BatchListReviewsRequest{ProductIds: products, Limit: longest})

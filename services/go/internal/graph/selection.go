@@ -46,7 +46,7 @@ func (s selection) only(known []string) bool {
 	return isOnly
 }
 
-// firsts returns the values of the argument `first`, each once.
+// firsts returns the distinct values of the argument `first`.
 func (s selection) firsts() []int32 {
 	var values []int32
 	for _, node := range s.nodes {

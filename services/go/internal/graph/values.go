@@ -25,7 +25,7 @@ func MarshalDateTime(moment *timestamppb.Timestamp) graphql.Marshaler {
 	return graphql.MarshalString(moment.AsTime().Format(time.RFC3339))
 }
 
-// UnmarshalDateTime reads a moment; gqlgen requires it of each scalar.
+// UnmarshalDateTime reads a moment; gqlgen requires this function for each scalar.
 func UnmarshalDateTime(value any) (*timestamppb.Timestamp, error) {
 	moment, err := graphql.UnmarshalTime(value)
 	return timestamppb.New(moment), err

@@ -11,13 +11,13 @@ import (
 	"hopwise/services/internal/shoperr"
 )
 
-// frame is a message before it is decoded: gRPC itself would report invalid bytes as an error of the server.
+// frame is a message before it is decoded: gRPC itself would report invalid bytes as a server error.
 type frame []byte
 
 // codec passes frames unchanged, and leaves other values to protobuf's codec.
 type codec struct{ encoding.CodecV2 }
 
-// Codec returns the codec of servers with guarded methods.
+// Codec returns the codec for servers with guarded methods.
 func Codec() encoding.CodecV2 { return codec{encoding.GetCodecV2("proto")} }
 
 func (c codec) Unmarshal(data mem.BufferSlice, value any) error {

@@ -38,12 +38,12 @@ const (
 	minPacked = 1024 // bytes of an answer; smaller answers do not benefit
 )
 
-// Guard wraps the methods that its rules name, and lets all others through: health and reflection.
+// Guard wraps the methods that its rules name, and lets all other methods through, which are health and reflection.
 type Guard struct {
 	Authenticator *access.Authenticator
 	Rules         access.Rules
 	Compresses    bool          // whether answers are compressed for clients that accept gzip
-	Delay         time.Duration // before the work of every request, for proofs of the measurement
+	Delay         time.Duration // delay before the work of every request, to prove the measurement
 }
 
 // Unary guards unary methods.
@@ -145,7 +145,7 @@ func ClientError(ctx context.Context, err error) *shoperr.Error {
 	return shoperr.Hidden()
 }
 
-// withCallersLimit returns a context that ends slightly before the caller's deadline, or the edge's.
+// withCallersLimit returns a context that ends slightly before the caller's deadline and the edge's time limit.
 func withCallersLimit(ctx context.Context) (context.Context, context.CancelFunc) {
 	waits := maxWait
 	if deadline, says := ctx.Deadline(); says {

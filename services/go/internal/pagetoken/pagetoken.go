@@ -1,8 +1,8 @@
 // Package pagetoken makes page tokens that clients cannot forge, bound to the call and the filter that issued them.
 //
 // A token is the base64url form of the last id of the previous page (8 bytes), and the first 12 bytes of the
-// HMAC-SHA256 of that id with a scope. All implementations of the shop use this form, so each can continue another's
-// pages.
+// HMAC-SHA256 of that id with a scope. All implementations of the shop use this form, so each implementation accepts
+// the tokens of the others.
 package pagetoken
 
 import (
@@ -20,7 +20,7 @@ const (
 	macBytes = 12
 )
 
-// Encode makes the token of the page that starts after an id; the scope is the call and its filter,
+// Encode makes the token of the page that starts after an id; the scope is the call and its filter, such as
 // "ListProducts:c0042".
 func Encode(key []byte, scope string, after int64) string {
 	body := binary.BigEndian.AppendUint64(nil, uint64(after))

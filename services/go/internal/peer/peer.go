@@ -41,11 +41,11 @@ const (
 	pingLimit    = 5 * time.Second
 	firstPause   = 100 * time.Millisecond // before a lost connection is opened again
 	maxPause     = time.Second
-	lookUpEvery  = time.Second // interval of looking up a name, whose addresses may have changed
+	lookUpEvery  = time.Second // interval between lookups of a name, whose addresses may change
 	noSideEffect = descriptorpb.MethodOptions_NO_SIDE_EFFECTS
 )
 
-// Services are the clients of the services.
+// Services has a client for each service.
 type Services struct {
 	Product productv1.ProductServiceClient
 	Order   orderv1.OrderServiceClient
@@ -53,7 +53,7 @@ type Services struct {
 	Payment paymentv1.PaymentServiceClient
 }
 
-// Connect prepares to call the services; each is connected with its first call.
+// Connect prepares to call the services; the first call to a service opens the connection.
 func Connect(peers map[string]config.Peer, tracing *telemetry.Tracing) (*Services, error) {
 	dns.SetMinResolutionInterval(lookUpEvery)
 	dialer := dialer{peers: peers, tracing: tracing}
@@ -113,7 +113,7 @@ func (d *dialer) to(name string, contract protoreflect.FileDescriptor) *grpc.Cli
 	return connection
 }
 
-// serviceConfig has the retries of read-only calls, and the balancing over replicas.
+// serviceConfig returns gRPC's service config: retries of read-only calls, and load balancing over replicas.
 func serviceConfig(service protoreflect.ServiceDescriptor, peer config.Peer) string {
 	type object = map[string]any
 	var reads []object
@@ -132,7 +132,7 @@ func serviceConfig(service protoreflect.ServiceDescriptor, peer config.Peer) str
 		"retryThrottling": object{"maxTokens": 100, "tokenRatio": 0.1},
 	}
 	host, _, _ := net.SplitHostPort(peer.Addresses[0])
-	if several := len(peer.Addresses) > 1; peer.Socket == "" && (several || net.ParseIP(host) == nil) { // a name may have several
+	if several := len(peer.Addresses) > 1; peer.Socket == "" && (several || net.ParseIP(host) == nil) { // a name may have several addresses
 		told["loadBalancingConfig"] = []object{{"round_robin": object{}}}
 		if several {
 			told["healthCheckConfig"] = object{"serviceName": service.FullName()}
@@ -145,7 +145,7 @@ func serviceConfig(service protoreflect.ServiceDescriptor, peer config.Peer) str
 	return string(text)
 }
 
-// withoutDetails maps a status without the shop's details, from gRPC itself or a proxy, to the shop's code.
+// withoutDetails has the shop's code for each gRPC status that comes without the shop's details, from gRPC or a proxy.
 var withoutDetails = map[codes.Code]shoperr.Code{
 	codes.InvalidArgument:    shoperr.InvalidArgument,
 	codes.OutOfRange:         shoperr.InvalidArgument,

@@ -16,7 +16,7 @@ import (
 	"hopwise/services/internal/telemetry"
 )
 
-// Parts has the prepared parts for a component's work.
+// Parts has what a component needs for its work.
 type Parts struct {
 	Config        config.Config
 	Authenticator *access.Authenticator

@@ -30,7 +30,7 @@ const (
 	scopeOfListings = "ListProducts:"
 )
 
-// Service is the catalogue's use cases.
+// Service has the catalogue's use cases.
 type Service struct {
 	pb.UnimplementedProductServiceServer
 	store
@@ -112,7 +112,7 @@ func (s *Service) ListProducts(ctx context.Context, r *pb.ListProductsRequest) (
 	return &pb.ListProductsResponse{Products: products, NextPageToken: token}, err
 }
 
-// ListProductsWithReviews returns a page of the catalogue with first reviews, by ascending id.
+// ListProductsWithReviews returns a page of the catalogue with each product's first reviews, by ascending id.
 func (s *Service) ListProductsWithReviews(
 	ctx context.Context, r *pb.ListProductsWithReviewsRequest,
 ) (*pb.ListProductsWithReviewsResponse, error) {
@@ -136,7 +136,7 @@ type listing interface {
 	GetCategory() string
 }
 
-// pageOf returns a page of the catalogue, and the token of the next one.
+// pageOf returns a page of the catalogue, and the token of the next page.
 func pageOf[P identified](
 	s *Service, r listing, read func(after int64, limit int) ([]P, error),
 ) (products []P, next string, err error) {
@@ -152,7 +152,7 @@ func pageOf[P identified](
 	if err != nil {
 		return nil, "", err
 	}
-	// One product more than the page shows whether there is a next page.
+	// Reading one product more than the page has shows whether there is a next page.
 	products, err = read(after, limit+1)
 	if err != nil || len(products) <= limit {
 		return products, "", err
@@ -201,7 +201,7 @@ func (s *Service) UpdateProduct(ctx context.Context, r *pb.UpdateProductRequest)
 	return shoperr.Existing(product, err, "product", id)
 }
 
-// DeleteProduct removes a product without reservations.
+// DeleteProduct removes a product that has no reserved stock.
 func (s *Service) DeleteProduct(ctx context.Context, r *pb.DeleteProductRequest) (*emptypb.Empty, error) {
 	err := validate.Identifier(r.Id, "id")
 	if err == nil {
@@ -304,7 +304,7 @@ func (s *Service) GetDocument(ctx context.Context, r *pb.GetDocumentRequest) (*p
 	return shoperr.Existing(document, err, "document", r.Id)
 }
 
-// StreamDocument sends a document's sections in their order.
+// StreamDocument sends a document's sections in order.
 func (s *Service) StreamDocument(r *pb.StreamDocumentRequest, stream pb.ProductService_StreamDocumentServer) error {
 	document, err := s.GetDocument(stream.Context(), &pb.GetDocumentRequest{Id: r.Id})
 	if err != nil {

@@ -65,8 +65,8 @@ func (s *Service) ConfirmReservation(ctx context.Context, r *pb.ConfirmReservati
 	})
 }
 
-// ReleaseReservation returns the pieces of a reservation to the stock. If the reservation does not exist, it can never
-// be made afterwards.
+// ReleaseReservation returns the pieces of a reservation to the stock. If the reservation does not exist, no
+// reservation can be made with its id afterwards.
 func (s *Service) ReleaseReservation(ctx context.Context, r *pb.ReleaseReservationRequest) (*pb.Reservation, error) {
 	key, err := validate.UUID(r.ReservationId, "reservation_id")
 	if err != nil {

@@ -21,7 +21,7 @@ const (
 
 	maxLines     = 100
 	maxPieces    = 1_000
-	maxStock     = 1_000_000_000 // in a request; the column holds far more, so reserved pieces always fit back
+	maxStock     = 1_000_000_000 // in a request; the column holds far more, so reserved pieces can always be returned
 	largestPrice = 1_000_000_000_000
 
 	categoryForm = "1 to 40 lower-case letters, digits or hyphens, as c0042"
@@ -135,8 +135,8 @@ func productIDs(lines []*pb.StockLine) []int64 {
 	return ids
 }
 
-// reserve decides whether products have enough stock for all lines; it returns the lines by product id, with current
-// prices.
+// reserve decides whether products have enough stock for all lines; it returns the lines in order of product id,
+// with current prices.
 func reserve(lines []*pb.StockLine, products []*pb.Product) ([]*pb.ReservedLine, error) {
 	byID := make(map[int64]*pb.Product, len(products))
 	for _, p := range products {

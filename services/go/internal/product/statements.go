@@ -2,7 +2,7 @@ package product
 
 import "hopwise/services/internal/database"
 
-// Every implementation of the catalogue has these statements, so that implementations differ only in the program.
+// Every implementation of the catalogue has these statements, so that implementations differ only in their code.
 const (
 	columns = "id, title, description, category, price_minor, currency, stock"
 

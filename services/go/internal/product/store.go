@@ -16,7 +16,7 @@ import (
 	"hopwise/services/internal/shoperr"
 )
 
-// store is the catalogue's tables.
+// store gives access to the catalogue's tables.
 type store struct{ pool *pgxpool.Pool }
 
 // querier is a pool, or a transaction.
@@ -61,7 +61,7 @@ func rowOf(row pgx.CollectableRow) (*pb.ProductRow, error) {
 	return r, row.Scan(&r.ProductId, &r.Title, &r.Price.AmountMinor, &r.Price.Currency, &r.Stock)
 }
 
-// readReviewed returns the products of a statement with a row for each of their reviews.
+// readReviewed runs a statement that returns a row for each review of a product, and returns the products.
 func (s store) readReviewed(ctx context.Context, sql string, args ...any) ([]*pb.ReviewedProduct, error) {
 	var products []*pb.ReviewedProduct
 	_, err := many(ctx, s.pool, func(row pgx.CollectableRow) (*pb.ReviewedProduct, error) {
@@ -93,7 +93,7 @@ func (s store) add(ctx context.Context, p *pb.Product) (*pb.Product, error) {
 		p.Title, p.Description, p.Category, price.GetAmountMinor(), price.GetCurrency(), p.Stock)
 }
 
-// change changes a product; it returns nil if there is none, or if it differs from a given expected product.
+// change changes a product; it returns nil if the product does not exist, or differs from a given expected product.
 func (s store) change(ctx context.Context, id int64, c change, expected *pb.Product) (*pb.Product, error) {
 	var e change
 	if expected != nil {
@@ -156,7 +156,7 @@ func (s stock) claim(ctx context.Context, id string, state pb.ReservationState) 
 	return err == nil, err
 }
 
-// findLocked locks and returns a reservation with its lines by product id.
+// findLocked locks and returns a reservation with its lines, in order of product id.
 func (s stock) findLocked(ctx context.Context, id string) (*pb.Reservation, error) {
 	reservation := &pb.Reservation{Id: id}
 	rows, err := s.tx.Query(ctx, findLockedSQL, id)
@@ -202,8 +202,8 @@ func (s stock) take(ctx context.Context, reservation *pb.Reservation) error {
 	return err
 }
 
-// move changes a reservation's state. It adds stock times the reservation's pieces to one column, and sold times the
-// pieces to the other.
+// move changes a reservation's state. It adds the reserved quantity, multiplied by stock, to the column stock, and the
+// same quantity, multiplied by sold, to the column sold.
 func (s stock) move(ctx context.Context, reservation *pb.Reservation, to pb.ReservationState, stock, sold int64) error {
 	ids, quantities := columnsOf[int64](reservation)
 	_, err := s.tx.Exec(ctx, moveSQL, reservation.Id, nameOf(to), ids, quantities, stock, sold)

@@ -26,13 +26,14 @@ type Mask struct {
 	fields   fields
 }
 
-// fields are names, each with the fields inside it; empty for a complete field.
+// fields are the names of fields, each with the fields inside it; these are empty for a complete field.
 type fields map[string]fields
 
 // masked is a request with a mask.
 type masked interface{ GetReadMask() *fieldmaskpb.FieldMask }
 
-// Of returns the mask of a request to a method, "/shop.product.v1.ProductService/GetProduct", or an error that names the valid fields.
+// Of returns the mask of a request, or an error that names the valid fields. An example of the method is
+// "/shop.product.v1.ProductService/GetProduct".
 func Of(request any, method string) (*Mask, error) {
 	asks, isMasked := request.(masked)
 	if !isMasked || len(asks.GetReadMask().GetPaths()) == 0 {
@@ -124,8 +125,8 @@ func valid(holder []string, in protoreflect.MessageDescriptor, inList bool) stri
 	return strings.Join(paths, ", ")
 }
 
-// inside returns the message type of a field; nil if its fields cannot be named, as in a time, which is not the
-// contract's type.
+// inside returns the message type of a field; nil if the fields inside it cannot be named, as in a timestamp, whose
+// type is not the contract's.
 func inside(f protoreflect.FieldDescriptor) protoreflect.MessageDescriptor {
 	if f.Message() == nil || f.Message().ParentFile().Package() == "google.protobuf" {
 		return nil
@@ -133,7 +134,7 @@ func inside(f protoreflect.FieldDescriptor) protoreflect.MessageDescriptor {
 	return f.Message()
 }
 
-// Keep removes the fields that the mask does not name from each of its resources in an answer.
+// Keep removes, from each resource in an answer, the fields that the mask does not name.
 func (m *Mask) Keep(answer any) {
 	message, isMessage := answer.(proto.Message)
 	if m == nil || !isMessage {

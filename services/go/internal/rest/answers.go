@@ -20,13 +20,13 @@ const (
 	problemTypes = "https://hopwise.invalid/problems/"
 )
 
-// Created is the document of a created resource, and its path.
+// Created has the document and the path of a created resource.
 type Created struct {
 	Document any
 	Location string
 }
 
-// send answers with a document, and returns the status. The answer to a GET is public: all callers get the same.
+// send answers with a document, and returns the status. The answer to a GET is public: all callers get the same answer.
 func send(w http.ResponseWriter, r *http.Request, document any) int {
 	header, status := w.Header(), http.StatusOK
 	created, isNew := document.(Created)

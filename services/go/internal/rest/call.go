@@ -38,7 +38,7 @@ type Call struct {
 	err    error
 }
 
-// receive reads a request of an admitted caller.
+// receive reads a request from an admitted caller.
 func receive(w http.ResponseWriter, r *http.Request, route *Route, item string) (*Call, error) {
 	query, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil || len(query) > maxParameters {
@@ -85,7 +85,7 @@ func (c *Call) fail(field, format string, values ...any) {
 	}
 }
 
-// Header returns the value of a header; empty if it is not there.
+// Header returns the value of a header; empty if the request does not have it.
 func (c *Call) Header(name string) string { return c.header.Get(name) }
 
 // Item returns the parameter in the path.
@@ -97,10 +97,10 @@ func (c *Call) ID(name string) int64 { return c.whole(name, c.item, 1, math.MaxI
 // Has tells whether the query has a parameter.
 func (c *Call) Has(name string) bool { return c.query.Has(name) }
 
-// Text returns a parameter of the query; empty if it is not there.
+// Text returns a parameter of the query; empty if the query does not have it.
 func (c *Call) Text(name string) string { return c.query.Get(name) }
 
-// Whole returns an integer of the query from least to most, or the default if it is not there.
+// Whole returns a parameter of the query, an integer from least to most, or the fallback if the query does not have it.
 func (c *Call) Whole(name string, fallback, least, most int64) int64 {
 	if !c.Has(name) {
 		return fallback
@@ -132,7 +132,7 @@ func (c *Call) IDs(name string) []int64 {
 	return nil
 }
 
-// Includes tells whether the parameter include is present; valid is the only part that it may name.
+// Includes tells whether the parameter include is present; valid is the only value that it may list.
 func (c *Call) Includes(valid string) bool {
 	text := c.Text("include")
 	for one := range strings.SplitSeq(text, ",") {
@@ -143,7 +143,7 @@ func (c *Call) Includes(valid string) bool {
 	return text != ""
 }
 
-// Fields returns the mask of the parameter fields, which names fields of a resource; nil for all of them.
+// Fields returns the mask in the parameter fields, which names fields of a resource; nil for all fields.
 func (c *Call) Fields(resource proto.Message) *readmask.Mask {
 	if c.Text("fields") == "" {
 		return nil
@@ -168,7 +168,7 @@ type Member struct {
 	Into any // a pointer, or func(value json.RawMessage, field string)
 }
 
-// ReadBody reads the members of the body, and returns the names of the present ones. Only a change may leave some out.
+// ReadBody reads the members of the body, and returns the names of those present. Only a change may leave members out.
 func (c *Call) ReadBody(isChange bool, members ...Member) []string {
 	given := c.ReadObject(c.body, "", isChange, members...)
 	if len(given) == 0 && c.err == nil {
@@ -177,7 +177,7 @@ func (c *Call) ReadBody(isChange bool, members ...Member) []string {
 	return given
 }
 
-// ReadObject reads the members of an object, as ReadBody does; field is its own name in the body.
+// ReadObject reads the members of an object, as ReadBody does; field is the object's name in the body.
 func (c *Call) ReadObject(value json.RawMessage, field string, isChange bool, members ...Member) (given []string) {
 	var values map[string]json.RawMessage
 	if json.Unmarshal(value, &values) != nil || values == nil {
@@ -203,7 +203,7 @@ func (c *Call) ReadObject(value json.RawMessage, field string, isChange bool, me
 	return given
 }
 
-// ReadList reads the entries of an array; field is its own name in the body.
+// ReadList reads the entries of an array; field is the array's name in the body.
 func (c *Call) ReadList(value json.RawMessage, field string) (entries []json.RawMessage) {
 	if json.Unmarshal(value, &entries) != nil || entries == nil {
 		c.fail(field, "%s must be a list", field)

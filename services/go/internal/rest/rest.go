@@ -1,4 +1,4 @@
-// Package rest serves calls of the contract over HTTP as resources in JSON, with entity tags, caching and problems.
+// Package rest serves the contract's calls over HTTP as JSON resources, with entity tags, caching and problem details.
 package rest
 
 import (
@@ -40,8 +40,8 @@ type Handler struct {
 	routes map[string]map[string]*Route // by path, with {} for a parameter, and by method
 }
 
-// New returns the handler of calls by their full names; the guard's rules have the path and the admitted callers of
-// each.
+// New returns the handler for the calls with these full names; the guard's rules have the path and the admitted callers
+// of each call.
 func New(g *guard.Guard, tracer trace.Tracer, calls map[string]Route) http.Handler {
 	h := &Handler{guard: g, tracer: tracer, routes: make(map[string]map[string]*Route)}
 	for call, route := range calls {

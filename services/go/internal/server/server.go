@@ -1,4 +1,5 @@
-// Package server runs servers with a graceful stop: of gRPC, with health checks, reflection and traces, and of HTTP.
+// Package server runs servers that stop gracefully: gRPC servers with health checks, reflection and traces, and HTTP
+// servers.
 package server
 
 import (
@@ -25,13 +26,13 @@ import (
 )
 
 const (
-	grace   = 3 * time.Second  // for calls under way when the process is stopped
+	grace   = 3 * time.Second  // for calls in flight when the process is stopped
 	minPing = 10 * time.Second // about the interval at which callers ping idle connections
 
 	idleLimit = 75 * time.Second // for an unused HTTP connection
 )
 
-// Serve serves a service until the context ends; calls under way then get some time to finish.
+// Serve serves a service until the context ends; calls in flight then get some time to finish.
 func Serve(
 	ctx context.Context, a config.Address, age time.Duration, described grpc.ServiceDesc, service any, g *guard.Guard,
 	tracing *telemetry.Tracing,
@@ -64,7 +65,8 @@ func Serve(
 	return server.Serve(listener)
 }
 
-// ServeHTTP serves HTTP/1.1, and HTTP/2 without TLS, until the context ends; requests under way then get some time to finish.
+// ServeHTTP serves HTTP/1.1, and HTTP/2 without TLS, until the context ends; requests in flight then get some time to
+// finish.
 func ServeHTTP(ctx context.Context, a config.Address, handler http.Handler) error {
 	listener, err := listen(a)
 	if err != nil {
@@ -89,7 +91,7 @@ func ServeHTTP(ctx context.Context, a config.Address, handler http.Handler) erro
 	return nil
 }
 
-// listen replaces a stale socket file.
+// listen listens at an address, and replaces a stale socket file.
 func listen(a config.Address) (net.Listener, error) {
 	if a.Network == "unix" {
 		connection, err := net.Dial(a.Network, a.Address)

@@ -93,10 +93,10 @@ func Hidden() *Error { return New(Internal, "", "internal error") }
 type Error struct {
 	Code    Code
 	Message string
-	Field   string // the argument at fault, in the contract's spelling; empty if none is
+	Field   string // the argument at fault, in the contract's spelling; empty if no argument is
 	Cause   error  // for the log only
 
-	Retry time.Duration // retry delay, if it differs from the code's
+	Retry time.Duration // retry delay; 0 for the code's delay
 }
 
 // New returns an error; field may be empty.
@@ -109,7 +109,7 @@ func NoSuch(kind string, id int64) *Error {
 	return New(NotFound, "id", "there is no %s %d", kind, id)
 }
 
-// Existing returns NoSuch if there is neither a thing nor an error.
+// Existing returns the thing and the error, or the error NoSuch if there is neither.
 func Existing[T any](thing *T, err error, kind string, id int64) (*T, error) {
 	if err == nil && thing == nil {
 		err = NoSuch(kind, id)

@@ -101,7 +101,7 @@ func UUID(value, field string) (string, error) {
 	return fmt.Sprintf("%x-%x-%x-%x-%x", raw[:4], raw[4:6], raw[6:8], raw[8:10], raw[10:]), nil
 }
 
-// PositiveMoney checks that an amount is from 1 to most minor units, and that its currency is one of ISO 4217.
+// PositiveMoney checks that an amount is from 1 to most minor units, and that its currency has an ISO 4217 code.
 func PositiveMoney(value *typev1.Money, field string, most int64) error {
 	if err := Between(value.GetAmountMinor(), field+".amount_minor", 1, most); err != nil {
 		return err

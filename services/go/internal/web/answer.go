@@ -26,7 +26,7 @@ type Outcome struct {
 }
 
 // Trace answers a request, and records its SERVER span if the caller samples it. Before the answer it waits for delay,
-// which proofs of the measurement set. The route is empty for an unknown path.
+// which is set to prove the measurement. The route is empty for an unknown path.
 func Trace(tracer trace.Tracer, r *http.Request, route string, delay time.Duration, answer func(context.Context) Outcome) {
 	ctx := propagation.TraceContext{}.Extract(r.Context(), propagation.HeaderCarrier(r.Header))
 	ctx, span := tracer.Start(ctx, strings.TrimSpace(r.Method+" "+route), trace.WithSpanKind(trace.SpanKindServer))

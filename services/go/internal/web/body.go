@@ -26,7 +26,7 @@ const (
 type Refusal struct {
 	Failure *shoperr.Error
 	Status  int
-	Header  [2]string // one more header, if it has a name
+	Header  [2]string // name and value of an additional header; empty for none
 }
 
 func (r *Refusal) Error() string { return r.Failure.Error() }
@@ -39,12 +39,12 @@ func Refuse(status int, code shoperr.Code, field, format string, values ...any) 
 	return &Refusal{Failure: shoperr.New(code, field, format, values...), Status: status}
 }
 
-// RefuseContent refuses a request for its content; field may be empty.
+// RefuseContent refuses a request because of its content; field may be empty.
 func RefuseContent(field, format string, values ...any) *Refusal {
 	return Refuse(http.StatusBadRequest, shoperr.InvalidArgument, field, format, values...)
 }
 
-// RefuseMethod refuses a request for its method; allow lists the valid ones.
+// RefuseMethod refuses a request because of its method; allow lists the valid methods.
 func RefuseMethod(message, allow string) *Refusal {
 	r := Refuse(http.StatusMethodNotAllowed, shoperr.InvalidArgument, "", "%s", message)
 	r.Header = [2]string{"Allow", allow}
