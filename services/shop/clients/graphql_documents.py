@@ -1,8 +1,8 @@
 """The documents for the calls, generated from the ports' types.
 
 The field for a call has the call's name, without the verb if the call reads. Arguments have the names of the
-request's fields. Aliases give the fields of an answer their Python names, so that the answer decodes directly into value
-types.
+request's fields. Aliases give the fields of an answer their Python names, so that the answer decodes directly into
+value types.
 """
 
 from __future__ import annotations

@@ -111,7 +111,7 @@ class _RestCall(Generic[Q, R]):
 
 
 def rest_client(service: Service[P], channel: HttpChannel) -> P:
-    """Returns a client for a service over REST, which lacks the service's endless streams."""
+    """Returns a client for a service over REST; the client lacks the service's endless streams."""
     calls = {method.contract: _RestCall(method) for method in methods_of(service) if not method.watches}
     caller = _RestCaller(channel, {call.name: call for call in calls.values()})
 
