@@ -72,8 +72,8 @@ def _rows(protocol: str, call: Call[Q, R]) -> Any:
 def requests(codec: Codec[Q, R]) -> Callable[Q, Any]:
     """Returns a function that makes protobuf requests from the arguments of a port's method.
 
-    The returned function raises `InvalidArgument` with the name of the first field whose number has too many bits, or whose text has a
-    lone surrogate.
+    The returned function raises `InvalidArgument` with the name of the first field whose number has too many bits, or
+    whose text has a lone surrogate.
     """
     make = codec.request
 

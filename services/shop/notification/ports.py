@@ -9,10 +9,10 @@ from shop.values.notification import Event, Notification
 
 
 class NotificationStore(Protocol):
-    """Each customer's last notifications, by their positions; every method is one statement."""
+    """Each customer's latest notifications, by position; every method is one statement."""
 
     async def add(self, events: Sequence[Event]) -> None:
-        """Adds the new events, all or nothing, and drops each customer's oldest notifications above the limit.
+        """Adds the new events, all or nothing, and drops each customer's oldest notifications beyond the limit.
 
         Raises:
             Conflict: Another call is adding one of the events.

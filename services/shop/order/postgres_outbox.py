@@ -19,7 +19,7 @@ from shop.values.notification import Event
 from shop.values.order import OrderStatus
 
 CHANNEL = "shop_outbox"
-"""Channel of NOTIFY for new events; the payload is `PENDING` if all of them concern newly placed orders."""
+"""NOTIFY channel for new events; the payload is `PENDING` if all of them concern newly placed orders."""
 # Locking the oldest event of an order locks the order: while that event exists, no other process takes a later event.
 TAKE = Statement(
     "DELETE outbox",
@@ -53,8 +53,8 @@ class Change(NamedTuple):
         Args:
             parts: The parts of the statement's WITH that make the change.
             answer: The query that reads these parts.
-            rows: The part with the changed orders: id, user_id, status.
-            context: The last parameter: "$4".
+            rows: Name of the part with the changed orders: id, user_id, status.
+            context: Placeholder of the last parameter, the trace context: "$4".
         """
         columns = "order_id, user_id, status, traceparent"
         insert = f"added AS (INSERT INTO outbox ({columns}) SELECT id, user_id, status, {context} FROM {rows})"
@@ -70,7 +70,7 @@ class PostgresOutbox:
 
     Args:
         database: Separate connections whose search_path is that schema, so that deliveries do not occupy the
-            connections of requests.
+            connections that requests need.
     """
 
     def __init__(self, database: Database) -> None:
