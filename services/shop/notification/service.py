@@ -19,7 +19,7 @@ MAX_EVENTS = 100
 
 
 class NotificationService:
-    """The use cases of notifications, with the methods and errors of `shop.contract.ports.NotificationClient`.
+    """The use cases of notifications: the methods and errors of `shop.contract.ports.NotificationClient`.
 
     Args:
         orders: Client for orders; it shows callers only the orders that they may see.

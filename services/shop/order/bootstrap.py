@@ -91,7 +91,7 @@ async def bootstrap(
 
 
 async def _relay(config: ServiceConfig, runtime: Runtime, clients: Clients, stack: AsyncExitStack) -> Relay:
-    """Opens what the relay needs, including separate connections: deliveries must not take those of requests."""
+    """Opens what the relay needs, with separate connections: deliveries must not take connections from requests."""
     url = database_url(config)
     # If a crash of the database undoes deletions, those events are delivered again, which does no harm.
     database = await connect_database(

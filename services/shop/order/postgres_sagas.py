@@ -4,7 +4,8 @@ A saga's row names the process that drives it and says how long that claim, the 
 `instance`, its name or the address it listens on, and a `boot`, a random id that it draws at its start. A row is free
 when its lease has ended, or when its instance has restarted with another boot. So a process that restarts under the
 same name need not wait for its predecessor's lease to end. All other processes wait for that, including a process that
-restarts under another name, as a pod does. Each takeover increments `epoch`, and a change with an older epoch finds no row.
+restarts under another name, as a pod does. Each takeover increments `epoch`, and a change with an older epoch finds no
+row.
 """
 
 # ruff: noqa: S608 - only constants are put into the statements
