@@ -27,7 +27,7 @@ class Runtime:
     Attributes:
         meters: Measures requests, calls, statements and queues; None for no metrics.
         admission: Refuses requests when there are too many; None to admit all.
-        note_cache: Called with the number of rows requested from a cache, of hits, and of commands without an answer.
+        note_cache: Called with the numbers of rows requested from a cache, of hits, and of commands without an answer.
         before_work: Awaited in order, before the work of each request.
     """
 
