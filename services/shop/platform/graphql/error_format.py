@@ -2,7 +2,7 @@
 
 Exception
 ├── Refused                  not a GraphQL request; the HTTP status says so
-├── RequestError             a malformed document, or not valid for the schema
+├── RequestError             a document that is malformed, or not valid for the schema
 └── PersistedQueryNotFound   no document has this hash
 """
 

@@ -114,7 +114,7 @@ class _Message(msgspec.Struct):
 
 
 class _Messages(ASGIWebSocketAdapter):
-    """Gives Strawberry only messages in the shape that it takes for granted, and gives a reason for each close."""
+    """Passes on to Strawberry only messages of the form that it expects, and gives a reason for each close."""
 
     async def close(self, code: int, reason: str) -> None:
         error = self.ws.state.subscriptions.refusal
