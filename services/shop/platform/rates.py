@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 MAX_KEYS = 100_000
-"""Maximum number of keys; one more key evicts the oldest."""
+"""Maximum number of keys; a further key evicts the oldest."""
 
 
 class Rates:

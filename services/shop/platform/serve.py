@@ -34,7 +34,7 @@ class Offer:
 
     Attributes:
         use_cases: Its use cases, without the owner rules of its calls.
-        of_rest: Further arguments of the REST adapter, after the use cases and the handler of requests.
+        of_rest: Further arguments for the REST adapter, after the use cases and the handler of requests.
         around: Contexts in which the work of some calls runs, by the names of the calls: over gRPC and Connect, and for
             clients also over GraphQL. None for no contexts.
     """
@@ -93,7 +93,7 @@ async def servers(config: ServiceConfig, offer: Offer, runtime: Runtime = BARE) 
 def _server(
     protocol: str, listen: str, config: ServiceConfig, offer: Offer, use_cases: object, incoming: Incoming
 ) -> AbstractAsyncContextManager[str]:
-    """Returns the server of one protocol; imported here, so that a process loads only what it uses."""
+    """Returns the server of one protocol; its module is imported here, so that a process loads only what it uses."""
     service = offer.service
     if protocol == "grpc":
         from shop.platform.grpc.handlers import handlers_of

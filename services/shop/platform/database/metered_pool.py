@@ -1,4 +1,4 @@
-"""A pool that measures waits for connections, and their use (https://opentelemetry.io/docs/specs/semconv/database/database-metrics/)."""
+"""A connection pool with metrics (https://opentelemetry.io/docs/specs/semconv/database/database-metrics/)."""
 
 from __future__ import annotations
 

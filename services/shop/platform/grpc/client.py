@@ -109,14 +109,14 @@ class Peer:
             self._address = {"server.address": host, "server.port": port}
 
     def trace(self, name: str) -> TracedMethod:
-        """Returns what the spans of a method have in common; `name` is the contract's name of it, "GetProduct"."""
+        """Returns what the spans of a method have in common; `name` is the contract's name for it: "GetProduct"."""
         return traced_method(self._service, name, self._address)
 
     async def unary(self, method: grpc.aio.UnaryUnaryMultiCallable[Q, S], traced: TracedMethod, request: Q) -> S:
         """Calls a method with one answer.
 
         Raises:
-            ShopError: What the service raised, or `Unavailable` if it does not answer.
+            ShopError: The service's error, or `Unavailable` if it does not answer.
         """
         limit = remaining() or DEFAULT_S
         with GrpcCall(traced, self._runtime) as span:
@@ -132,14 +132,14 @@ class Peer:
         """Calls a method that answers with a stream; its span ends when the stream ends, or the caller gives up.
 
         Raises:
-            ShopError: What the service raised, or `Unavailable` if it does not answer.
+            ShopError: The service's error, or `Unavailable` if it does not answer.
         """
         return self._stream(method, traced, request, remaining() or DEFAULT_S)
 
     def watch(
         self, method: grpc.aio.UnaryStreamMultiCallable[Q, S], traced: TracedMethod, request: Q
     ) -> AsyncGenerator[S]:
-        """Like `stream`, for a method whose stream lasts until either side ends it."""
+        """Calls a method like `stream`; this stream lasts until either side ends it."""
         return self._stream(method, traced, request, None)
 
     async def _stream(
@@ -177,6 +177,6 @@ def _options(service: str, reads: Sequence[str], address: str = "") -> list[tupl
         # By default, changed addresses are looked up at most every 30 s.
         ("grpc.dns_min_time_between_resolutions_ms", 1_000),
         ("grpc.max_receive_message_length", 16 * 1024 * 1024),
-        # Components are near each other and accept no compression, not over HTTP either: 1 is the bit of identity.
+        # Components are near each other and accept no compression, nor over HTTP; bit 0 (value 1) means identity.
         ("grpc.compression_enabled_algorithms_bitset", 1),
     ]

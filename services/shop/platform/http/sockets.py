@@ -11,7 +11,7 @@ from websockets.frames import CloseCode
 from shop.platform.http.body import MAX_BYTES
 
 FRAME_BYTES = 2 * 1024
-"""How many bytes a frame counts in addition to its own, because even an empty frame takes work."""
+"""How many bytes a frame counts for in addition to its length, because even an empty frame takes work."""
 BYTES_PER_S = 16 * 1024
 """A client's limit in the long run: 8 small frames a second."""
 BURST_BYTES = 4 * MAX_BYTES

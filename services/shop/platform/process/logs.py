@@ -74,7 +74,7 @@ def redact(error: BaseException) -> None:
 
 
 def quotes_no_header(record: logging.LogRecord) -> bool:
-    """Returns whether a record may be written: gRPC quotes a header that is not UTF-8, before it accepts it."""
+    """Returns whether a record may be written: gRPC's record of a header that is not UTF-8 quotes the header."""
     return not (record.name.startswith("grpc.") and str(record.msg).startswith("Invalid encoding on"))
 
 

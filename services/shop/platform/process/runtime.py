@@ -1,4 +1,4 @@
-"""What a process has in addition to its settings: metrics, traces and protection."""
+"""What a process has in addition to its settings: metrics, traces and protection against overload."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Runtime:
 
 
 BARE = Runtime()
-"""Without traces, metrics and admission control."""
+"""A runtime without traces, metrics or admission control."""
 
 
 @asynccontextmanager
