@@ -1,7 +1,7 @@
 """Makes the FastAPI application to which routes are added, with its OpenAPI document and Swagger UI.
 
 Swagger UI's page loads nothing from elsewhere, so it works offline: script and style come with the package
-fastapi-swagger, which follows its releases.
+fastapi-swagger, which follows Swagger UI's releases.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Spans of the stock OpenTelemetry SDK.
+"""Spans recorded by the stock OpenTelemetry SDK.
 
-Its settings (`OTEL_BSP_…`, `OTEL_SPAN_…`, `OTEL_EXPORTER_OTLP_…`, `OTEL_RESOURCE_ATTRIBUTES`) work as in its
-documentation. The caller decides whether to sample: requests whose caller does not sample never reach the SDK.
+The SDK's settings (`OTEL_BSP_…`, `OTEL_SPAN_…`, `OTEL_EXPORTER_OTLP_…`, `OTEL_RESOURCE_ATTRIBUTES`) work as
+documented. The caller decides whether to sample: requests whose caller does not sample never reach the SDK.
 """
 
 from __future__ import annotations

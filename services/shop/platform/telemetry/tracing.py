@@ -4,8 +4,8 @@ The root of a trace, outside these processes, decides whether to sample. Everyth
 request without a sampled parent leaves no span at all. Such a request must also cost next to nothing. A recorder
 (`shop.platform.telemetry.recorder`) makes the spans.
 
-A process has one `Spans`. The context of a traced request has it next to the current span, so that functions deep
-inside can record children of that span.
+A process has one `Spans`. The context of a traced request holds it next to the current span, so that functions
+deep inside can record children of that span.
 """
 
 from __future__ import annotations
