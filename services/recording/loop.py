@@ -18,7 +18,7 @@ been busy, and how long ago that busy time ended. They are absent if nothing can
 _MIN_NS = 1_000_000
 _OWN_NS = 4_000_000
 """The first event after a pause keeps the loop busy itself, because it is read and parsed before anything records it.
-If the loop was busy for longer than this, it did other work before the event that no earlier event had announced."""
+If the loop was busy for longer than this, it did other work before the event, which no earlier event had announced."""
 _ON_ITS_WAY_NS = 5_000_000
 """A call passes through gRPC's own thread, and back to the loop, more than once before its handler begins. So a call
 that arrives while the loop is busy is seen after a pause or two."""

@@ -64,7 +64,7 @@ class _Server(uvicorn.Server):
 
 @asynccontextmanager
 async def http_server(app: ASGIApp, listen: str, drain_s: float = 0, *, sockets: bool = False) -> AsyncIterator[str]:
-    """Serves an ASGI application, and `/healthz`, until the context ends; requests in flight then have `GRACE_S`.
+    """Serves an ASGI application, and `/healthz`, until the context ends; requests in flight then get `GRACE_S`.
 
     Args:
         listen: "host:port", where port 0 selects a free port, or "unix:" and the path of a socket.

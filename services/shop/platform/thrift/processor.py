@@ -1,4 +1,4 @@
-"""The methods of a service in Thrift, over any transport: decodes a call, admits it, does its work, encodes the answer."""
+"""A service's methods in Thrift, over any transport: decodes a call, admits it, does its work, encodes the answer."""
 
 from __future__ import annotations
 
