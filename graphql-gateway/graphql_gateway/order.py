@@ -19,7 +19,7 @@ MAX_LINES = 1000
 
 
 async def own_order(info: GatewayInfo, number: int) -> Order:
-    """Returns the order with this id to its owner, and to partners.
+    """Returns the order with this id, if the caller is its owner or a partner.
 
     Raises:
         Unauthenticated: There is no valid token.

@@ -12,7 +12,7 @@ from shop.platform.graphql.field import field
 
 
 async def own_payment(info: GatewayInfo, number: int) -> Payment:
-    """Returns the payment with this id to its owner, and to partners.
+    """Returns the payment with this id, if the caller is its owner or a partner.
 
     Raises:
         Unauthenticated: There is no valid token.
