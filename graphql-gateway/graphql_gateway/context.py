@@ -125,7 +125,7 @@ class Context(RequestContext, Generic[R]):
         return self._streams.hold(stream, self.caller)
 
     def renew(self) -> None:
-        """Begins the next event of a subscription; each event reads anew, and has limits and a deadline like a request."""
+        """Begins the next event of a subscription, with new reads, limits and a deadline, as for a request."""
         self.reads = self._reads(self.clients)
         self.execution.renew()
         begin(work_s(DEFAULT_S))

@@ -1,4 +1,4 @@
-"""The reads for one request: batched, so that no query makes a call per item, and cached, so that no read is repeated."""
+"""Reads for one request: batched, so that no query makes a call per item, and cached, so that no read is repeated."""
 
 from __future__ import annotations
 

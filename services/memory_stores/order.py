@@ -121,7 +121,7 @@ class MemoryOrders:
         self._orders[order_id] = replace(self._orders[order_id], status=OrderStatus.CONFIRMED)
 
     def cancel(self, order_id: int) -> str | None:
-        """Makes a CONFIRMED order CANCELLED; returns the id of its reservation and payment, or None for any other order."""
+        """Makes a CONFIRMED order CANCELLED; returns the id of its reservation and payment, else None."""
         if self._move(order_id, OrderStatus.CONFIRMED, OrderStatus.CANCELLED) is None:
             return None
         return self._checkout_ids[order_id]

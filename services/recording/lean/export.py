@@ -45,7 +45,7 @@ class Patience:
     Attributes:
         pause_s: How long no span may start or end before the exporter assumes a pause. At 1,700 requests a second there
             are no pauses, so spans wait until the load is over.
-        settled_s: How long no span may be waiting before the exporter writes the account.
+        settled_s: How long the exporter waits for another span before it writes the account.
         send_s: How long gRPC tries to reach a collector that is unavailable; after that, the batch is lost.
         flush_s: How long the exporter waits for the collector at the end of the process.
     """
