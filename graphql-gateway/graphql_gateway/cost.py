@@ -1,4 +1,4 @@
-"""The costs of the fields of the gateway's schema."""
+"""The costs of the fields in the gateway's schema."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ async def own_order(info: GatewayInfo, number: int) -> Order:
 
     Raises:
         Unauthenticated: There is no valid token.
-        NotFound: It does not exist, or belongs to another customer.
+        NotFound: The order does not exist, or belongs to another customer.
     """
     info.context.admit(Orders.get_order)
     order = await existing(info.context.reads.order(number), "order", number)

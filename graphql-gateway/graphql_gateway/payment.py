@@ -1,4 +1,4 @@
-"""Payments of orders, and how clients read them."""
+"""Payments for orders, and how clients read them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ async def own_payment(info: GatewayInfo, number: int) -> Payment:
 
     Raises:
         Unauthenticated: There is no valid token.
-        NotFound: It does not exist, or belongs to another customer.
+        NotFound: The payment does not exist, or belongs to another customer.
     """
     info.context.admit(PaymentClient.get_payment)
     payment = await info.context.clients.payment.get_payment(number)

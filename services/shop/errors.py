@@ -21,7 +21,7 @@
     ├── Unavailable            a required component does not answer; try again.
     └── Internal               everything else; its cause stays in the log.
 
-The table that maps them to gRPC statuses, HTTP problems and GraphQL codes is `shop.platform.error_codes`.
+The table that maps errors to gRPC statuses, HTTP problems and GraphQL codes is `shop.platform.error_codes`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Creates the secrets of an installation, each in the folder of the programs that may have it; keeps existing secrets.
+"""Creates the secrets of an installation, each in the folder of the programs that may read it; keeps existing secrets.
 
 python -m shop.secrets FOLDER
 

@@ -55,7 +55,7 @@ async def connect(
         sockets: Paths of Unix domain sockets, by service name; calls go to the socket instead of the service's address.
 
     Yields:
-        The clients; a call of an absent service raises `ConfigError`.
+        The clients; a call to an absent service raises `ConfigError`.
 
     Raises:
         ConfigError: An address has an unknown protocol.
@@ -69,7 +69,7 @@ async def connect(
             if address is None:
                 return _not_connected(service, component)
             parts = urlsplit(address)
-            # Imported here, so that a process loads only the protocols over which it calls.
+            # Imported here, so that a process loads only the protocols that it uses for calls.
             if parts.scheme == "grpc":
                 from shop.clients.grpc import grpc_client
 

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 CONNECTIONS = 256
 KEEP_ALIVE_S = 60.0
-"""Seconds that an idle connection is kept: less than the servers' 75, so that no request goes out on a connection that
-the server is about to close."""
+"""Seconds that an idle connection stays open: less than the servers' 75, so that no request goes out on a connection
+that the server is about to close."""
 SILENT_S = 45.0
 """Seconds without a line after which the caller gives up on a long-lived answer: three times the longest silence of a
 healthy stream."""
@@ -88,7 +88,7 @@ class _HttpCall(OutgoingCall):
             self.span.set_attributes({**place, "http.request.method": request.method, "url.path": path})
 
     def note_answer(self, status: int) -> None:
-        """Records that the answer has been read, and its status."""
+        """Records the status of the answer, which has been read."""
         self.read()
         self._status = status
 

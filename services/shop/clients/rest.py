@@ -1,4 +1,4 @@
-"""A client over REST: builds requests from the contract's routes, decodes answers by type, raises problems."""
+"""A REST client: builds requests from the contract's routes, decodes answers by type, raises problems as errors."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class _RestCall(Generic[Q, R]):
         self._decode = msgspec.json.Decoder(_type_of_body(method)).decode
 
     def target(self, arguments: Mapping[str, object]) -> str:
-        """Returns path and query, without parameters that have the contract's default.
+        """Returns the path and the query, without parameters that have the contract's default.
 
         Raises:
             InvalidArgument: A parameter in the path is empty.

@@ -19,7 +19,7 @@ class RootField(NamedTuple):
     """The field for a call.
 
     Attributes:
-        name: The call's name, without the verb of a read.
+        name: The call's name, without the verb if the call reads.
         items: Name of the field with the items, if the call returns a page.
     """
 

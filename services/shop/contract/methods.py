@@ -41,8 +41,8 @@ class Parameter(NamedTuple):
     """A parameter of a method.
 
     Attributes:
-        field: Its path in the request's message: "id", "product.title".
-        default: Default value; `inspect.Parameter.empty` if it is required.
+        field: Path of the field in the request's message: "id", "product.title".
+        default: Default value; `inspect.Parameter.empty` if the parameter is required.
         is_named: Whether callers must pass it by name.
     """
 

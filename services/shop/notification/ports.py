@@ -25,7 +25,7 @@ class NotificationStore(Protocol):
         """Marks a customer's notifications up to a position as read; returns how many unread ones remain."""
 
     async def last_position(self, user_id: int) -> int | None:
-        """Returns the position of a customer's newest notification; None without one, or if the account is gone."""
+        """Returns the position of a customer's newest notification; None if there is none, or the account is gone."""
 
     async def behind(self, user_id: int, position: int, limit: int) -> list[Notification]:
         """Returns a customer's notifications after a position, oldest first.

@@ -51,7 +51,7 @@ class Watchers:
                 news.set()
 
     async def watch(self, user_id: int, after: int | None, order_id: int | None = None) -> AsyncGenerator[Update]:
-        """Yields updates of a customer's orders, or of one order, until it is closed.
+        """Yields updates about a customer's orders, or about one order, until the generator is closed.
 
         Args:
             after: Position after which to begin, at least 0; None to begin with new updates.

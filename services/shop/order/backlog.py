@@ -63,7 +63,7 @@ class Backlog:
         self._rows = {(row["queue"], row["state"]): (row["things"], float(row["age_s"])) for row in rows}
 
     async def run(self) -> None:
-        """Reads the tables repeatedly until it is cancelled; no failure of the database ends it."""
+        """Reads the tables repeatedly until it is cancelled; no database failure ends it."""
         while True:
             try:
                 await self.look()

@@ -42,7 +42,7 @@ class OrderParts:
     """The parts of the order service: its use cases, and its background work.
 
     Attributes:
-        relay: Delivers the events of orders; None where the topology has no notifications.
+        relay: Delivers order events; None where the topology has no notifications.
     """
 
     service: OrderService

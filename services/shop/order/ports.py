@@ -58,7 +58,7 @@ class OrderStore(Protocol):
 
 
 class Outbox(Protocol):
-    """Undelivered events of orders; each change of an order's status adds an event in the same transaction."""
+    """Undelivered order events; each change to an order's status adds an event in the same transaction."""
 
     def lend(self, orders: int) -> AbstractAsyncContextManager[list[Event]]:
         """Lends the events of up to `orders` orders, oldest first; removes them at the end unless the block raises.

@@ -1,4 +1,4 @@
-"""Events of orders in PostgreSQL, until they are delivered: a transactional outbox.
+"""Order events in PostgreSQL, until they are delivered: a transactional outbox.
 
 A statement that changes an order's status also inserts the event, so that the event exists if and only if the change
 does. If events are not delivered, another statement makes only the change.
@@ -36,7 +36,7 @@ TAKE = Statement(
 
 
 class Change(NamedTuple):
-    """A change of an order's status, as a statement.
+    """A change to an order's status, as a statement.
 
     Attributes:
         alone: Statement that makes only the change.

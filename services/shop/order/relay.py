@@ -31,7 +31,7 @@ CONFIRMED_WITHIN_S = 0.02
 """How long the event of a placed order waits for the order's checkout to confirm it, in seconds. Both events are then
 delivered together, and there is no delivery while the checkout settles."""
 LOOK_S = 5.0
-"""How often the relay looks without a signal, in seconds: another process may have died before it delivered events."""
+"""How often the relay looks for events without a signal, in seconds: another process may have died before delivery."""
 
 
 class Relay:

@@ -38,7 +38,7 @@ precisely what was late."""
 _EARLY_S = 0.005
 
 _LIMIT: ContextVar[asyncio.Timeout | None] = ContextVar("shop.limit", default=None)
-"""Cancels the work for the caller of the current request; None for no limit."""
+"""The timeout that cancels the work for the caller of the current request; None for no limit."""
 _AT: ContextVar[float | None] = ContextVar("shop.deadline", default=None)
 """The deadline of the current request, in seconds of `time.monotonic`; None for no deadline."""
 

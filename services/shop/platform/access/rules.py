@@ -120,7 +120,7 @@ def visible(kind: str, thing: Thing) -> Thing:
     """Returns a thing that was read by its own id, if the current caller may see it.
 
     Raises:
-        NotFound: It belongs to another customer; the error is the same as for an id that does not exist.
+        NotFound: The thing belongs to another customer; the error is the same as for an id that does not exist.
     """
     _CALLER.get().require_visible(thing.user_id, no_such(kind, thing.id))
     return thing

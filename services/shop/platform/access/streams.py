@@ -20,7 +20,8 @@ T = TypeVar("T")
 MAX_PER_CUSTOMER, MAX_PER_PARTNER = 20, 200
 """Maximum number of streams, or of WebSockets, that one caller may have open at one process."""
 MAX_PER_PROCESS = 8_000
-"""Maximum for all callers together; less than a proxy allows for a component, so that our error reaches the client."""
+"""Maximum number of streams, or of WebSockets, for all callers together; less than a proxy allows for a component, so
+that our error reaches the client."""
 BURSTS, REOPEN_S = 2, 20.0
 """A caller may open twice its maximum at once, and its maximum again every 20 seconds."""
 MAX_OPENING = 4

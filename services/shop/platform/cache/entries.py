@@ -1,7 +1,7 @@
 """Rows in the cache, by their ids: reads go through the cache, and every change to a row removes its entry.
 
 A reader that finds no entry stores a lease, reads the row from the database, and replaces the lease with the entry if
-the lease is still there. A change of the row removes the entry, or the lease, after the commit. So a row that was read
+the lease is still there. A change to the row removes the entry, or the lease, after the commit. So a row that was read
 before a commit is not stored after it (Nishtala et al., "Scaling Memcache at Facebook", NSDI 2013, section 3.2.1).
 
 An entry expires no later than `bound_ms` after its row was read, by the server's own clock, because a lease expires

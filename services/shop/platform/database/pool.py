@@ -191,7 +191,7 @@ def _open(
 
 @contextmanager
 def _told_as_shop_errors() -> Iterator[None]:
-    """Turns errors of the database into the errors that a service raises."""
+    """Turns database errors into the errors that a service raises."""
     try:
         yield
     except asyncpg.QueryCanceledError as error:

@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 
 class Statement:
-    """A statement of SQL.
+    """An SQL statement.
 
     Args:
         name: What the statement does, and the table: "SELECT product". The statement's spans and its part of a hop

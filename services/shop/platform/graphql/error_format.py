@@ -21,7 +21,7 @@ PERSISTED_QUERY_NOT_FOUND = "PERSISTED_QUERY_NOT_FOUND"
 """A code that is not an error of the shop but a step of the convention for persisted queries."""
 
 MAX_MESSAGE = 1000
-"""Maximum length of the messages of graphql-core that we pass on, in characters; they repeat the client's text."""
+"""Maximum length of graphql-core's messages that we pass on, in characters; they repeat the client's text."""
 
 _LOG = logging.getLogger(__name__)
 _SNAKE = re.compile(r"_([a-z])")

@@ -193,7 +193,7 @@ def returns_list(field: GraphQLField) -> bool:
 
 
 def count_lists(schema: GraphQLSchema) -> None:
-    """Makes every field of a schema that returns a list get the list from the execution.
+    """Makes every list field of a schema get its list from the execution.
 
     The context of each execution has to be a `shop.platform.graphql.schema.RequestContext`.
     """

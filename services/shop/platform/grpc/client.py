@@ -34,7 +34,7 @@ S = TypeVar("S")
 
 
 def grpc_channel(address: str, service: str, reads: Sequence[str], socket: str | None = None) -> grpc.aio.Channel:
-    """Opens a channel; it connects with the first call, and again whenever the connection is lost.
+    """Opens a channel; it connects on the first call, and again whenever the connection is lost.
 
     Args:
         address: "host:port", or the replicas' addresses: "127.0.0.1:18020,127.0.1.1:18020". Replicas get the calls
@@ -139,7 +139,7 @@ class Peer:
     def watch(
         self, method: grpc.aio.UnaryStreamMultiCallable[Q, S], traced: TracedMethod, request: Q
     ) -> AsyncGenerator[S]:
-        """Calls a method like `stream`; this stream lasts until either side ends it."""
+        """Calls a method as `stream` does, but the stream lasts until either side ends it."""
         return self._stream(method, traced, request, None)
 
     async def _stream(
@@ -171,12 +171,12 @@ def _options(service: str, reads: Sequence[str], address: str = "") -> list[tupl
         ("grpc.keepalive_timeout_ms", 5_000),
         ("grpc.keepalive_permit_without_calls", 1),
         ("grpc.initial_reconnect_backoff_ms", 100),
-        # How long one attempt to connect may take: on a busy machine, a handshake can take long.
+        # How long one attempt to connect may take: on a busy machine, a handshake can be slow.
         ("grpc.min_reconnect_backoff_ms", 1_000),
         ("grpc.max_reconnect_backoff_ms", 1_000),
         # By default, changed addresses are looked up at most every 30 s.
         ("grpc.dns_min_time_between_resolutions_ms", 1_000),
         ("grpc.max_receive_message_length", 16 * 1024 * 1024),
-        # Components are near each other and accept no compression, nor over HTTP; bit 0 (value 1) means identity.
+        # Components are near each other, so neither gRPC nor HTTP compresses; bit 0 (value 1) means identity.
         ("grpc.compression_enabled_algorithms_bitset", 1),
     ]

@@ -37,7 +37,7 @@ SURROGATE = "surrogate-capability"
 PRODUCTS = "products"
 """Key of every list of products."""
 CATALOGUE = "catalogue"
-"""Key of an answer with more products than `MAX_KEYS`; every change of a product purges such an answer."""
+"""Key of an answer with more products than `MAX_KEYS`; every change to a product purges such an answer."""
 MAX_KEYS = 50
 
 

@@ -43,7 +43,7 @@ class FrameCounter:
 
 
 class MeteredSocket(WebSocketsSansIOProtocol):
-    """A WebSocket of uvicorn that closes when its client sends more than its allowance."""
+    """A uvicorn WebSocket that closes when its client sends more than its allowance."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)

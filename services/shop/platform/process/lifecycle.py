@@ -60,7 +60,7 @@ async def in_background(work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
 
 
 def spare_collections() -> None:
-    """Makes the garbage collector run less often, and ignore all objects that exist by now."""
+    """Makes the garbage collector run less often, and ignore all objects that exist so far."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(YOUNG_OBJECTS)
@@ -122,7 +122,7 @@ def launch(
         # Ctrl-C before the process serves; once it serves, Ctrl-C is the usual way to stop it.
         return 128 + signal.SIGINT
     except Exception:
-        # Not left to the interpreter, whose traceback would show the values that an error of the database quotes.
+        # Not left to the interpreter, whose traceback would show the values that a database error quotes.
         log.exception("the process failed")
         return 1
     return 0

@@ -47,7 +47,7 @@ async def running(config: ServiceConfig) -> AsyncIterator[Runtime]:
     """Sets up what the configuration selects, for as long as the context lasts.
 
     Raises:
-        StartError: The port of the metrics is in use.
+        StartError: The metrics port is in use.
     """
     async with telemetry(config) as spans, metering(config) as meters, admission(config) as limit:
         yield Runtime(spans, meters, limit)

@@ -1,4 +1,4 @@
-"""Parameters of requests: checks which ones are accepted, and declares the parameters that several resources share."""
+"""Request parameters: checks which ones are accepted, and declares the parameters that several resources share."""
 
 from __future__ import annotations
 

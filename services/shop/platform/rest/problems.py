@@ -1,4 +1,4 @@
-"""Errors of requests, as problem details (RFC 9457).
+"""Request errors, as problem details (RFC 9457).
 
 InvalidArgument
 ├── InvalidRequest   the request does not have the documented form

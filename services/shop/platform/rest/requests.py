@@ -1,4 +1,4 @@
-"""The path of a request, from the server to the function that answers it.
+"""How a request gets from the server to the function that answers it.
 
 - `Serving` takes it through the sequence of `shop.platform.incoming`, and answers HEAD.
 - `ShopRoute` checks the caller, the query and the media type of the body, before FastAPI binds and validates.
