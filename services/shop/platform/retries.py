@@ -20,11 +20,11 @@ MAX_TOKENS, TOKENS_PER_ANSWER = 100, 0.1
 """Tokens: enough for all calls in flight to a dying replica. In the long run, one call in ten may be a
 retry."""
 PAUSES_S = (0.05, 0.1)
-"""Pauses between the attempts of a read when the service is briefly unavailable; gRPC, too, doubles the first pause."""
+"""Pauses between attempts at a read when the service is briefly unavailable; gRPC, too, doubles the first pause."""
 
 
 class Retries:
-    """Retries for all calls to one peer, which share their tokens."""
+    """Retries for all calls to one peer; the calls share their tokens."""
 
     def __init__(self) -> None:
         self._tokens = float(MAX_TOKENS)

@@ -71,7 +71,7 @@ def listening(config: ServiceConfig) -> dict[str, str]:
 
 @asynccontextmanager
 async def servers(config: ServiceConfig, offer: Offer, runtime: Runtime = BARE) -> AsyncIterator[dict[str, str]]:
-    """Runs the servers that the configuration names for as long as the context lasts.
+    """For as long as the context lasts, runs the servers that the configuration names.
 
     Yields:
         The address of each protocol, by its name: "grpc", "rest", "thrift_json" and so on.
@@ -146,6 +146,6 @@ def import_adapters(service: str, config: ServiceConfig) -> None:
 
 
 async def run_servers(config: ServiceConfig, offer: Offer, runtime: Runtime) -> None:
-    """Serves the protocols that the configuration names until SIGTERM or SIGINT."""
+    """Until SIGTERM or SIGINT, serves the protocols that the configuration names."""
     async with stop_signal() as stop, servers(config, offer, runtime):
         await stop.wait()

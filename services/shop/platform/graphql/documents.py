@@ -88,7 +88,7 @@ class PreparedDocument:
         """Returns the operation to run.
 
         Args:
-            name: Its name; None if the document has only one operation.
+            name: Its name; may be None if the document has only one operation.
 
         Raises:
             InvalidArgument: No operation has this name, or the name is needed.

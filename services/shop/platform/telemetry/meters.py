@@ -39,7 +39,7 @@ class Timing:
         """Counts one duration.
 
         Args:
-            trace_id: The trace that shows it, in hexadecimal digits; empty for no trace.
+            trace_id: The trace that shows the duration, in hexadecimal digits; empty for no trace.
         """
         series = self._series.get(values)
         if series is None:

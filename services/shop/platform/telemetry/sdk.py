@@ -22,11 +22,11 @@ from opentelemetry.trace import Link, NonRecordingSpan, Span, SpanContext, SpanK
 from shop.platform.telemetry.recorder import Attributes, Parent, SharedAttributes
 
 FLUSH_S = 3.0
-"""How long a process waits for the collector when it ends, in seconds."""
+"""How long an ending process waits for the collector, in seconds."""
 
 
 class SdkTracing:
-    """Spans of the SDK."""
+    """Records spans through the SDK."""
 
     def __init__(self, tracer: trace.Tracer) -> None:
         self._tracer = tracer
