@@ -155,7 +155,7 @@ class Saga(Protocol[S]):
         """Finishes a saga that was taken over from a dead process.
 
         Raises:
-            ShopError: It cannot be finished now.
+            ShopError: The saga cannot be finished now.
         """
 
     async def postpone(self, saga: S, seconds: float) -> None:

@@ -31,8 +31,8 @@ an interval, and the factor by which it rises."""
 
 
 MAX_HASHES = 4
-"""Number of passwords that a gateway lets the user service hash at a time. Even if answers are slow, this is half of the
-requests that the edge admits to the gateway at a time."""
+"""Number of passwords that a gateway lets the user service hash at a time. Even if answers are slow, this is half of
+the requests that the edge admits to the gateway at a time."""
 
 
 class Slots:

@@ -58,7 +58,7 @@ _ADMITTED = nullcontext()
 
 
 class ServiceContext(RequestContext, Generic[P]):
-    """One request from another component of the shop; the request is admitted as a whole."""
+    """One request from another component of the shop; all of its calls are admitted together."""
 
     __slots__ = ("service",)
 

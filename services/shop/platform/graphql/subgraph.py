@@ -173,7 +173,7 @@ class _SubgraphTypes(ValueTypes):
 
     def _resolve_all(self, info: SubgraphInfo, representations: list[object]) -> list[object]:
         if len(representations) > ROWS_PER_PAGE:
-            message = f"representations has {len(representations)} entries; it may have {ROWS_PER_PAGE}"
+            message = f"representations has {len(representations)} entries; it may have at most {ROWS_PER_PAGE}"
             raise InvalidArgument(message, field="representations")
         return [self._resolve(info, each) for each in representations]
 
