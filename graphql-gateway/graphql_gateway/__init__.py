@@ -1,1 +1,1 @@
-"""The GraphQL gateway: one schema over the services, over any protocol."""
+"""The GraphQL gateway: one schema for all services, which the gateway calls over any protocol."""

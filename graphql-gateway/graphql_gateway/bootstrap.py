@@ -14,8 +14,8 @@ from shop.platform.incoming import Incoming
 from shop.platform.process.runtime import Runtime
 
 SWITCH_S = 0.0001
-"""How long the event loop waits for the interpreter while another thread prepares a document. The wait occurs each time
-that the loop has something to do; Python's default is 50 times as long."""
+"""How long the event loop waits for the interpreter lock while another thread prepares a document, in seconds. The wait
+occurs each time that the loop has something to do; Python's default is 50 times as long."""
 FIRST_QUERY = """\
 # Ctrl+Enter sends it. Everybody may ask for products.
 # To ask as a customer, log in:

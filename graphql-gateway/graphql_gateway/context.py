@@ -33,7 +33,7 @@ class Context(RequestContext, Generic[R]):
         address: The client's address, as the edge gives it; None for a request from inside.
 
     Attributes:
-        shown: Products in the public fields of the answer.
+        shown: Ids of the products in the public fields of the answer.
     """
 
     __slots__ = (
@@ -125,7 +125,7 @@ class Context(RequestContext, Generic[R]):
         return self._streams.hold(stream, self.caller)
 
     def renew(self) -> None:
-        """Begins the next event of a subscription, which reads anew, and has limits and a deadline like a request."""
+        """Begins the next event of a subscription, with new reads, limits and a deadline, as for a request."""
         self.reads = self._reads(self.clients)
         self.execution.renew()
         begin(work_s(DEFAULT_S))

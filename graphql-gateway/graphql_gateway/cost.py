@@ -1,4 +1,4 @@
-"""The costs of the fields of the gateway's schema."""
+"""The costs of the fields in the gateway's schema."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from shop.values.order import MAX_LINES
 from shop.values.product import MAX_RECORDS, MAX_SECTIONS
 
 COST_OF_REFUSAL = 16
-"""Cost of a field that only some callers may see: refusing it takes as long as resolving several objects."""
+"""Cost of a field that only some callers may see: a refusal takes as long as resolving several objects."""
 TARIFF = Tariff(
     bounds=("first",),
     pages="Connection",

@@ -1,4 +1,4 @@
-"""Reads of one request: batched, so that no query makes a call per item, and cached, so that no read is repeated."""
+"""Reads for one request: batched, so that no query makes a call per item, and cached, so that no read is repeated."""
 
 from __future__ import annotations
 
@@ -63,14 +63,14 @@ class BatchedReads:
         products: Iterable[int] = (),
         payments_of_orders: Iterable[int] = (),
     ) -> None:
-        # Start all before awaiting the first: reads of one loader share a call, and the calls run side by side.
+        # Start all before awaiting the first: the reads through one loader share a call, and the calls run in parallel.
         readings = [
             *[self.product(number) for number in products],
             *[self.payment_of_order(number) for number in payments_of_orders],
         ]
         for reading in readings:
             try:
-                await reading  # one read for each call; the call's other reads end at the same time
+                await reading  # all reads that share a call end at the same time
             except asyncio.CancelledError:
                 if (task := asyncio.current_task()) is not None and task.cancelling():
                     for other in readings:
@@ -108,7 +108,7 @@ class BatchedReads:
         return _in_order(numbers, {product.id: Product.of(product) for product in products})
 
     async def _read_reviewed(self, keys: list[tuple[int, int]]) -> list[Product | None]:
-        # One call for the longest list in the query; shorter lists are its beginnings.
+        # One call for the longest list in the query; shorter lists are prefixes of that list.
         numbers = [number for number, _ in keys]
         longest = max(reviews for _, reviews in keys)
         products = await self._clients.product.batch_get_products_with_reviews(
@@ -129,7 +129,7 @@ class BatchedReads:
         return _in_order(order_numbers, {payment.order_id: Payment.of(payment) for payment in payments})
 
     async def _read_reviews(self, keys: list[tuple[int, int]]) -> list[list[Review]]:
-        # One call for the longest requested list; shorter lists are its beginnings.
+        # One call for the longest requested list; shorter lists are prefixes of that list.
         products = list(dict.fromkeys(product for product, _ in keys))
         reviews = await self._clients.product.batch_list_reviews(products, limit=max(first for _, first in keys))
         return [[Review.of(review) for review in reviews.get(product, ())[:first]] for product, first in keys]

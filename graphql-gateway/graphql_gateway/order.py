@@ -19,11 +19,11 @@ MAX_LINES = 1000
 
 
 async def own_order(info: GatewayInfo, number: int) -> Order:
-    """Returns the order with this id to its owner, and to partners.
+    """Returns the order with this id, if the caller is its owner or a partner.
 
     Raises:
         Unauthenticated: There is no valid token.
-        NotFound: It does not exist, or belongs to another customer.
+        NotFound: The order does not exist, or belongs to another customer.
     """
     info.context.admit(Orders.get_order)
     order = await existing(info.context.reads.order(number), "order", number)

@@ -1,4 +1,4 @@
-"""Payments of orders, and how clients read them."""
+"""Payments for orders, and how clients read them."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from shop.platform.graphql.field import field
 
 
 async def own_payment(info: GatewayInfo, number: int) -> Payment:
-    """Returns the payment with this id to its owner, and to partners.
+    """Returns the payment with this id, if the caller is its owner or a partner.
 
     Raises:
         Unauthenticated: There is no valid token.
-        NotFound: It does not exist, or belongs to another customer.
+        NotFound: The payment does not exist, or belongs to another customer.
     """
     info.context.admit(PaymentClient.get_payment)
     payment = await info.context.clients.payment.get_payment(number)

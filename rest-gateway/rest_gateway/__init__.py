@@ -1,1 +1,1 @@
-"""The shop's REST gateway: the partners' resources over HTTP, in front of the services' client ports."""
+"""The shop's REST gateway: resources for partners over HTTP, on top of the services' client ports."""

@@ -28,7 +28,7 @@ def main(arguments: list[str]) -> int:
 
 
 async def _openapi() -> str:
-    # Declaring the routes needs clients, but calls none of them.
+    # Declaring the routes needs clients, but makes no calls.
     async with connect({}, "rest-gateway") as shop:
         return as_text(document(build_app(shop, Incoming(Authenticator(None)), streams=Streams())))
 

@@ -1,4 +1,4 @@
-"""The application: all routes over the services' clients."""
+"""The application: all routes, on top of the services' clients."""
 
 from __future__ import annotations
 

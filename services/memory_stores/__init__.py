@@ -1,1 +1,1 @@
-"""Stores of the services in memory: they show what a call costs without its database."""
+"""The services' stores in memory: they show what a call costs without its database."""

@@ -1,4 +1,4 @@
-"""Fills a store in memory from the service's database, which it no longer needs afterwards."""
+"""Fills a store in memory from the service's database, which the store no longer needs afterwards."""
 
 from __future__ import annotations
 

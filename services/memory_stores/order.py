@@ -96,11 +96,11 @@ class MemoryOrders:
             yield joined
 
     def is_gone(self, user_id: int) -> bool:
-        """Whether a user's account is gone."""
+        """Returns whether a user's account is gone."""
         return user_id in self._gone
 
     def place(self, user_id: int, checkout_id: str, purchase: Purchase) -> Order:
-        """Stores an order, PENDING."""
+        """Stores an order as PENDING."""
         self._last_id += 1
         first = self._line_ids[-1] + 1 if self._line_ids else 1
         lines = tuple(
@@ -121,7 +121,7 @@ class MemoryOrders:
         self._orders[order_id] = replace(self._orders[order_id], status=OrderStatus.CONFIRMED)
 
     def cancel(self, order_id: int) -> str | None:
-        """Makes a CONFIRMED order CANCELLED; returns the id of its reservation and payment. None for other orders."""
+        """Makes a CONFIRMED order CANCELLED; returns the id of its reservation and payment, else None."""
         if self._move(order_id, OrderStatus.CONFIRMED, OrderStatus.CANCELLED) is None:
             return None
         return self._checkout_ids[order_id]
@@ -183,7 +183,7 @@ class MemoryCheckouts:
         if first.state is SagaState.FAILED and failed_for_now and first.request_hash == checkout.request_hash:
             del self._checkouts[first_id]
             return self._keep(replace(checkout, epoch=first.epoch + 1))
-        # The token of a deleted account can no longer see what it bought.
+        # The token of a deleted account can no longer read what the account bought.
         if self._orders.is_gone(checkout.user_id):
             raise no_such("user", checkout.user_id)
         return first

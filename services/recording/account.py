@@ -10,13 +10,13 @@ import orjson
 
 
 class SpanAccount:
-    """The account of a process, in a file that the starter of the process can read.
+    """The account of a process, in a file that the program that started the process can read.
 
     Attributes:
         recorded: Number of spans that have ended.
         exported: Number of spans that the collector has accepted.
         lost: Number of spans that the collector will never get.
-        export_cpu_s: CPU seconds that this process spent on encoding them.
+        export_cpu_s: CPU seconds that this process spent on encoding spans.
     """
 
     def __init__(self, path: Path | None) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import orjson
 
 KEPT_S = 7_200
-"""Number of seconds that the account covers, up to the latest: enough for the longest load."""
+"""Number of the most recent seconds that the account covers: enough for the longest load."""
 
 
 class CacheAccount:

@@ -4,7 +4,7 @@ The proof makes a component slower by a known time, and the figures must say whi
 lies inside the request's SERVER span and outside all other spans, so that a trace shows it as the component's own work.
 
 Sleeps of an event loop are too coarse: uvloop's timers count whole milliseconds, and `asyncio.sleep(0.0005)` returns at
-once. A timer of the kernel (timerfd) wakes the loop within about 0.03 to 0.1 ms and costs no thread. Without such a
+once. A kernel timer (timerfd) wakes the loop within about 0.03 to 0.1 ms and costs no thread. Without such a
 timer, a thread sleeps, and waking the loop from a thread takes 0.15 ms and more. So the timer or the thread wakes the
 loop a little early, and the request then yields to others until its time has come.
 """

@@ -1,6 +1,6 @@
 """Records when the event loop worked without a pause: requests that arrived meanwhile had to wait for the loop.
 
-A server sees a request when it reads it, not when it arrives. At that moment, the server records how long its loop
+A server notices a request when it reads the request, not when the request arrives. It then records how long its loop
 had been busy. The part of that time after the caller began its call is how long the request waited behind other work.
 The loop does not signal its pauses. But if the loop's thread used the CPU for all of the time between two events, there
 was no pause. Otherwise all work came just before the second event, since little work follows an answer or a call.
@@ -18,10 +18,10 @@ been busy, and how long ago that busy time ended. They are absent if nothing can
 _MIN_NS = 1_000_000
 _OWN_NS = 4_000_000
 """The first event after a pause keeps the loop busy itself, because it is read and parsed before anything records it.
-If the loop was busy for longer than this, it did other work before the event that no earlier event had announced."""
+If the loop was busy for longer than this, it did other work before the event, which no earlier event had announced."""
 _ON_ITS_WAY_NS = 5_000_000
 """A call passes through gRPC's own thread, and back to the loop, more than once before its handler begins. So a call
-that arrives while the loop is busy is seen after a pause or two."""
+that arrives while the loop is busy is noticed only after a pause or two."""
 _OFF_NS = 50_000
 """Time off the CPU between two events that does not count as a pause: turns of the loop itself, short
 interruptions."""

@@ -1,4 +1,4 @@
-"""Spans of the stock OpenTelemetry SDK, with its batch processor and its OTLP exporter, and an account of them."""
+"""Spans recorded by the stock OpenTelemetry SDK, with its batch processor and OTLP exporter, and an account of them."""
 
 from __future__ import annotations
 

@@ -16,12 +16,12 @@
     ├── PreconditionRequired   a change that must say what the caller read.
     ├── PositionGone           notifications after a position of a stream are no longer kept.
     ├── ResourceExhausted      a limit of the server (depth, cost, size) is exceeded.
-    │   └── TooManyRequests    the same was tried too often; try again later.
+    │   └── TooManyRequests    the same thing was tried too often; try again later.
     ├── DeadlineExceeded       the caller's time is up.
     ├── Unavailable            a required component does not answer; try again.
     └── Internal               everything else; its cause stays in the log.
 
-The table that maps them to gRPC statuses, HTTP problems and GraphQL codes is `shop.platform.error_codes`.
+The table that maps errors to gRPC statuses, HTTP problems and GraphQL codes is `shop.platform.error_codes`.
 """
 
 from __future__ import annotations
@@ -59,8 +59,8 @@ class ShopError(Exception):
 
     Args:
         message: One sentence for the client that says what to change; never an internal detail.
-        field: The argument at fault, in the contract's spelling ("lines[2].quantity"); empty for none.
-        retry_after_s: When a retry may succeed, if that differs from the class's default; 0 for the default.
+        field: The argument at fault, in the contract's spelling ("lines[2].quantity"); empty for no argument.
+        retry_after_s: After how many seconds a retry may succeed, if not after the class's default; 0 for the default.
     """
 
     code: ClassVar[ErrorCode] = ErrorCode.INTERNAL
@@ -149,7 +149,7 @@ class ResourceExhausted(ShopError, code=ErrorCode.RESOURCE_EXHAUSTED):
 
 
 class TooManyRequests(ResourceExhausted, code=ErrorCode.TOO_MANY_REQUESTS):
-    """The same was tried too often recently."""
+    """The same thing was tried too often recently."""
 
     retry_after_s = 300
 
@@ -169,10 +169,10 @@ class Internal(ShopError, code=ErrorCode.INTERNAL):
 
 
 def late(peer: str) -> DeadlineExceeded:
-    """Returns the error of a service whose answer did not come in time."""
+    """Returns the error for a service whose answer did not come in time."""
     return DeadlineExceeded(f"the {peer} service did not answer within the deadline of the request")
 
 
 def away(peer: str, kind: type[Unavailable] = Unavailable) -> Unavailable:
-    """Returns the error of a service that does not answer."""
+    """Returns the error for a service that does not answer."""
     return kind(f"the {peer} service does not answer; try again")

@@ -1,4 +1,4 @@
-"""What the fields of value types mean: for people, and for the schemas that APIs publish of these types.
+"""What the fields of value types mean: for people, and for the schemas of these types that APIs publish.
 
 The descriptions are only documentation: no value is checked against them.
 """

@@ -1,4 +1,4 @@
-"""Creates the secrets of an installation, each in the folder of the programs that may have it; keeps existing secrets.
+"""Creates the secrets of an installation, each in the folder of the programs that may read it; keeps existing secrets.
 
 python -m shop.secrets FOLDER
 
@@ -7,8 +7,8 @@ admin    `password` of the database's administrator, also in `pgpass`; `role-pas
 public   `jwt-public.pem` verifies the shop's tokens
 user     `jwt-private.pem` signs them
 
-The folder of each service has the service's password, as the `pgpass` file that PGPASSFILE names. So does the folder
-`postgres-exporter`, for the role that reads the database server's own counts.
+The folder of each service has the service's database password in a `pgpass` file, which PGPASSFILE names. The folder
+`postgres-exporter` also has a `pgpass` file, for the role that reads the database server's statistics.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def _write(path: Path, text: str) -> None:
     new.unlink(missing_ok=True)
     with open(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o400), "w") as file:
         file.write(text)
-    # No reader ever sees half of it, and an interrupted start is repeated.
+    # No reader ever sees half a file, and a start that was interrupted can simply be repeated.
     new.rename(path)
 
 

@@ -60,7 +60,7 @@ async def connect(
     skip, token = _split(after, maximum) if after else (0, "")
     try:
         if skip + first > maximum:
-            # Rare: a cursor from the middle of a page that itself began in the middle of another.
+            # Rare: a cursor from the middle of a page that itself began in the middle of another page.
             token = (await fetch(skip, token)).next_page_token
             if not token:
                 return connection_of([], has_next=False, has_previous=True)

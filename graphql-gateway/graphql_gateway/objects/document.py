@@ -13,7 +13,7 @@ from shop.values.product import Document as ShopDocument
 
 @strawberry.type(description="One test of a technical document.")
 class DocumentRecord:
-    """Has the attributes of the service's record, so that resolvers return records unchanged; so are sections."""
+    """Has the attributes of the service's record, so that resolvers return records, and whole sections, unchanged."""
 
     text: str
     count: Long = strawberry.field(description="Pieces that were tested.")

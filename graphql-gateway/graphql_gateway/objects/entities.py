@@ -278,7 +278,7 @@ class Order(Node):
 
     @classmethod
     def named(cls, number: int, reads: Reads) -> Order:
-        """Returns an order of which the query selects only its identifier and payment."""
+        """Returns an order of which the query selects only the identifier and the payment."""
         order = cls.known(number)
         order.reads = reads
         return order

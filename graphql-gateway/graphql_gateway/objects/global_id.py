@@ -21,7 +21,7 @@ def split_global_id(value: str, field: str = "id") -> tuple[str, int]:
     """Returns the type's name and the service's id in a global identifier.
 
     Raises:
-        InvalidArgument: It does not come from this gateway.
+        InvalidArgument: The text does not come from this gateway.
     """
     try:
         kind, _, digits = a2b_base64(value.encode(), strict_mode=True).decode().partition(":")
@@ -38,7 +38,7 @@ def number_of(value: str, kind: str, field: str = "id") -> int:
     """Returns the service's id in a global identifier of one type, at least 1.
 
     Raises:
-        InvalidArgument: It does not come from this gateway, or is of another type.
+        InvalidArgument: The identifier does not come from this gateway, or is of another type.
     """
     given, number = split_global_id(value, field)
     if given != kind or number < 1:

@@ -1,4 +1,4 @@
-"""Analyses what a query selects of an object: its identifier alone needs no call, and lists are read ahead."""
+"""Analyses what a query selects from an object: the identifier alone needs no call, and lists are read ahead."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def find_fields(info: strawberry.Info[Any, Any], *path: str) -> list[FieldNode]:
 
     Args:
         info: Strawberry's data about the field inside which the path begins.
-        path: GraphQL names of the fields on the path, and of the field itself.
+        path: GraphQL names of the fields on the path, down to the fields to find.
     """
     nodes = core_info(info).field_nodes
     for name in path:

@@ -1,4 +1,4 @@
-"""Spans that only take notes, and are exported in pauses, so that they hardly disturb the measurement."""
+"""Spans that only note values, and are exported in pauses, so that they hardly disturb the measurement."""
 
 from __future__ import annotations
 

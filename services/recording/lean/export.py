@@ -23,7 +23,7 @@ log = logging.getLogger(__name__)
 METHOD = "/opentelemetry.proto.collector.trace.v1.TraceService/Export"
 # If there are no pauses, spans are exported once this share of the recorder's capacity is used.
 PRESSED = 0.5
-# Encoding a slice takes about 0.15 ms, by which a request may be delayed; requests run between two slices.
+# Encoding a slice takes about 0.15 ms and may delay a request by this much; requests run between two slices.
 SLICE_SPANS = 32
 TURN_S = 0.001
 BATCH_SPANS = 512
@@ -43,9 +43,9 @@ class Patience:
     """How long an exporter waits, in seconds.
 
     Attributes:
-        pause_s: How long no span must start or end before the exporter sees a pause. At 1,700 requests a second there
+        pause_s: How long no span may start or end before the exporter assumes a pause. At 1,700 requests a second there
             are no pauses, so spans wait until the load is over.
-        settled_s: How long there must be no span before the exporter writes the account.
+        settled_s: How long the exporter waits for another span before it writes the account.
         send_s: How long gRPC tries to reach a collector that is unavailable; after that, the batch is lost.
         flush_s: How long the exporter waits for the collector at the end of the process.
     """

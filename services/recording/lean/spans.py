@@ -1,4 +1,4 @@
-"""Spans that only take notes: ids, times, kind, attributes and status, behind OpenTelemetry's API.
+"""Spans that only note values (ids, times, kind, attributes and status), behind OpenTelemetry's API.
 
 A span becomes one flat row of plain values when it ends. The garbage collector does not track such rows, so spans that
 wait for export cost requests nothing; `recording.lean.export` does the rest of the work later. No lock is needed: spans

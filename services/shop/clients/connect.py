@@ -1,4 +1,4 @@
-"""Opens clients of the services that a process calls, each over the protocol that its address names."""
+"""Opens clients for the services that a process calls, each over the protocol that the service's address names."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 P = TypeVar("P")
 HTTP_SCHEMES = ("http", "graphql", "thrift-json")
 _MODULES = {"grpc": "grpc", "http": "rest", "graphql": "graphql", "thrift-json": "thrift", "thrift": "thrift"}
-"""The module that makes the clients, for each scheme of an address."""
+"""The module that makes the clients, for each address scheme."""
 _NO_SOCKETS: Mapping[str, str] = MappingProxyType({})
 
 
 def _not_connected(service: Service[P], component: str) -> P:
-    """Returns a client of a service without an address; a call raises an error that names the variable."""
+    """Returns a client for a service without an address; every call raises an error that names the variable to set."""
 
     def make(call: Call[..., object]) -> Callable[..., NoReturn]:
         def refuse(*_: object, **__: object) -> NoReturn:
@@ -44,18 +44,18 @@ async def connect(
     sockets: Mapping[str, str] = _NO_SOCKETS,
     runtime: Runtime = BARE,
 ) -> AsyncIterator[Clients]:
-    """Opens a channel to each service and keeps it for as long as the context lasts.
+    """Opens a channel to each service and keeps it open for as long as the context lasts.
 
-    A channel connects with its first call, so that processes may start in any order.
+    A channel connects on its first call, so that processes may start in any order.
 
     Args:
         peers: Address of each service, by name: "grpc://127.0.0.1:18020". Commas separate the addresses of replicas.
             Services that are not called may be absent.
         component: Name of the calling process, for messages.
-        sockets: Path of the Unix domain socket to connect to instead of a service's address, by the service's name.
+        sockets: Paths of Unix domain sockets, by service name; calls go to the socket instead of the service's address.
 
     Yields:
-        The clients; a call of an absent service raises `ConfigError`.
+        The clients; a call to an absent service raises `ConfigError`.
 
     Raises:
         ConfigError: An address has an unknown protocol.
@@ -69,7 +69,7 @@ async def connect(
             if address is None:
                 return _not_connected(service, component)
             parts = urlsplit(address)
-            # Imported here, so that a process loads only the protocols over which it calls.
+            # Imported here, so that a process loads only the protocols that it uses for calls.
             if parts.scheme == "grpc":
                 from shop.clients.grpc import grpc_client
 

@@ -1,4 +1,4 @@
-"""Runs a gateway: a process that serves an application over the services' clients."""
+"""Runs a gateway: a process that serves an application on top of the services' clients."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A client over GraphQL: a fixed document for each call, sent by its hash, and answers decoded by type."""
+"""A client over GraphQL: each call has a fixed document, whose hash is sent, and answers are decoded by type."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class _CallFormat(Generic[Q, R]):
         return {**variables, **resources}
 
     def decode(self, body: bytes) -> _Answer[object] | None:
-        """Returns the answer in a body; None if there is none. An answer with an error may have partial data."""
+        """Returns the answer in a body; None if it has none. An answer with an error may have partial data."""
         try:
             return self._decode(body)
         except UNREADABLE:
@@ -92,7 +92,7 @@ class _CallFormat(Generic[Q, R]):
 
 
 def graphql_client(service: Service[P], channel: HttpChannel) -> P:
-    """Returns a client of a service over GraphQL."""
+    """Returns a client for a service over GraphQL."""
     caller = _GraphQLCaller(channel)
     methods = {method.contract: method for method in methods_of(service)}
 
@@ -129,7 +129,7 @@ class _GraphQLCaller:
         return pages(call.method, arguments, page, ROWS_PER_PAGE)
 
     async def follow(self, call: _CallFormat[Q, R], /, *given: Q.args, **named: Q.kwargs) -> AsyncGenerator[R]:
-        """Yields the events of a subscription; raises the errors of a call."""
+        """Yields the events of a subscription; raises the same errors as `run`."""
         arguments = call.method.bind(*given, **named)
         document = call.document
         body = _encode(call, arguments, query=document.text)
@@ -167,12 +167,12 @@ class _GraphQLCaller:
 
 
 def _error(error: _Error, call: _CallFormat[Q, R], arguments: Mapping[str, object]) -> ShopError:
-    """Returns the service's error; an answer with a missing part counts as no answer."""
+    """Returns the service's error; an answer with partial data counts as failed."""
     extensions = error.extensions
     field = _CAPITAL.sub(lambda capital: f"_{capital[0].lower()}", extensions.field)
     raised = error_for_code(extensions.code, error.message, field, extensions.retry_after)
     if type(raised) is InvalidArgument and not field:
-        # GraphQL's own check of a variable does not use the contract's name for it.
+        # GraphQL's own check of a variable does not report the contract's name for the field.
         return call.method.find_misfit(arguments) or raised
     return raised
 

@@ -1,7 +1,8 @@
-"""The documents of the calls, generated from the types of the ports.
+"""The documents for the calls, generated from the ports' types.
 
-The field of a call has the call's name, without the verb of a read; arguments have the names of the request's fields.
-Aliases give the fields of an answer their Python names, so that the answer decodes directly into value types.
+The field for a call has the call's name, without the verb if the call reads. Arguments have the names of the
+request's fields. Aliases give the fields of an answer their Python names, so that the answer decodes directly into
+value types.
 """
 
 from __future__ import annotations

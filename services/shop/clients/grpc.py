@@ -1,4 +1,4 @@
-"""Clients of services over gRPC, with a method for each call of the table."""
+"""Clients for services over gRPC, with a method for each call in the contract's table."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ CLOSE_LIMIT_S = 1.0
 
 
 def grpc_client(stack: AsyncExitStack, service: Service[P], address: str, socket: str | None, runtime: Runtime) -> P:
-    """Returns a client of a service.
+    """Returns a client for a service.
 
     Args:
-        address: "host:port", or the addresses of its replicas, separated by commas.
+        address: "host:port", or the addresses of the service's replicas, separated by commas.
         socket: Path of the Unix domain socket to connect to instead of the address; None to connect to the address.
     """
     channel = grpc_channel(address, service.full_name, service.reads, socket)

@@ -1,4 +1,4 @@
-"""The caller's side of HTTP: a pool of connections to a service, and requests with trace and deadline."""
+"""The caller's side of HTTP: a pool of connections to a service, and requests with trace context and deadline."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 CONNECTIONS = 256
 KEEP_ALIVE_S = 60.0
-"""Seconds that an idle connection is kept: less than the servers' 75, so that no request goes out on a connection that
-the server is about to close."""
+"""Seconds that an idle connection stays open: less than the servers' 75, so that no request goes out on a connection
+that the server is about to close."""
 SILENT_S = 45.0
 """Seconds without a line after which the caller gives up on a long-lived answer: three times the longest silence of a
 healthy stream."""
@@ -53,14 +53,14 @@ class HttpAnswer:
 
 
 class _NotSent(Unavailable):
-    """There was no connection to send a request on."""
+    """There was no connection on which to send the request."""
 
 
 class HttpRequest(NamedTuple):
     """A request.
 
     Attributes:
-        name: Name of its span, one of a small number of names.
+        name: Low-cardinality name of its span.
         attributes: Further attributes of the span; never personal or payment data.
         headers: More headers; for a long-lived answer, `accept` is the type that the answer must have.
     """
@@ -74,7 +74,7 @@ class HttpRequest(NamedTuple):
 
 
 class _HttpCall(OutgoingCall):
-    """A request under way, whose span shows where it goes."""
+    """A request in flight, whose span shows where the request goes."""
 
     __slots__ = ("_peer", "_request", "_status")
 
@@ -88,7 +88,7 @@ class _HttpCall(OutgoingCall):
             self.span.set_attributes({**place, "http.request.method": request.method, "url.path": path})
 
     def note_answer(self, status: int) -> None:
-        """Records that the answer has been read, and its status."""
+        """Records the status of the answer, which has been read."""
         self.read()
         self._status = status
 
@@ -107,7 +107,7 @@ class _HttpCall(OutgoingCall):
 
 
 def _is_left(error: BaseException | None) -> bool:
-    """Whether nothing failed; it is no failure if the reader leaves a long-lived answer."""
+    """Returns whether the call succeeded; a reader that stops reading a long-lived answer is not a failure."""
     return error is None or isinstance(error, GeneratorExit)
 
 
@@ -115,8 +115,9 @@ class HttpChannel:
     """One service as its callers see it over HTTP.
 
     Args:
-        addresses: "host:port" of each of its replicas, which get the requests in turn; or a single address with a name.
-        follow: Whether to look up such a name; false if a sidecar at the session's socket knows the way.
+        addresses: "host:port" of each replica; the replicas get the requests in turn. Or a single address whose host is
+            a name.
+        follow: Whether to look up that name; false if a sidecar at the session's socket routes the requests.
     """
 
     def __init__(
@@ -141,7 +142,7 @@ class HttpChannel:
         self._host = {"Host": self._replicas.name} if self._replicas.name else {}
 
     async def send(self, request: HttpRequest, *, again: bool = False) -> HttpAnswer:
-        """Sends a request and reads the answer, with any status.
+        """Sends a request and returns the answer, regardless of its status.
 
         Args:
             again: Whether to retry if there is no answer; only for requests that change nothing.
@@ -157,7 +158,7 @@ class HttpChannel:
 
         Raises:
             Unavailable: There is no long-lived answer, or it breaks off.
-            DeadlineExceeded: Nothing has come for `SILENT_S`.
+            DeadlineExceeded: No line has come for `SILENT_S`.
         """
         address = self._replicas.next()
         with self._call(address, request) as call:
@@ -190,7 +191,7 @@ class HttpChannel:
         await self._replicas.close()
 
     async def _once(self, request: HttpRequest) -> HttpAnswer:
-        # A request that could not be sent to one replica goes to the next, even if it is a change.
+        # A request that could not be sent to one replica goes to the next, even if it changes something.
         for _ in range(self._replicas.size - 1):
             with contextlib.suppress(_NotSent):
                 return await self._to(self._replicas.next(), request)
@@ -230,7 +231,7 @@ async def _next_line(content: aiohttp.StreamReader) -> bytes:
 async def http_session(
     socket: str | None = None, *, connections: int = CONNECTIONS
 ) -> AsyncIterator[aiohttp.ClientSession]:
-    """Keeps a pool of connections for as long as the context lasts; each connection opens with its first request.
+    """Provides a pool of connections for as long as the context lasts; each connection opens on its first request.
 
     Args:
         socket: Path of the Unix domain socket to connect to instead of the requests' addresses; None to connect to
@@ -260,7 +261,8 @@ class HttpChannels:
     """Opens the channels of a process; channels to the same socket share a pool of connections.
 
     Args:
-        sockets: Path of the Unix domain socket to connect to instead of a service's address, by the service's name.
+        sockets: Paths of Unix domain sockets, by service name; requests go to the socket instead of the service's
+            address.
     """
 
     def __init__(self, stack: AsyncExitStack, sockets: Mapping[str, str], runtime: Runtime) -> None:
@@ -273,7 +275,7 @@ class HttpChannels:
         """Opens a channel.
 
         Args:
-            address: "host:port", or the addresses of its replicas, separated by commas.
+            address: "host:port", or the addresses of the service's replicas, separated by commas.
             lasts: Whether the channel has long-lived answers, each of which occupies a connection.
         """
         socket = self._sockets.get(peer)

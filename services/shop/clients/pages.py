@@ -24,7 +24,8 @@ async def pages(
 
     Args:
         arguments: The method's arguments: the id after which to begin, and how many rows to read in total.
-        page: Reads up to a number of rows after an id. A service may return fewer rows; only an empty page is the end.
+        page: Reads up to a given number of rows after a given id. A service may return fewer; only an empty page
+            means the end.
         largest: Maximum number of rows per request.
     """
     name, id_of = method.position

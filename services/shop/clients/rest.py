@@ -1,4 +1,4 @@
-"""A client over REST: requests by the routes of the contract, answers decoded by type, problems as errors."""
+"""A REST client: builds requests from the contract's routes, decodes answers by type, raises problems as errors."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ class _RestCall(Generic[Q, R]):
         name: HTTP method and path: "GET /v1/products/{product_id}".
         query: The part of the query that belongs to the route: "include=reviews".
         others: Parameters that go into the query of a GET, or into the body of any other request.
-        fields: The contract's names of parameters and body fields, by REST's names. "" is the whole body; a name that
-            ends with a dot stands for all names that start with it.
+        fields: The contract's names for parameters and body fields, by their REST names. "" is the whole body; a
+            name that ends with a dot stands for all names that start with it.
     """
 
     def __init__(self, method: PortMethod[Q, R]) -> None:
@@ -73,7 +73,7 @@ class _RestCall(Generic[Q, R]):
         self._decode = msgspec.json.Decoder(_type_of_body(method)).decode
 
     def target(self, arguments: Mapping[str, object]) -> str:
-        """Returns path and query, without parameters that have the contract's default.
+        """Returns the path and the query, without parameters that have the contract's default.
 
         Raises:
             InvalidArgument: A parameter in the path is empty.
@@ -111,7 +111,7 @@ class _RestCall(Generic[Q, R]):
 
 
 def rest_client(service: Service[P], channel: HttpChannel) -> P:
-    """Returns a client of a service over REST, without its endless streams."""
+    """Returns a client for a service over REST; the client lacks the service's endless streams."""
     calls = {method.contract: _RestCall(method) for method in methods_of(service) if not method.watches}
     caller = _RestCaller(channel, {call.name: call for call in calls.values()})
 
@@ -130,7 +130,7 @@ class _RestCaller:
         self._by_name = by_name
 
     async def run(self, call: _RestCall[Q, R], /, *given: Q.args, **named: Q.kwargs) -> R:
-        """Makes a call, and retries a read without an answer.
+        """Makes a call; retries a read that gets no answer.
 
         Raises:
             ShopError: The service's error, or `Unavailable` if it does not answer.
@@ -157,7 +157,7 @@ class _RestCaller:
         return received.headers["etag"]
 
     def rows(self, call: _RestCall[Q, R], /, *given: Q.args, **named: Q.kwargs) -> AsyncIterator[object]:
-        """Yields rows page by page, where other protocols stream; raises the errors of a call."""
+        """Yields rows page by page, where other protocols stream; raises the same errors as `run`."""
         after, _ = call.method.position
 
         async def page(after_id: int, size: int) -> Sequence[object]:
@@ -214,7 +214,7 @@ def _type_of_body(method: PortMethod[..., object]) -> object:
 def _restore(problem: _Problem, fields: Mapping[str, str], retry_s: int) -> ShopError:
     message, field = problem.detail, problem.field
     if problem.errors:
-        # All of FastAPI's findings, with the contract's names instead of REST's.
+        # All of FastAPI's validation errors, with the contract's names instead of REST's.
         named = [(_name(one.field, fields), one.message) for one in problem.errors]
         message = "; ".join(f"{name}: {text}" if name else text for name, text in named)
         field = named[0][0]
@@ -239,5 +239,5 @@ def _encode(body: object) -> bytes:
     try:
         return msgspec.json.encode(body)
     except (OverflowError, UnicodeEncodeError):
-        # The body has a number of more than 64 bits, or a lone surrogate: the service says in which field.
+        # The body has a number of more than 64 bits, or a lone surrogate: the service will say in which field.
         return json.dumps(msgspec.to_builtins(body)).encode()

@@ -64,7 +64,7 @@ class Rotation:
         return len(self._addresses)
 
     def next(self) -> str:
-        """Returns the next address that is not left out; if all addresses are left out, one of them nevertheless.
+        """Returns the next address that is not left out; if all addresses are left out, returns the next one anyway.
 
         Until a name has been looked up, the name itself serves as the address.
         """

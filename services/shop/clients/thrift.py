@@ -1,4 +1,4 @@
-"""Clients of services over Thrift, framed or as TJSON over HTTP."""
+"""Clients for services over Thrift, framed or as TJSON over HTTP."""
 
 from __future__ import annotations
 
@@ -51,15 +51,15 @@ _LOG = logging.getLogger(__name__)
 
 
 def tjson_client(service: Service[P], channel: HttpChannel) -> P:
-    """Returns a client of a service over TJSON and HTTP."""
+    """Returns a client for a service over TJSON and HTTP."""
     return _client(HttpPeer(service, channel))
 
 
 def framed_client(stack: AsyncExitStack, service: Service[P], address: str, socket: str | None, runtime: Runtime) -> P:
-    """Returns a client of a service over framed Thrift.
+    """Returns a client for a service over framed Thrift.
 
     Args:
-        address: "host:port", or the addresses of its replicas, separated by commas.
+        address: "host:port", or the addresses of the service's replicas, separated by commas.
         socket: Path of the Unix domain socket to connect to instead of the address.
     """
     peer = FramedPeer(service, address.split(","), socket, runtime)
@@ -134,7 +134,7 @@ class ThriftPeer(ABC, Generic[P]):
 
     @abstractmethod
     async def call(self, method: str, request: object) -> object:
-        """Calls a method, and calls it again if it is a read that got no answer.
+        """Calls a method; retries a read that gets no answer.
 
         Raises:
             ShopError: The service's error, or `Unavailable` if it does not answer.
@@ -170,7 +170,7 @@ class ThriftPeer(ABC, Generic[P]):
 
 
 class HttpPeer(ThriftPeer[P]):
-    """A service over TJSON and HTTP."""
+    """A service as its callers see it over TJSON and HTTP."""
 
     def __init__(self, service: Service[P], channel: HttpChannel) -> None:
         super().__init__(service)
@@ -221,7 +221,7 @@ class _Connection:
 
 
 class FramedPeer(ThriftPeer[P]):
-    """A service over framed Thrift; each connection carries one call at a time.
+    """A service as its callers see it over framed Thrift; each connection carries one call at a time.
 
     Args:
         addresses: "host:port" of each replica of the service. Replicas get the calls in turn unless they refuse

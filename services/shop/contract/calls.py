@@ -48,9 +48,9 @@ class Call(Generic[Q, R]):
         owner: Path to the id of the user concerned, as in `CallRule.owner`; empty if the call concerns no user.
         rest: Method and path in REST: "GET /v1/products/{product_id}", with a query if a path has several calls. Empty
             if REST does not have the call.
-        reads: Whether the call changes nothing, so that a client may retry it.
+        reads: Whether the call changes nothing, and a client may therefore retry it.
         streams: Whether the answer is a stream.
-        lasts: Whether its stream is endless, until either side ends it.
+        lasts: Whether the stream lasts until either side ends it.
     """
 
     service: str
@@ -80,17 +80,17 @@ class Service(Generic[P]):
 
     @property
     def reads(self) -> tuple[str, ...]:
-        """Names of the calls that change nothing, so that a client may retry them."""
+        """Names of the calls that change nothing, and that a client may therefore retry."""
         return tuple(call.name for call in self.calls if call.reads)
 
     def implement(self, make: Callable[[Call[..., object]], Callable[..., object] | None]) -> P:
-        """Returns the port whose methods `make` returns, one for each call; None means that the call has no method."""
+        """Returns a port with the methods that `make` returns, one for each call; None leaves the method out."""
         methods = {call.port: method for call in self.calls if (method := make(call)) is not None}
         return cast(P, SimpleNamespace(**methods))
 
 
 def call_of(method: Callable[Concatenate[Self, Q], R]) -> Call[Q, R]:
-    """Returns the table's row for a port's method: `call_of(Orders.checkout)`.
+    """Returns the row in the table for a port's method: `call_of(Orders.checkout)`.
 
     Raises:
         KeyError: The contract has no such call.

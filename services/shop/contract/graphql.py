@@ -9,17 +9,17 @@ from typing import NamedTuple
 from shop.contract.methods import PortMethod
 
 ROWS_PER_PAGE = 2_000
-"""Number of rows per answer of calls that stream over other protocols."""
+"""Maximum number of rows in the answer to a call that streams over other protocols."""
 
 _VERB = re.compile("(batch_)?(get|list)_|stream_")
 _SNAKE = re.compile("_([a-z])")
 
 
 class RootField(NamedTuple):
-    """The field of a call.
+    """The field for a call.
 
     Attributes:
-        name: The call's name, without the verb of a read.
+        name: The call's name, without the verb if the call reads.
         items: Name of the field with the items, if the call returns a page.
     """
 
@@ -32,16 +32,16 @@ _PAGES = {
     "list_products_with_reviews": RootField("productPageWithReviews", "products"),
     "list_users": RootField("userPage", "users"),
 }
-"""Calls for a page whose field does not follow the rule, since the field of a batch already has that name."""
+"""Fields for pages that do not follow the naming rule, since the field for the batch call already has that name."""
 
 
 def root_field(method: PortMethod[..., object]) -> RootField:
-    """Returns the field of a call."""
+    """Returns the field for a call."""
     return _PAGES.get(method.name) or RootField(camel(_VERB.sub("", method.name, count=1)))
 
 
 def operation_of(method: PortMethod[..., object]) -> str:
-    """Returns the kind of operation of a call: "query", "mutation" or "subscription"."""
+    """Returns a call's kind of operation: "query", "mutation" or "subscription"."""
     return "subscription" if method.watches else "query" if method.contract.reads else "mutation"
 
 

@@ -1,4 +1,4 @@
-"""The calls of a service over HTTP: with the port's parameters and types, and the contract's names."""
+"""A service's calls as adapters need them: with the port's parameters and types, and the contract's names."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ EXPECTED = "expected"
 """Parameter of a conditional change: the resource as the caller read it."""
 
 UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError)
-"""Errors of decoding JSON by type."""
+"""Errors that decoding JSON by type can raise."""
 
 Kind: TypeAlias = type
 """The type of an argument or answer as an annotation: `int | None`, `Sequence[int]`."""
@@ -41,8 +41,8 @@ class Parameter(NamedTuple):
     """A parameter of a method.
 
     Attributes:
-        field: Its path in the request's message: "id", "product.title".
-        default: Value of an argument that is left out; `inspect.Parameter.empty` if it is required.
+        field: Path of the field in the request's message: "id", "product.title".
+        default: Default value; `inspect.Parameter.empty` if the parameter is required.
         is_named: Whether callers must pass it by name.
     """
 
@@ -102,14 +102,14 @@ class PortMethod(Generic[Q, R]):
         }
 
     def bind(self, *given: Q.args, **named: Q.kwargs) -> dict[str, object]:
-        """Returns all arguments of a call by name, with the defaults of arguments that were not given."""
+        """Returns all arguments of a call by name, including defaults for arguments that were not given."""
         arguments = {**self._defaults, **dict(zip(self._names, given, strict=False)), **named}
         for name in self._sequences:
             arguments[name] = list(cast("Iterable[object]", arguments[name]))
         return arguments
 
     def value(self, answer: object) -> R:
-        """Returns the method's result for a decoded answer."""
+        """Converts a decoded answer to the method's result."""
         if self.answer is type(None):
             answer = None
         elif self.answer is _REVIEWS:
@@ -117,7 +117,7 @@ class PortMethod(Generic[Q, R]):
         return cast(R, answer)
 
     def answer_of(self, value: object) -> object:
-        """Returns the answer to encode for the method's result: the inverse of `value`."""
+        """Converts the method's result to the answer to encode: the inverse of `value`."""
         if self.answer is _REVIEWS:
             reviews_of = cast("Mapping[int, Sequence[Review]]", value)
             return [ProductReviews(product_id, tuple(reviews)) for product_id, reviews in reviews_of.items()]
@@ -133,7 +133,7 @@ class PortMethod(Generic[Q, R]):
 
     @property
     def position(self) -> tuple[str, Callable[[object], int]]:
-        """The parameter with the id after which a listing begins, and a function that returns a row's id for it."""
+        """The parameter with the id after which a listing begins, and a function that reads this id from a row."""
         after, *_ = self._names
         [row] = get_args(self.answer)
         name = after.removeprefix("after_")
@@ -162,12 +162,12 @@ def list_of(kind: Kind) -> Kind:
 
 
 def is_optional(kind: object) -> bool:
-    """Whether None is a value of a type."""
+    """Returns whether None is a value of a type."""
     return type(None) in get_args(kind)
 
 
 def is_struct(kind: object) -> TypeGuard[type[msgspec.Struct]]:
-    """Whether a type is a message."""
+    """Returns whether a type is a message type."""
     return isinstance(kind, type) and issubclass(kind, msgspec.Struct)
 
 

@@ -1,7 +1,7 @@
-"""Converts between messages and the arguments and results of ports; untyped, because every call has other types.
+"""Converts between messages and the ports' arguments and results; untyped, because every call has different types.
 
 The converting functions are generated from the contract and the ports (`make stubs`). Walking the messages' fields
-while the shop runs would take half as long again.
+while the shop runs would take 1.5 times as long.
 """
 
 from __future__ import annotations
@@ -50,18 +50,18 @@ class Codec(NamedTuple, Generic[Q, R]):
 
 
 def protobuf_codec(call: Call[Q, R]) -> Codec[Q, R]:
-    """Returns the codec of a call's messages."""
+    """Returns the codec for a call's messages."""
     return Codec(*_rows("protobuf", call)[call.name])
 
 
 def thrift_codec(call: Call[Q, R]) -> Codec[Q, R] | None:
-    """Returns the codec of a call's Thrift structs; None if Thrift does not have the call."""
+    """Returns the codec for a call's Thrift structs; None if Thrift does not have the call."""
     row = _rows("thrift", call).get(call.name)
     return None if row is None else Codec(*row)
 
 
 def thrift_stubs(service: Service[object]) -> ModuleType:
-    """Returns the module that is generated for a service from Thrift's contract."""
+    """Returns the module that is generated from the Thrift contract for a service."""
     return importlib.import_module(f"shop.stubs.thrift.{service.full_name.rpartition('.')[2]}")
 
 
@@ -72,8 +72,8 @@ def _rows(protocol: str, call: Call[Q, R]) -> Any:
 def requests(codec: Codec[Q, R]) -> Callable[Q, Any]:
     """Returns a function that makes protobuf requests from the arguments of a port's method.
 
-    It raises `InvalidArgument` with the name of the first field whose number has too many bits, or whose text has a
-    lone surrogate.
+    The returned function raises `InvalidArgument` with the name of the first field whose number has too many bits, or
+    whose text has a lone surrogate.
     """
     make = codec.request
 

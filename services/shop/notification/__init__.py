@@ -1,1 +1,1 @@
-"""The notification service: informs customers about changes of their orders."""
+"""The notification service: informs customers about changes to their orders."""

@@ -67,5 +67,5 @@ async def serve(config: ServiceConfig, runtime: Runtime) -> None:
         servers(config, offer(parts.service), runtime),
     ):
         await stop.wait()
-        # This comes before the servers wait for calls under way: streams would not end by themselves.
+        # This comes before the servers wait for calls in flight: streams would not end by themselves.
         parts.streams.close()

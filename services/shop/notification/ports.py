@@ -9,10 +9,10 @@ from shop.values.notification import Event, Notification
 
 
 class NotificationStore(Protocol):
-    """Each customer's last notifications, by their positions; every method is one statement."""
+    """Each customer's latest notifications, by position; every method is one statement."""
 
     async def add(self, events: Sequence[Event]) -> None:
-        """Adds the new events, all or nothing, and drops each customer's oldest notifications above the limit.
+        """Adds the new events, all or nothing, and drops each customer's oldest notifications beyond the limit.
 
         Raises:
             Conflict: Another call is adding one of the events.
@@ -25,7 +25,7 @@ class NotificationStore(Protocol):
         """Marks a customer's notifications up to a position as read; returns how many unread ones remain."""
 
     async def last_position(self, user_id: int) -> int | None:
-        """Returns the position of a customer's newest notification; None without one, or if the account is gone."""
+        """Returns the position of a customer's newest notification; None if there is none, or the account is gone."""
 
     async def behind(self, user_id: int, position: int, limit: int) -> list[Notification]:
         """Returns a customer's notifications after a position, oldest first.

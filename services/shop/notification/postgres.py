@@ -16,7 +16,7 @@ from shop.values.notification import KEPT, Event, Notification
 from shop.values.order import OrderStatus
 
 CHANNEL = "shop_notification"
-"""Channel of NOTIFY: each message says which customer has news; the user service says here which account is gone."""
+"""NOTIFY channel: each message names a customer who has news or, if sent by the user service, whose account is gone."""
 COLUMNS = "position, order_id, status, happened_at, read, traceparent, added_at"
 QUEUE = "shop_notification.notification"
 THERE = "user_id = $1 AND NOT EXISTS (SELECT FROM shop_shared.deleted_user WHERE id = $1)"

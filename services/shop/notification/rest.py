@@ -1,4 +1,7 @@
-"""Notifications over REST: decodes, calls, encodes. `shop.resources.notifications` has what gateways serve, too."""
+"""Notifications over REST: decodes requests, calls the use cases, encodes the answers.
+
+`shop.resources.notifications` has the routes that gateways serve as well.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +34,7 @@ def build_app(service: NotificationService, incoming: Incoming) -> FastAPI:
 
     @api.api_route(**changing(TAG, NotificationClient.notify, problems=[409]))
     async def notify(new: NewEvents) -> Answer[Stored]:
-        """Stores what happened to orders, once by id; for the order service."""
+        """Stores what happened to orders, each id only once; for the order service."""
         events = [
             Event(one.id, one.order_id, one.user_id, OrderStatus(one.status), one.happened_at, one.traceparent)
             for one in new.events

@@ -19,10 +19,10 @@ MAX_EVENTS = 100
 
 
 class NotificationService:
-    """The use cases of notifications; the methods and errors of `shop.contract.ports.NotificationClient`.
+    """The use cases of notifications: the methods and errors of `shop.contract.ports.NotificationClient`.
 
     Args:
-        orders: The orders, each visible only to callers who may see it.
+        orders: Client for orders; it shows callers only the orders that they may see.
     """
 
     def __init__(

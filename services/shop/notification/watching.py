@@ -1,7 +1,7 @@
-"""Watchers of a customer's news: each holds only a position, and reads the notifications after it once there are some.
+"""Watchers of customers' news: each holds only a position, and reads later notifications as they come.
 
-Unread notifications wait in the database, so a slow reader costs no memory. A stream can continue here or at another
-replica: it makes no difference where.
+Unread notifications wait in the database, so a slow reader costs no memory. A client can continue its stream at any
+replica.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from shop.platform.telemetry.events import NOT_TRACED, EventTraces
 from shop.values.notification import Update
 
 SILENCE_S = 15.0
-"""How long a stream may be silent before it says that it is still open: proxies end streams that are silent longer."""
+"""Seconds of silence after which a stream says that it is still open: proxies end streams that are silent longer."""
 AT_ONCE = 100
 """Maximum number of notifications per read."""
 
@@ -27,7 +27,7 @@ class Watchers:
     """All watchers of this process.
 
     Args:
-        silence_s: How long a stream may be silent before it says that it is still open, in seconds.
+        silence_s: Seconds of silence after which a stream says that it is still open.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class Watchers:
                 news.set()
 
     async def watch(self, user_id: int, after: int | None, order_id: int | None = None) -> AsyncGenerator[Update]:
-        """Yields updates of a customer's orders, or of one order, until it is closed.
+        """Yields updates about a customer's orders, or about one order, until the generator is closed.
 
         Args:
             after: Position after which to begin, at least 0; None to begin with new updates.

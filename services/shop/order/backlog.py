@@ -1,4 +1,4 @@
-"""The backlog in the order service's tables, for metrics: unfinished sagas, and events that are not delivered."""
+"""The backlog in the order service's tables, for metrics: unfinished sagas and undelivered events."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ WAITING = Statement(
 
 
 class Backlog:
-    """Shows the backlog from the tables, which it reads every few seconds; every replica shows the same backlog."""
+    """Shows the backlog as metrics, read from the tables every few seconds; every replica shows the same backlog."""
 
     def __init__(self, database: Database, meters: Meters) -> None:
         self._database = database
@@ -63,7 +63,7 @@ class Backlog:
         self._rows = {(row["queue"], row["state"]): (row["things"], float(row["age_s"])) for row in rows}
 
     async def run(self) -> None:
-        """Reads the tables repeatedly until it is cancelled; no failure of the database ends it."""
+        """Reads the tables repeatedly until it is cancelled; no database failure ends it."""
         while True:
             try:
                 await self.look()

@@ -33,7 +33,8 @@ from shop.platform.serve import Offer, listening, servers
 from shop.platform.telemetry.events import EventTraces
 
 DRAIN_S = 1.5
-"""Seconds that work under way gets at the end; together with the server's grace, less than the 5 s of a stop."""
+"""Seconds that unfinished work gets when the process stops; with the servers' grace period, less than the 5 s that a
+stop may take."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +42,7 @@ class OrderParts:
     """The parts of the order service: its use cases, and its background work.
 
     Attributes:
-        relay: Delivers the events of orders; None where the topology has no notifications.
+        relay: Delivers order events; None where the topology has no notifications.
     """
 
     service: OrderService
@@ -70,7 +71,7 @@ async def in_postgres(config: ServiceConfig, runtime: Runtime) -> AsyncIterator[
 async def bootstrap(
     config: ServiceConfig, runtime: Runtime = BARE, open_stores: OpenStore[OrderStores] = in_postgres
 ) -> AsyncIterator[OrderParts]:
-    """Opens what orders need; at the end, sagas under way get a moment to finish.
+    """Opens what orders need; at the end, unfinished sagas get a moment to finish.
 
     Raises the errors of `opened_database`.
     """
@@ -90,7 +91,7 @@ async def bootstrap(
 
 
 async def _relay(config: ServiceConfig, runtime: Runtime, clients: Clients, stack: AsyncExitStack) -> Relay:
-    """Opens what the relay needs, including separate connections: deliveries must not take connections of requests."""
+    """Opens what the relay needs, with separate connections: deliveries must not take connections from requests."""
     url = database_url(config)
     # If a crash of the database undoes deletions, those events are delivered again, which does no harm.
     database = await connect_database(
@@ -113,7 +114,7 @@ async def serve(config: ServiceConfig, runtime: Runtime, open_stores: OpenStore[
         stop_signal() as stop,
         bootstrap(config, runtime, open_stores) as parts,
         servers(config, offer(parts.service, config.page_token_key), runtime),
-        # This starts last: only the process that holds the address may take over what its predecessor left there.
+        # This starts last: only the process that listens on the address may take over its predecessor's sagas.
         in_background(parts.recovery.run()),
         nullcontext() if parts.relay is None else in_background(parts.relay.run()),
     ):

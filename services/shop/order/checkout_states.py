@@ -10,10 +10,10 @@
 
 `step` is the furthest step that may have begun: it is stored before the step's call is sent. So a process that resumes
 the saga after a crash knows everything that may have happened. A call with an unknown outcome is undone as well. The
-other service remembers the release or void of an unknown id, and refuses the call if it arrives late.
+other service remembers the release or void of an unknown id, and refuses the original call if that arrives late.
 
 The pivot is the statement that stores the order. Before it, an interrupted saga is undone. From then on, the saga only
-goes forward: the stock and the money are reserved, and no rule may refuse the remaining steps.
+moves forward: the stock and the money are reserved, and no rule may refuse the remaining steps.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ def request_hash(lines: Sequence[CheckoutLine], payment_token: str) -> bytes:
 
 
 def uncertain(error: Exception) -> bool:
-    """Whether a call that ended with this error may have been carried out."""
+    """Returns whether a call that ended with this error may have been carried out."""
     return not isinstance(error, ShopError) or error.code in UNCERTAIN
 
 

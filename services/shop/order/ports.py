@@ -51,14 +51,14 @@ class OrderStore(Protocol):
         """Returns a user's orders with ids below `before` (0 for all), newest first; none if the account is gone."""
 
     async def move(self, order_id: int, *, current: OrderStatus, wanted: OrderStatus) -> Order | None:
-        """Gives an order another status; None if its current status differs or it does not exist."""
+        """Changes an order's status to `wanted`; returns None if its status is not `current`, or it does not exist."""
 
     def lines(self, *, after: int, limit: int, chunk: int) -> AsyncIterator[list[JoinedOrderLine]]:
         """Reads order lines with ids above `after`, joined with their orders, in chunks by ascending id."""
 
 
 class Outbox(Protocol):
-    """Undelivered events of orders; each change of an order's status adds an event in the same transaction."""
+    """Undelivered order events; each change to an order's status adds an event in the same transaction."""
 
     def lend(self, orders: int) -> AbstractAsyncContextManager[list[Event]]:
         """Lends the events of up to `orders` orders, oldest first; removes them at the end unless the block raises.
@@ -85,7 +85,7 @@ class CheckoutStore(Protocol):
         """Records that a step is about to begin."""
 
     async def place(self, checkout: Checkout, purchase: Purchase) -> Order:
-        """Stores the order, PENDING, and moves the checkout to SETTLE, in one statement: the pivot."""
+        """Stores the order as PENDING and moves the checkout to SETTLE, in one statement: the pivot."""
 
     async def complete(self, checkout: Checkout) -> None:
         """Makes the order CONFIRMED and the checkout COMPLETED, in one statement."""
@@ -107,7 +107,7 @@ class CancellationStore(Protocol):
     """The state of cancellations."""
 
     async def begin(self, order_id: int) -> Cancellation | None:
-        """Makes a CONFIRMED order CANCELLED and records its cancellation; None if it is not CONFIRMED."""
+        """Makes a CONFIRMED order CANCELLED and records the cancellation; returns None for any other order."""
 
     async def find_running(self, order_id: int) -> Cancellation | None:
         """Returns the cancellation of an order if it is under way."""
@@ -155,7 +155,7 @@ class Saga(Protocol[S]):
         """Finishes a saga that was taken over from a dead process.
 
         Raises:
-            ShopError: It cannot be finished now.
+            ShopError: The saga cannot be finished now.
         """
 
     async def postpone(self, saga: S, seconds: float) -> None:

@@ -66,7 +66,7 @@ class PostgresOrders:
     """The order store in the schema `shop_order`.
 
     Args:
-        adds_events: Whether events are delivered.
+        adds_events: Whether a change of status adds an event to the outbox.
     """
 
     def __init__(self, database: Database, *, adds_events: bool = False) -> None:
@@ -93,7 +93,7 @@ class PostgresOrders:
             for start in range(0, len(rows), chunk):
                 yield [_line_of(row) for row in rows[start : start + chunk]]
             return
-        # Still one statement, but with a cursor: so long an answer must not be in memory as a whole.
+        # Still one statement, but with a cursor: an answer this long must not be in memory all at once.
         async with self._database.transaction() as connection:
             with LINES.span():
                 cursor = await connection.cursor(LINES.sql, after, limit)

@@ -1,4 +1,4 @@
-"""Events of orders in PostgreSQL, until they are delivered: a transactional outbox.
+"""Order events in PostgreSQL, until they are delivered: a transactional outbox.
 
 A statement that changes an order's status also inserts the event, so that the event exists if and only if the change
 does. If events are not delivered, another statement makes only the change.
@@ -19,7 +19,7 @@ from shop.values.notification import Event
 from shop.values.order import OrderStatus
 
 CHANNEL = "shop_outbox"
-"""Channel of NOTIFY for new events; the payload is `PENDING` if all of them concern newly placed orders."""
+"""NOTIFY channel for new events; the payload is `PENDING` if all of them concern newly placed orders."""
 # Locking the oldest event of an order locks the order: while that event exists, no other process takes a later event.
 TAKE = Statement(
     "DELETE outbox",
@@ -36,7 +36,7 @@ TAKE = Statement(
 
 
 class Change(NamedTuple):
-    """A change of an order's status, as a statement.
+    """A change to an order's status, as a statement.
 
     Attributes:
         alone: Statement that makes only the change.
@@ -53,8 +53,8 @@ class Change(NamedTuple):
         Args:
             parts: The parts of the statement's WITH that make the change.
             answer: The query that reads these parts.
-            rows: The part with the changed orders: id, user_id, status.
-            context: The last parameter: "$4".
+            rows: Name of the part with the changed orders: id, user_id, status.
+            context: Placeholder of the last parameter, the trace context: "$4".
         """
         columns = "order_id, user_id, status, traceparent"
         insert = f"added AS (INSERT INTO outbox ({columns}) SELECT id, user_id, status, {context} FROM {rows})"
@@ -70,7 +70,7 @@ class PostgresOutbox:
 
     Args:
         database: Separate connections whose search_path is that schema, so that deliveries do not occupy the
-            connections of requests.
+            connections that requests need.
     """
 
     def __init__(self, database: Database) -> None:

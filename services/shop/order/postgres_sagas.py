@@ -2,9 +2,10 @@
 
 A saga's row names the process that drives it and says how long that claim, the lease, lasts. A process has an
 `instance`, its name or the address it listens on, and a `boot`, a random id that it draws at its start. A row is free
-when its lease has ended, or when its instance has another boot. So a process that restarts under its name need not wait
-for the lease of its predecessor. All other processes wait for that lease, also a process that restarts under another
-name, as a pod does. Each takeover increments `epoch`, and a change with an older epoch finds no row.
+when its lease has ended, or when its instance has restarted with another boot. So a process that restarts under the
+same name need not wait for its predecessor's lease to end. All other processes wait for that, including a process that
+restarts under another name, as a pod does. Each takeover increments `epoch`, and a change with an older epoch finds no
+row.
 """
 
 # ruff: noqa: S608 - only constants are put into the statements
@@ -47,7 +48,7 @@ CLAIM = Statement(
     RETURNING epoch
 """,
 )
-# The token of a deleted account can no longer see what it bought.
+# The token of a deleted account can no longer read what the account bought.
 FIRST = Statement(
     "SELECT checkout",
     f"""
@@ -293,7 +294,7 @@ class PostgresCancellations:
 
 
 def checkout_of(row: asyncpg.Record) -> Checkout:
-    """Returns the checkout of a row with `CHECKOUT_COLUMNS`."""
+    """Returns the checkout in a row of `CHECKOUT_COLUMNS`."""
     refusal = None
     if row["error_code"] is not None:
         refusal = Refusal(ErrorCode(row["error_code"]), row["error_message"], row["error_field"])
@@ -311,5 +312,5 @@ def checkout_of(row: asyncpg.Record) -> Checkout:
 
 
 def cancellation_of(row: asyncpg.Record) -> Cancellation:
-    """Returns the cancellation of a row with its order, checkout and epoch."""
+    """Returns the cancellation in a row that has its order, checkout and epoch."""
     return Cancellation(row["order_id"], str(row["checkout_id"]), row["epoch"])

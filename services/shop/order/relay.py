@@ -26,12 +26,12 @@ DELIVER_LIMIT_S = 5.0
 FIRST_PAUSE_S, MAX_PAUSE_S = 0.05, 1.0
 GATHER_S = 0.002
 """Pause before the relay takes events, in seconds: the call that has changed an order is about to be answered, and
-should not share this process with the delivery."""
+the delivery should not compete with it."""
 CONFIRMED_WITHIN_S = 0.02
 """How long the event of a placed order waits for the order's checkout to confirm it, in seconds. Both events are then
 delivered together, and there is no delivery while the checkout settles."""
 LOOK_S = 5.0
-"""How often the relay looks without a signal, in seconds: another process may have died before it delivered events."""
+"""How often the relay looks for events without a signal, in seconds: another process may have died before delivery."""
 
 
 class Relay:

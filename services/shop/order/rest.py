@@ -1,4 +1,7 @@
-"""Orders over REST: decodes, calls, encodes. `shop.resources.orders` has what gateways serve, too."""
+"""Orders over REST: decodes requests, calls the use cases, encodes the answers.
+
+`shop.resources.orders` has the routes that gateways serve as well.
+"""
 
 from __future__ import annotations
 

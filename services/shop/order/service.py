@@ -28,7 +28,7 @@ _KEY = re.compile(r"[ -~]{1,64}")
 
 
 class OrderService:
-    """The use cases of orders; the methods and errors of `shop.contract.ports.OrderClient`, lines in chunks."""
+    """The use cases of orders: the methods and errors of `shop.contract.ports.OrderClient`; lines come in chunks."""
 
     def __init__(
         self,

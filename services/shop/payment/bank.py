@@ -16,7 +16,7 @@ ANSWERS: Mapping[str, str] = MappingProxyType(
 
 
 class SimulatedBank:
-    """Answers by token.
+    """Answers by the token alone.
 
     This bank keeps no data. So if a checkout is voided while its amount is being reserved, nothing need be returned.
     """

@@ -13,7 +13,7 @@ class Bank(Protocol):
     """Reserves amounts on customers' cards."""
 
     def accepts(self, payment_token: str) -> bool:
-        """Whether the bank knows tokens of this form; it may still decline this token."""
+        """Returns whether the bank knows tokens of this form; the bank may still decline this token."""
 
     async def authorize(self, amount: Money, payment_token: str) -> str:
         """Asks the bank to reserve an amount.
@@ -30,10 +30,10 @@ class PaymentStore(Protocol):
         """Adds an authorised or declined payment, unless the checkout has a payment; returns the checkout's payment."""
 
     async def capture(self, checkout_id: str, order_id: int) -> StoredPayment | None:
-        """Captures an authorised payment for an order; None if there is none, or it belongs to another order."""
+        """Captures an authorised payment for an order; returns None if there is none, or it belongs to another."""
 
     async def void(self, checkout_id: str) -> StoredPayment:
-        """Returns a payment's money, or adds a voided payment without an amount; a declined payment stays as it is."""
+        """Voids a payment, or adds a voided payment without an amount; a declined payment stays as it is."""
 
     async def of_checkout(self, checkout_id: str) -> StoredPayment | None:
         """Returns a checkout's payment."""
@@ -42,4 +42,4 @@ class PaymentStore(Protocol):
         """Returns one payment, without its user if the user's account is gone."""
 
     async def of_orders(self, order_ids: Sequence[int]) -> list[StoredPayment]:
-        """Returns the payments of many orders with one query; without the users whose accounts are gone."""
+        """Returns the payments of many orders with one query; a payment lacks its user if the account is gone."""

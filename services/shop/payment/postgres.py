@@ -99,7 +99,7 @@ def _present(row: asyncpg.Record | None) -> StoredPayment:
 
 
 def stored_of(row: asyncpg.Record) -> StoredPayment:
-    """Returns the payment of a row of `COLUMNS`."""
+    """Returns the payment in a row of `COLUMNS`."""
     payment = Payment(
         id=row["id"],
         checkout_id=str(row["checkout_id"]),

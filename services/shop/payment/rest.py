@@ -1,4 +1,4 @@
-"""Payments over REST: decodes, calls, encodes."""
+"""Payments over REST: decodes requests, calls the use cases, encodes the answers."""
 
 from __future__ import annotations
 

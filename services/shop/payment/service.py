@@ -15,7 +15,7 @@ from shop.values.payment import Payment
 
 
 class PaymentService:
-    """The use cases of payments; the same methods and errors as `shop.contract.ports.PaymentClient`."""
+    """The use cases of payments: the methods and errors of `shop.contract.ports.PaymentClient`."""
 
     def __init__(self, store: PaymentStore, bank: Bank) -> None:
         self._store = store

@@ -21,18 +21,18 @@ from shop.platform.config import ServiceConfig
 
 PRIORITY, UNDER_WAY, CHECKOUT = "priority", "u=0", "u=1"
 DELAY_S = 0.015
-"""How late the loop may constantly be before new requests are refused: it then handles about ten at a time."""
+"""How late the loop may constantly be before new requests are refused; it then handles about ten requests at a time."""
 CHECKOUT_TIMES, UNDER_WAY_TIMES = 2, 3
 LOOK_S, LOOKS = 0.02, 10
 """Pause between two measurements of the loop's delay, and number of measurements per interval."""
 MIN_SHARE, MAX_FALL, RISE = 0.02, 0.5, 1.1
-"""The smallest admitted share, which probes for the end of an overload; the share's largest fall and its rise per
-interval."""
+"""The smallest admitted share, which probes for the end of an overload; the smallest factor by which the share falls in
+an interval, and the factor by which it rises."""
 
 
 MAX_HASHES = 4
-"""Number of passwords that a gateway lets the user service hash at a time: half of the requests that the edge admits to
-the gateway, even if answers take long."""
+"""Number of passwords that a gateway lets the user service hash at a time. Even if answers are slow, this is half of
+the requests that the edge admits to the gateway at a time."""
 
 
 class Slots:
@@ -62,7 +62,7 @@ class Share:
     """The share of requests that is admitted.
 
     Args:
-        delay_s: How late the loop may be for all of an interval, in seconds.
+        delay_s: How late the loop may be throughout an interval, in seconds.
     """
 
     def __init__(self, delay_s: float) -> None:
@@ -78,7 +78,7 @@ class Share:
             self.value = min(1.0, self.value * RISE)
 
     def take(self) -> bool:
-        """Whether to admit the next request."""
+        """Returns whether to admit the next request."""
         self._credit += self.value
         if self._credit < 1.0:
             return False

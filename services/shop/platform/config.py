@@ -21,7 +21,7 @@ PEERS = (*CORE, NOTIFICATION)
 COMPONENTS = (*PEERS, "product-canary", "graphql-gateway", "rest-gateway")
 PEER_SCHEMES = ("grpc", "http", "graphql", "thrift", "thrift-json")
 UNIX_SCHEME = "unix:"
-MAX_SOCKET_PATH = 107  # bytes that the kernel's address of a socket has for the path
+MAX_SOCKET_PATH = 107  # bytes that a socket's address in the kernel has for the path
 EDGE_MARK = "x-hopwise-edge"
 """The header with which the edge marks requests from outside, whether or not callers also have identities; its value
 is the client's address."""
@@ -32,12 +32,12 @@ class StartError(RuntimeError):
 
 
 def port_in_use(listen: str, reason: str | None) -> StartError:
-    """Returns the error of an address that the process cannot listen on."""
+    """Returns the error for an address that the process cannot listen on."""
     return StartError(f"cannot listen on {listen}: {reason}; free the port, or set another SHOP_PORT_BASE")
 
 
 class ConfigError(ValueError):
-    """A variable of the environment is missing or not valid; the message names it and the valid values."""
+    """An environment variable is missing or not valid; the message names it and the valid values."""
 
 
 def choice(text: str, *valid: str) -> str:
@@ -258,7 +258,7 @@ def split_address(address: str) -> tuple[str, int]:
 
 
 def is_ipv4(host: str) -> bool:
-    """Whether a host is an IPv4 address, and not a name."""
+    """Returns whether a host is an IPv4 address rather than a name."""
     try:
         IPv4Address(host)
     except ValueError:

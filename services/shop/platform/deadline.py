@@ -32,13 +32,13 @@ OVER = "the deadline of the request has passed; allow it more time"
 WORK = 0.95
 """Share of the caller's time within which the work should be done."""
 END = 0.97
-"""Share of the caller's time after which the work is cancelled. Waits have shorter limits, and their errors say better
-what was late."""
+"""Share of the caller's time after which the work is cancelled. Waits have shorter limits, and their errors say more
+precisely what was late."""
 # The timers of an event loop count milliseconds and may fire a little early.
 _EARLY_S = 0.005
 
 _LIMIT: ContextVar[asyncio.Timeout | None] = ContextVar("shop.limit", default=None)
-"""Cancels the work for the caller of the current request; None for no limit."""
+"""The timeout that cancels the work for the caller of the current request; None for no limit."""
 _AT: ContextVar[float | None] = ContextVar("shop.deadline", default=None)
 """The deadline of the current request, in seconds of `time.monotonic`; None for no deadline."""
 
@@ -78,7 +78,7 @@ def remaining() -> float | None:
 
 
 def passed() -> bool:
-    """Whether the caller has stopped waiting."""
+    """Returns whether the caller has stopped waiting."""
     at = _AT.get()
     return at is not None and at <= time.monotonic() + _EARLY_S
 
@@ -128,7 +128,7 @@ def _until(at: float) -> Iterator[None]:
 
 
 class CallerLimit:
-    """Limits the work for a caller to its time: sets the deadline, and cancels work that exceeds it.
+    """Limits the work for a caller to the caller's time: sets the deadline, and cancels work that exceeds it.
 
     Args:
         waits: How long the caller waits, in seconds; None if it does not say.
@@ -156,7 +156,7 @@ class CallerLimit:
         try:
             await self._limit.__aexit__(kind, error, stack)
         except TimeoutError:
-            # The error has no cause, which would be logged: if many requests are late, a cause explains none of them.
+            # The error gets no cause, which would be logged: if many requests are late, a cause explains none of them.
             raise DeadlineExceeded(OVER) from None
         finally:
             _AT.reset(self._outer)

@@ -1,6 +1,6 @@
 """The closed table that maps each error of `shop.errors` to each protocol.
 
-An error of GraphQL or Thrift carries the code itself.
+In GraphQL and Thrift, an error carries the code itself.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Row:
     """One error code in each protocol.
 
     Attributes:
-        grpc: Name of gRPC's status, so that programs without gRPC need not load the library.
+        grpc: Name of gRPC's status, as text, so that programs without gRPC need not load the library.
         title: The problem's title (RFC 9457): the same for every occurrence.
     """
 
@@ -67,7 +67,7 @@ SERVER_FAULTS = frozenset(code for code, entry in ERROR_TABLE.items() if entry.h
 
 
 def row(error: ShopError) -> Row:
-    """Returns the table's row of an error."""
+    """Returns the row in the table for an error."""
     return ERROR_TABLE[error.code]
 
 

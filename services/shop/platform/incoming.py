@@ -1,13 +1,13 @@
 """The steps that every request goes through, over every protocol: one sequence, `Incoming.answer`.
 
-A server presents each request as a `Request`: how to look up a header, the name of its span, its work, and how an error
-ends it. The sequence is the same for all requests:
+A server presents each request as a `Request`: how to look up a header, the name of its span, its work, and how to
+answer an error. The sequence is the same for all requests:
 
 - Metrics: the clock starts.
 - SERVER span, if the caller samples. Otherwise the caller's trace context is kept for calls that the request makes.
 - A moment for observers of the event loop (`Spans.note_moment`): the request has arrived.
 - Deadline: work beyond the caller's time is cancelled.
-- Admission, of requests from outside only.
+- Admission, for requests from outside only.
 - Steps that the runtime adds before each request's work (`Runtime.before_work`).
 - Work, which asks the authenticator to admit the caller as soon as the method has been found.
 - Errors: an unknown cause goes to the log, and not to the client.
@@ -53,7 +53,7 @@ class Request(ABC, Generic[T]):
     """A request as the server of its protocol presents it.
 
     Attributes:
-        patience_s: How long a caller waits if it does not say so, in seconds; None for the longest time of any caller.
+        patience_s: How long a caller waits if it does not say how long, in seconds; None for the longest time allowed.
         is_answered: Whether an answer has begun, so that it is too late to answer with an error.
     """
 
@@ -152,7 +152,7 @@ class _Passage:
             self._request.measure(runtime.meters, asked, self.ended)
 
     def leave(self) -> None:
-        """Stops the request's span from being the current one; a request with a separate task needs no call of this."""
+        """Stops the request's span from being the current one; unnecessary for a request in a separate task."""
         if self._span is not None:
             otel_context.detach(self._token)
 

@@ -1,6 +1,6 @@
 """The steps that every call to another component goes through, over every protocol: one sequence, `OutgoingCall`.
 
-- CLIENT span, if the current request is traced. This span does not become the current one, as it has no children here.
+- CLIENT span, if the current request is traced. This span does not become the current span, as it has no children here.
 - Two moments for observers of the event loop: the call goes out, and its answer has been read.
 - Headers: the trace context of the span, or of a caller that does not sample, and the remaining time.
 - The call, which the channel of its protocol makes inside the `with` block.
@@ -32,7 +32,7 @@ class OutgoingCall(ABC):
     """A call to another component, made inside a `with` block.
 
     Args:
-        name: Name of its span, one of a small number of names.
+        name: Low-cardinality name of its span.
         attributes: Attributes of the span; never personal or payment data.
     """
 

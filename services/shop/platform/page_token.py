@@ -1,4 +1,4 @@
-"""Page tokens that clients cannot forge, bound to the call and the filter that issued them.
+"""Page tokens that clients cannot forge, bound to the call that issued them and to its filter.
 
 A token is the base64url form of the last id of the previous page (8 bytes), and the first 12 bytes of the HMAC-SHA256
 of that id with a scope. A token holds no secret, so two installations may share a key. The key only prevents clients

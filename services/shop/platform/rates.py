@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 MAX_KEYS = 100_000
-"""Maximum number of keys; one more key evicts the oldest."""
+"""Maximum number of keys; a further key evicts the oldest."""
 
 
 class Rates:
@@ -29,7 +29,7 @@ class Rates:
         return max(0.0, self.count_spent(key, burst) - burst + 1) * self._window_s / burst
 
     def count(self, key: str, burst: int) -> None:
-        """Counts an event of a key."""
+        """Counts an event for a key."""
         now = time.monotonic()
         whole_at = max(self._whole_at.pop(key, now), now) + self._window_s / burst
         # Concurrent events may exceed the burst, but do not lock a key out for long.

@@ -116,7 +116,7 @@ def _resource_of(answer: Descriptor) -> Descriptor:
 
 
 def keep_fields(message: Message, mask: Mask) -> None:
-    """Removes the fields that a mask does not name from each of its resources in a message."""
+    """Removes, from each resource in a message, the fields that the mask does not name."""
     if not mask.fields:
         return
     if message.DESCRIPTOR is mask.resource:

@@ -2,7 +2,7 @@
 
 The rule is gRPC's own (gRFC A6, "Throttling Retry Attempts and Hedged RPCs"), so that peers of all protocols are
 treated alike. A failure takes a token, an answer gives back a share of a token, and nothing is retried unless more than
-half of the tokens are there.
+half of the tokens are left.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from shop.platform.deadline import remaining
 T = TypeVar("T")
 
 MAX_TOKENS, TOKENS_PER_ANSWER = 100, 0.1
-"""Tokens: enough for all calls that are on their way to a dying replica. In the long run, one call in ten may be a
+"""Tokens: enough for all calls in flight to a dying replica. In the long run, one call in ten may be a
 retry."""
 PAUSES_S = (0.05, 0.1)
-"""Pauses between the attempts of a read when the service is briefly unavailable; gRPC, too, doubles the first pause."""
+"""Pauses between attempts at a read when the service is briefly unavailable; gRPC, too, doubles the first pause."""
 
 
 class Retries:
-    """The attempts of all calls to one peer."""
+    """Retries for all calls to one peer; the calls share their tokens."""
 
     def __init__(self) -> None:
         self._tokens = float(MAX_TOKENS)

@@ -34,7 +34,7 @@ class Offer:
 
     Attributes:
         use_cases: Its use cases, without the owner rules of its calls.
-        of_rest: Further arguments of the REST adapter, after the use cases and the handler of requests.
+        of_rest: Further arguments for the REST adapter, after the use cases and the handler of requests.
         around: Contexts in which the work of some calls runs, by the names of the calls: over gRPC and Connect, and for
             clients also over GraphQL. None for no contexts.
     """
@@ -71,7 +71,7 @@ def listening(config: ServiceConfig) -> dict[str, str]:
 
 @asynccontextmanager
 async def servers(config: ServiceConfig, offer: Offer, runtime: Runtime = BARE) -> AsyncIterator[dict[str, str]]:
-    """Runs the servers that the configuration names for as long as the context lasts.
+    """For as long as the context lasts, runs the servers that the configuration names.
 
     Yields:
         The address of each protocol, by its name: "grpc", "rest", "thrift_json" and so on.
@@ -93,7 +93,7 @@ async def servers(config: ServiceConfig, offer: Offer, runtime: Runtime = BARE) 
 def _server(
     protocol: str, listen: str, config: ServiceConfig, offer: Offer, use_cases: object, incoming: Incoming
 ) -> AbstractAsyncContextManager[str]:
-    """Returns the server of one protocol; imported here, so that a process loads only what it uses."""
+    """Returns the server of one protocol; its module is imported here, so that a process loads only what it uses."""
     service = offer.service
     if protocol == "grpc":
         from shop.platform.grpc.handlers import handlers_of
@@ -146,6 +146,6 @@ def import_adapters(service: str, config: ServiceConfig) -> None:
 
 
 async def run_servers(config: ServiceConfig, offer: Offer, runtime: Runtime) -> None:
-    """Serves the protocols that the configuration names until SIGTERM or SIGINT."""
+    """Until SIGTERM or SIGINT, serves the protocols that the configuration names."""
     async with stop_signal() as stop, servers(config, offer, runtime):
         await stop.wait()

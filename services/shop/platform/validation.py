@@ -54,7 +54,7 @@ def text(value: str, field: str, minimum: int, maximum: int) -> str:
 
 
 def line(value: str, field: str, minimum: int, maximum: int) -> str:
-    """Returns a text like `text`, if it also has a visible character and no control characters."""
+    """Returns a text if it passes `text`, has a visible character, and has no control characters."""
     text(value, field, minimum, maximum)
     if _CONTROL.search(value) or not any(each.isprintable() for each in value if each != " "):
         raise InvalidArgument(f"{field} must have a visible character and no control characters", field=field)

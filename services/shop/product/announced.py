@@ -1,4 +1,4 @@
-"""The catalogue's tables; every change of them purges answers from a shared cache in front of the edge."""
+"""The catalogue's tables; every change to them purges answers from a shared cache in front of the edge."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from shop.values.product import Product
 
 
 class AnnouncedProductStore:
-    """The catalogue's tables. A change that failed for the caller may have been committed, so it purges, too."""
+    """The catalogue's tables. A change that failed for the caller also purges: it may have been committed."""
 
     def __init__(self, store: ProductStore, cache: EdgeCache) -> None:
         self._store = store

@@ -56,13 +56,13 @@ def with_reviews(products: Iterable[Product], reviews: Iterable[Review]) -> list
 
 
 def reserve(lines: Sequence[StockLine], products: Mapping[int, Product]) -> tuple[ReservedLine, ...]:
-    """Decides whether products have the requested stock: all lines or none.
+    """Checks that the products have enough stock for all requested lines.
 
     Args:
         lines: Requested lines; no product is in two of them.
 
     Returns:
-        The lines with today's prices, by product id.
+        The lines with current prices, sorted by product id.
 
     Raises:
         NotFound: A product does not exist.

@@ -27,10 +27,10 @@ class StockTransaction(Protocol):
     """
 
     async def claim(self, reservation_id: str, state: ReservationState) -> bool:
-        """Adds a reservation without lines, once no rival transaction is open; returns False if the id exists."""
+        """Adds a reservation without lines, once no other transaction is adding it; returns False if the id exists."""
 
     async def find_locked(self, reservation_id: str) -> Reservation | None:
-        """Locks and returns a reservation with its lines by product id."""
+        """Locks and returns a reservation with its lines, sorted by product id."""
 
     async def products_locked(self, ids: Sequence[int]) -> list[Product]:
         """Locks and returns the products that exist, in the order of their ids."""
@@ -45,7 +45,7 @@ class StockTransaction(Protocol):
         """Makes a reservation RELEASED, returns its pieces, and no longer counts them as sold."""
 
     async def is_held(self, product_id: int) -> bool:
-        """Whether a HELD reservation has pieces of a product."""
+        """Returns whether a HELD reservation has pieces of a product."""
 
     async def delete(self, product_id: int) -> None:
         """Removes a product, which must be locked, and its reviews."""
@@ -61,13 +61,13 @@ class ProductStore(Protocol):
         """Returns the products that exist, in any order, with one query."""
 
     async def page(self, *, after: int, limit: int, category: str) -> list[Product]:
-        """Returns products with a greater id, by ascending id; all categories if `category` is empty."""
+        """Returns products with ids above `after`, by ascending id; all categories if `category` is empty."""
 
     async def add(self, product: NewProduct) -> Product:
         """Adds a product."""
 
     async def change(self, product_id: int, change: ProductChange, expected: Product | None) -> Product | None:
-        """Changes a product; None if the product does not exist, or differs from a given `expected`."""
+        """Changes a product; returns None if the product does not exist, or differs from a given `expected`."""
 
     async def reviews(self, product_ids: Sequence[int], limit: int) -> list[Review]:
         """Returns up to `limit` reviews of each product, by ascending id, with one query."""
@@ -81,7 +81,7 @@ class ProductStore(Protocol):
         """Returns the products of `page`, with up to `review_limit` reviews each; makes one query."""
 
     async def rows(self, *, after: int, limit: int) -> list[ProductRow]:
-        """Returns product rows with a greater id, by ascending id."""
+        """Returns product rows with ids above `after`, by ascending id."""
 
     async def document(self, document_id: int) -> Document | None:
         """Returns one technical document."""

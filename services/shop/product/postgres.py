@@ -259,13 +259,13 @@ class PostgresProductStore:
 
 
 def product_of(row: asyncpg.Record) -> Product:
-    """Returns the product of a row of `_COLUMNS`."""
+    """Returns the product in a row of `_COLUMNS`."""
     id_, title, description, category, price_minor, currency, stock = row
     return Product(id_, title, description, category, Money(price_minor, currency), stock)
 
 
 def reviewed_of(rows: Iterable[asyncpg.Record]) -> list[ReviewedProduct]:
-    """Returns the products of rows of `_WITH_REVIEWS`, in their order."""
+    """Returns the products in rows of `_WITH_REVIEWS`, in the order of the rows."""
     products = []
     for product_id, some in groupby(rows, key=itemgetter(0)):
         first, *_ = each = list(some)
@@ -278,13 +278,13 @@ def reviewed_of(rows: Iterable[asyncpg.Record]) -> list[ReviewedProduct]:
 
 
 def _values(fields: ProductChange | Product) -> tuple[str | int | None, ...]:
-    """Returns the columns of a product after its id; None for fields that are None."""
+    """Returns the values of a product's columns after its id; None for fields that are None."""
     money = (None, None) if fields.price is None else (fields.price.amount_minor, fields.price.currency)
     return (fields.title, fields.description, fields.category, *money, fields.stock)
 
 
 def document_of(document_id: int, rows: Iterable[asyncpg.Record]) -> Document:
-    """Returns the document of rows of `RECORDS`, in their order."""
+    """Returns the document in rows of `RECORDS`, in the order of the rows."""
     return Document(
         document_id,
         tuple(

@@ -1,4 +1,7 @@
-"""The catalogue over REST: decodes, calls, encodes. `shop.resources.products` has what gateways serve, too."""
+"""The catalogue over REST: decodes requests, calls the use cases, encodes the answers.
+
+`shop.resources.products` has the routes that gateways serve as well.
+"""
 
 from __future__ import annotations
 

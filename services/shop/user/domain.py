@@ -34,7 +34,7 @@ class UserChange(Struct, frozen=True, gc=False):
 
 
 class Credentials(Struct, frozen=True, gc=False):
-    """The data that a login is checked with.
+    """The data against which a login is checked.
 
     Attributes:
         user: The user with that e-mail address; None if there is no such user.

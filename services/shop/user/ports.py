@@ -16,10 +16,10 @@ class UserStore(Protocol):
         """Returns one user."""
 
     async def credentials(self, email: str) -> Credentials:
-        """Returns the data that a login with an e-mail address is checked with."""
+        """Returns the data against which a login with an e-mail address is checked."""
 
     async def note_failure(self, email: str, seconds: float) -> int:
-        """Counts a failed login with an e-mail address; returns the count, which ends `seconds` after the first."""
+        """Counts a failed login with an e-mail address; returns the count, which expires `seconds` after the first."""
 
     async def forget_failures(self, email: str, maximum: int) -> bool:
         """Resets the count of an e-mail address if the count is below `maximum`; returns whether it was below."""
@@ -28,23 +28,27 @@ class UserStore(Protocol):
         """Returns the users that exist, in any order, with one query."""
 
     async def page(self, *, after: int, limit: int) -> list[User]:
-        """Returns users with a greater id, by ascending id."""
+        """Returns users with ids above `after`, by ascending id."""
 
     async def add(self, user: NewUser, password_hash: str) -> User | None:
-        """Adds a user; None if the e-mail address is taken."""
+        """Adds a user; returns None if the e-mail address is taken."""
 
     async def change(self, user_id: int, change: UserChange, expected: User | None) -> User | None:
-        """Changes a user; None if the user does not exist, or differs from a given `expected`."""
+        """Changes a user; returns None if the user does not exist, or differs from a given `expected`."""
 
     async def delete(self, user_id: int, expected: User | None) -> bool:
-        """Removes a user, and records the id as deleted; False if the user does not exist or is not as `expected`."""
+        """Removes a user, and records the id as deleted.
+
+        Returns:
+            False if the user does not exist, or differs from a given `expected`.
+        """
 
 
 class PasswordHasher(Protocol):
     """Turns passwords into hashes that can be checked but not reversed."""
 
     async def hash(self, password: str) -> str:
-        """Returns a hash with a separate salt."""
+        """Returns a hash with a fresh salt."""
 
     async def verify(self, password_hash: str | None, password: str) -> bool:
         """Returns whether a password matches a hash; without a hash, takes as long and returns False."""

@@ -132,7 +132,7 @@ class PostgresUserStore:
 
 
 def user_of(row: asyncpg.Record) -> User:
-    """Returns the user of a row that begins with `COLUMNS`."""
+    """Returns the user in a row that begins with `COLUMNS`."""
     return User(row[0], row[1], row[2], Address(row[3], row[4], row[5], row[6], row[7]))
 
 

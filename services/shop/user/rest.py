@@ -1,4 +1,4 @@
-"""The accounts over REST: all resources are the same as in a gateway, `shop.resources.users`."""
+"""The accounts over REST: the same resources as in a gateway, from `shop.resources.users`."""
 
 from __future__ import annotations
 

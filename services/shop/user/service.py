@@ -1,4 +1,4 @@
-"""The use cases of the accounts, independent of protocol and database."""
+"""The use cases of accounts, independent of protocol and database."""
 
 from __future__ import annotations
 

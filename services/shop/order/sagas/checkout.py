@@ -1,4 +1,4 @@
-"""Drives checkouts: forward for a caller, and for recovery either forward or back, to an end."""
+"""Drives checkouts: forward for a caller; for recovery, forward to completion or back until everything is undone."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ INTERRUPTED = Refusal(ErrorCode.UNAVAILABLE, "the checkout was interrupted and n
 
 
 class CheckoutRequest(Struct, frozen=True, gc=False):
-    """A customer's purchase, in a valid form."""
+    """A customer's purchase, already validated."""
 
     user_id: int
     lines: Sequence[CheckoutLine]
@@ -68,7 +68,7 @@ class CheckoutSaga:
         self._payment = payment
 
     async def run(self, request: CheckoutRequest) -> Order:
-        """Buys, or repeats the answer to the first call with this user and key.
+        """Makes the purchase, or repeats the answer to the first call with this user and key.
 
         Must not be cancelled together with its caller: see `Background`.
 
@@ -222,7 +222,7 @@ class CheckoutSaga:
             await self._store.complete(checkout)
 
     async def _leave(self, checkout: Checkout) -> None:
-        """Leaves a checkout to recovery at once; if that cannot be stored, its lease must end first."""
+        """Leaves a checkout to recovery at once; if this cannot be stored, recovery waits until the lease ends."""
         try:
             with own_deadline(1.0):
                 await self._store.postpone(checkout, 0.0)

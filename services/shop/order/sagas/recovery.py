@@ -1,4 +1,4 @@
-"""Finishes the sagas that a crashed process left half done; it looks for them at the start and periodically."""
+"""Finishes the sagas that a crashed process left half done; looks for such sagas at the start and periodically."""
 
 from __future__ import annotations
 

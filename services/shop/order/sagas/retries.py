@@ -14,8 +14,8 @@ T = TypeVar("T")
 FORWARD_LIMIT_S = 10.0
 """Seconds that all forward steps of a checkout may take together; a caller's deadline may be earlier."""
 FINISH_LIMIT_S = 8.0
-"""Seconds that a process settles, undoes or cancels at once, regardless of the caller's deadline; recovery does the
-rest."""
+"""Seconds that a process may spend on settling, undoing or cancelling, regardless of the caller's deadline; recovery
+does the rest."""
 LEASE_S = 20.0
 """Seconds of a lease, more than the two limits above together: a process that lets its lease run out has died, or has
 lost the database."""

@@ -11,7 +11,7 @@ from shop.platform.admission import Slots
 from shop.platform.rates import Rates
 
 MAX_FAILURES, WINDOW_S = 10, 60.0
-"""Number of failed logins that one address may have at once, and again in the course of each minute."""
+"""Number of failed logins that one address may have in a burst, and as many again in the course of each minute."""
 MAX_SUSPECT = 1
 """Number of logins that a process checks at a time, for all addresses with recent failures together."""
 _FAILURES = Rates(WINDOW_S)

@@ -2,7 +2,7 @@
 
 A sidecar verifies the client's certificate and describes it in `x-forwarded-client-cert`. The header has elements
 separated by commas, one for each proxy on the way. Each element has pairs separated by semicolons, with quotes around
-values that contain either
+values that contain a separator
 (https://www.envoyproxy.io/docs/envoy/latest/configuration/http/http_conn_man/headers#x-forwarded-client-cert).
 """
 

@@ -112,7 +112,7 @@ def bearer(header_value: str | None) -> str:
     """Returns the token of an Authorization header.
 
     Raises:
-        Unauthenticated: The header is absent or of another scheme.
+        Unauthenticated: The header is absent, or has another scheme.
     """
     scheme, _, token = (header_value or "").partition(" ")
     if scheme.lower() != "bearer" or not token.strip():

@@ -1,6 +1,6 @@
-"""Wraps a port's methods in the owner rules of the contract's rows, where calls from outside enter.
+"""Wraps a port's methods in the owner rules from the contract's rows, where calls from outside enter.
 
-Partners and calls from inside may act for all users, and a customer only for itself.
+Partners and calls from inside may act for all users, and customers only for themselves.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Q = ParamSpec("Q")
 R = TypeVar("R")
 Thing = TypeVar("Thing", bound=OwnedThing)
 USER_ID = "user_id"
-"""The argument or attribute with the id of the user concerned: of a port's method, and of a value."""
+"""Name of the argument of a method, or of the attribute of a value, that has the id of the user concerned."""
 
 
 def apply_owner_rules(service: Service[P], port: object) -> P:

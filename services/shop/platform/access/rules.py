@@ -24,7 +24,7 @@ from shop.platform.config import EDGE_MARK, ConfigError, ServiceConfig, require_
 
 
 class Caller(NamedTuple):
-    """Who makes a call, and what that allows; a tuple, which is much faster to create than a frozen dataclass.
+    """Who makes a call, and what the caller may do; a tuple, which is much faster to create than a frozen dataclass.
 
     Attributes:
         principal: The principal of the token; None where no token was needed.
@@ -36,11 +36,11 @@ class Caller(NamedTuple):
 
     @property
     def is_privileged(self) -> bool:
-        """Whether the caller may act for any user: a partner, or another component of the shop."""
+        """Whether the caller may act for any user, as a partner or another component of the shop may."""
         return self.internal or (self.principal is not None and self.principal.kind == "partner")
 
     def may_act_for(self, user_id: int) -> bool:
-        """Whether the caller may read and change a user's data."""
+        """Returns whether the caller may read and change a user's data."""
         return self.is_privileged or (self.principal is not None and self.principal.id == user_id)
 
     def require_owner(self, user_id: int, field: str = "") -> None:
@@ -97,7 +97,7 @@ def current_caller() -> Caller:
 
 
 def is_internal() -> bool:
-    """Whether the current call comes from another component of the shop."""
+    """Returns whether the current call comes from another component of the shop."""
     return _CALLER.get().internal
 
 
@@ -120,7 +120,7 @@ def visible(kind: str, thing: Thing) -> Thing:
     """Returns a thing that was read by its own id, if the current caller may see it.
 
     Raises:
-        NotFound: It belongs to another customer; the error is the same as for an id that does not exist.
+        NotFound: The thing belongs to another customer; the error is the same as for an id that does not exist.
     """
     _CALLER.get().require_visible(thing.user_id, no_such(kind, thing.id))
     return thing
@@ -132,7 +132,7 @@ class Authenticator:
     Args:
         verifier: Checks tokens; None if no token is valid.
         edge: Identity of the edge, "spiffe://cluster.local/ns/default/sa/edge", whose calls come from outside. Other
-            callers belong to the edge's trust domain. None if callers have no identity, and the edge marks its calls.
+            callers belong to the edge's trust domain. None if callers have no identities, and the edge marks its calls.
         trusts_inside: Whether calls from inside are admitted without a check.
 
     Attributes:
@@ -221,8 +221,8 @@ def service_authenticator(config: ServiceConfig) -> Authenticator:
     """Returns the authenticator of a service, which checks the calls that come through the edge.
 
     Args:
-        config: Has the key that verifies tokens, without which no token is valid, and the edge's identity where callers
-            have identities.
+        config: Names the key that verifies tokens (without a key, no token is valid), and the edge's identity where
+            callers have identities.
 
     Raises:
         ConfigError: The key cannot be used, or the edge's identity is not valid.

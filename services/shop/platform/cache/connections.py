@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 CONNECTIONS = 4
 """Number of connections. Each use takes a fraction of a millisecond, so a few connections serve many requests."""
 PAUSE_S = 0.1
-"""How long no command is sent to the cache after a failure, and between two attempts, in seconds."""
+"""Pause after a failure, and between attempts to reconnect, in seconds; no command is sent to the cache meanwhile."""
 RECONNECT_LIMIT_S = 2.0
 
 NoteCache: TypeAlias = Callable[[int, int, int], None]
@@ -39,7 +39,7 @@ class CacheConnections:
 
     Args:
         url: `valkey://[user]:password@host:port/number`.
-        note: Called with the number of rows requested from the cache, of hits, and of commands without an answer.
+        note: Called with the numbers of rows requested from the cache, of hits, and of commands without an answer.
         limit_s: How long a request waits for an answer, and for a connection, in seconds.
     """
 
@@ -49,7 +49,7 @@ class CacheConnections:
         self._in_use = False
         self._owed: set[str] = set()
         self._recovery: asyncio.Task[None] | None = None
-        # One time limit covers all that a command does, and nothing is tried twice.
+        # One time limit covers all that a command does, and nothing is retried.
         self._pool = BlockingConnectionPool.from_url(
             url, max_connections=CONNECTIONS, timeout=None, socket_timeout=None, lib_name=None, lib_version=None
         )
@@ -108,7 +108,7 @@ class CacheConnections:
                 self._leave(None)
 
     async def _send(self, *command: Argument) -> Answer:
-        answer: Answer = await self._client.execute_command(*command)  # type: ignore[no-untyped-call] # the library says nothing of it
+        answer: Answer = await self._client.execute_command(*command)  # type: ignore[no-untyped-call] # the method is untyped
         return answer
 
     def _leave(self, error: BaseException | None) -> None:

@@ -1,7 +1,7 @@
-"""Rows in the cache, by their ids: reads go through the cache, and every change of a row removes it from the cache.
+"""Rows in the cache, by their ids: reads go through the cache, and every change to a row removes its entry.
 
 A reader that finds no entry stores a lease, reads the row from the database, and replaces the lease with the entry if
-the lease is still there. A change of the row removes the entry, or the lease, after the commit. So a row that was read
+the lease is still there. A change to the row removes the entry, or the lease, after the commit. So a row that was read
 before a commit is not stored after it (Nishtala et al., "Scaling Memcache at Facebook", NSDI 2013, section 3.2.1).
 
 An entry expires no later than `bound_ms` after its row was read, by the server's own clock, because a lease expires
@@ -52,7 +52,7 @@ class Entries(Generic[T]):
     Args:
         form: Type of a row; types with other fields have other keys.
         namespace: First part of every key, which separates this run from other runs on the same server.
-        bound_ms: How long an entry may outlive its row, in ms.
+        bound_ms: How long an entry may outlast a change to its row, in ms.
     """
 
     def __init__(self, cache: CacheConnections, form: type[T], *, namespace: str, bound_ms: int) -> None:

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from shop.platform.telemetry.meters import Meters
 
 SYSTEM = "connect_rpc"
-"""Connect, as OpenTelemetry names it."""
+"""OpenTelemetry's name for Connect."""
 JSON = "json"
 GRPC = b"application/grpc"
 """Prefix of the media types of gRPC and gRPC-Web, which the edge translates for services that serve gRPC."""
@@ -65,7 +65,7 @@ class _AsBytes:
         self._encoding = encoding
 
     def name(self) -> str:
-        """Returns the name in media types."""
+        """Returns the encoding's name in media types."""
         return self._encoding
 
     def encode(self, message: bytes) -> bytes:

@@ -65,7 +65,7 @@ async def _listen(channel: str, url: str, heard: NotifyHandler) -> None:
                 async with asyncio.timeout(CHECK_EVERY_S):
                     await lost.wait()
             except TimeoutError:
-                # Without this, it would never be noticed that a server has vanished silently.
+                # Without this, a server that vanishes silently would never be noticed.
                 await connection.execute("SELECT 1", timeout=CHECK_LIMIT_S)
     finally:
         with contextlib.suppress(OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError):

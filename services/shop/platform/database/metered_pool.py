@@ -1,4 +1,4 @@
-"""A pool whose waits and loans are measured (https://opentelemetry.io/docs/specs/semconv/database/database-metrics/)."""
+"""A connection pool with metrics (https://opentelemetry.io/docs/specs/semconv/database/database-metrics/)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def metered_connection(meters: Meters) -> type[TracedConnection]:
 
 
 class MeteredPool:
-    """Wraps a pool, and has those of the pool's methods that we use."""
+    """Wraps a pool, and has the pool's methods that we use."""
 
     def __init__(self, pool: asyncpg.Pool[asyncpg.Record], name: str, meters: Meters) -> None:
         self.close, self.terminate = pool.close, pool.terminate

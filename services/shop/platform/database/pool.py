@@ -35,7 +35,7 @@ RESET_LIMIT_S = 3.0
 """How long a connection may take to become usable again after a statement was cut off, in seconds."""
 
 LATE_S = 0.1
-"""How long a request whose time is up waits until the connection is usable again, in seconds."""
+"""How long a request whose time is up still waits for its connection to become usable again, in seconds."""
 
 Connection: TypeAlias = TracedConnection
 LentConnection: TypeAlias = "PoolConnectionProxy[asyncpg.Record]"
@@ -191,7 +191,7 @@ def _open(
 
 @contextmanager
 def _told_as_shop_errors() -> Iterator[None]:
-    """Turns errors of the database into the errors that a service raises."""
+    """Turns database errors into the errors that a service raises."""
     try:
         yield
     except asyncpg.QueryCanceledError as error:

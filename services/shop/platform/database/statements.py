@@ -1,7 +1,7 @@
-"""Named statements, and connections that trace them. A statement is one CLIENT span and obeys the caller's deadline.
+"""Named statements, and connections that record each as a CLIENT span and limit it to the caller's deadline.
 
-opentelemetry-instrumentation-asyncpg is not used: it also builds attributes for requests that are not traced. It has
-the old attribute names (`db.system`, `db.statement`), names spans after the first word of the statement, and wraps
+opentelemetry-instrumentation-asyncpg is not used: it also builds attributes for requests that are not traced. It uses
+old attribute names (`db.system`, `db.statement`), names spans after the first word of the statement, and wraps
 methods that a subclass can override.
 """
 
@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 
 class Statement:
-    """A statement of SQL.
+    """An SQL statement.
 
     Args:
         name: What the statement does, and the table: "SELECT product". The statement's spans and its part of a hop

@@ -26,7 +26,7 @@ async def opened_database(config: ServiceConfig, runtime: Runtime) -> AsyncItera
     """Connects to the service's database for as long as the context lasts.
 
     Raises:
-        ConfigError: The database is not named.
+        ConfigError: No database is configured.
         StartError: The database does not answer.
     """
     database = await connect_database(database_url(config), config.database_pool, meters=runtime.meters)

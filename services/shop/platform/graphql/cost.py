@@ -2,8 +2,8 @@
 
 A field costs 1. A field of Query, Mutation or Subscription makes a call and costs more. The tariff may give other
 fields a special cost.
-A list multiplies the cost of what is selected of its items by the largest number of items that it can have. An argument
-such as `first` gives that number; without one, the schema's tariff does. So
+A list multiplies the cost of what is selected from its items by the largest number of items that it can have. An
+argument such as `first` gives that number; without one, the schema's tariff does. So
 `{ products(first: 20) { edges { node { title } } } }` costs 50 + 20 * 3 = 110. Introspection is counted by the same
 rule, with as many items as the schema has.
 
@@ -57,7 +57,7 @@ MAX_COST_OF_DOCUMENT = 53_000
 """For requests that read one technical document and nothing else: the journey `document` costs 52,572."""
 COST_OF_CALL = 50
 FIELDS_OF_TYPE = 2
-"""The mean number of fields of a type; of everything else that introspection lists, a type has less than one."""
+"""The mean number of fields of a type; it has, on average, fewer than one of anything else that introspection lists."""
 FIELDS_OF_LARGEST_TYPE = 11
 MAX_WRAPS = 3
 """A type written `[X!]!` wraps X three times; GraphiQL asks for nine levels."""
@@ -79,7 +79,7 @@ class Tariff:
 
     Attributes:
         bounds: Arguments that say how many items a list has: a number, or a list with a value for each item.
-        pages: Suffix of the type names whose lists are bounded by their own field.
+        pages: Suffix of the names of page types. The argument of a field that returns a page bounds the page's lists.
         items: The largest size of a list without such an argument, or without a value for the argument.
         dear: Costs of the fields that have a special cost.
     """

@@ -45,9 +45,9 @@ from shop.platform.telemetry.tracing import child_span
 # A document of 500 tokens takes about 250 KB, so each of the two stores stays below 32 MB.
 MAX_DOCUMENTS = 128
 MAX_ERRORS = 5
-"""Maximum number of a document's mistakes that are reported to its sender; validation ends with the next mistake."""
+"""Maximum number of mistakes in a document that are reported to its sender; validation stops at the next mistake."""
 PAUSE_FACTOR = 8
-"""How long unknown documents wait after a document was prepared, as a multiple of the CPU time that this took."""
+"""How long unknown documents wait after the preparation of a document, as a multiple of the CPU time that it took."""
 
 V = TypeVar("V")
 
@@ -88,7 +88,7 @@ class PreparedDocument:
         """Returns the operation to run.
 
         Args:
-            name: Its name; may be left out if there is only one.
+            name: Its name; may be None if the document has only one operation.
 
         Raises:
             InvalidArgument: No operation has this name, or the name is needed.
@@ -146,7 +146,7 @@ class Documents:
 
         Raises:
             PersistedQueryNotFound: The hash is unknown, and the request has no text.
-            InvalidArgument: The hash is of another text.
+            InvalidArgument: The hash belongs to another text.
             RequestError: The document is malformed, or not valid for the schema.
             ResourceExhausted: The document exceeds a limit that does not depend on variables.
         """
@@ -237,12 +237,12 @@ def prepare_document(
 
 
 def is_mutation(operation: OperationDefinitionNode) -> bool:
-    """Tells whether an operation changes anything."""
+    """Returns whether an operation changes anything."""
     return operation.operation is OperationType.MUTATION
 
 
 def is_public(schema: GraphQLSchema, document: DocumentNode, public: Set[str]) -> bool:
-    """Tells whether all fields in a document's operations and fragments are public.
+    """Returns whether all fields in a document's operations and fragments are public.
 
     Args:
         public: Names of types whose fields are all public, and of single fields: "Query.products". Introspection is

@@ -2,7 +2,7 @@
 
 Exception
 ├── Refused                  not a GraphQL request; the HTTP status says so
-├── RequestError             a malformed document, or not valid for the schema
+├── RequestError             a document that is malformed, or not valid for the schema
 └── PersistedQueryNotFound   no document has this hash
 """
 
@@ -21,7 +21,7 @@ PERSISTED_QUERY_NOT_FOUND = "PERSISTED_QUERY_NOT_FOUND"
 """A code that is not an error of the shop but a step of the convention for persisted queries."""
 
 MAX_MESSAGE = 1000
-"""Maximum length of the messages of graphql-core that we pass on, in characters; they repeat the client's text."""
+"""Maximum length of graphql-core's messages that we pass on, in characters; they repeat the client's text."""
 
 _LOG = logging.getLogger(__name__)
 _SNAKE = re.compile(r"_([a-z])")

@@ -74,7 +74,7 @@ class Execution:
         self.error = self.error or error
 
     def take(self, items: Sequence[T], info: GraphQLResolveInfo[Any]) -> Any:
-        """Returns a list for graphql-core to complete: at once, after other requests have run, or in slices."""
+        """Returns a list for graphql-core to complete: at once, after other requests have had a turn, or in slices."""
         each = self._fields_of_item(info)
         count = len(items) * each
         if self._left is not None:
@@ -151,7 +151,7 @@ async def _wait(receive: Receive, execution: Execution) -> None:
 
 
 class _FieldCounter:
-    """Counts fields down to lists, which are counted when execution reaches them."""
+    """Counts the fields below a node; lists inside are counted when execution reaches them."""
 
     def __init__(self, info: GraphQLResolveInfo[Any]) -> None:
         self._schema = info.schema
@@ -188,14 +188,14 @@ class _FieldCounter:
 
 
 def returns_list(field: GraphQLField) -> bool:
-    """Whether a field returns a list."""
+    """Returns whether a field returns a list."""
     return isinstance(get_nullable_type(field.type), GraphQLList)
 
 
 def count_lists(schema: GraphQLSchema) -> None:
-    """Makes every field of a schema that returns a list get the list from the execution.
+    """Makes every list field of a schema get its list from the execution.
 
-    The executions' contexts are `shop.platform.graphql.schema.RequestContext`s.
+    The context of each execution has to be a `shop.platform.graphql.schema.RequestContext`.
     """
     for named in schema.type_map.values():
         # Introspection's lists belong to graphql-core, and depend on the schema alone.

@@ -15,12 +15,12 @@ T = TypeVar("T")
 
 
 def field(*, description: str) -> Callable[[F], F]:
-    """Makes a method a GraphQL field."""
+    """Turns a method into a GraphQL field."""
     return cast(Callable[[F], F], strawberry.field(description=description))
 
 
 def stream_field(*, description: str) -> Callable[[F], F]:
-    """Makes a method that yields values a field of `Subscription`."""
+    """Turns a method that yields values into a field of `Subscription`."""
     return cast(Callable[[F], F], strawberry.subscription(description=description))
 
 
@@ -39,7 +39,7 @@ class _ComputedField(StrawberryField):
 
 
 def computed_field(*, description: str) -> Callable[[F], F]:
-    """Makes a method without arguments a GraphQL field that costs little more than an attribute."""
+    """Turns a method without arguments into a GraphQL field that costs little more than an attribute."""
     return cast(Callable[[F], F], _ComputedField(description=description))
 
 

@@ -2,7 +2,7 @@
 
 - characters: of the document, comments and spaces included.
 - tokens: of the document; the parser stops at the limit.
-- pairs: of fields with the same name in the answer, of fragments spread, and of operations and variables, anywhere in
+- pairs: of fields with the same name in the answer, of fragment spreads, and of operations and variables, anywhere in
   the document. Validation compares pairs, so its time grows with the square of the number of repetitions.
 - depth: fields inside fields; `{ product { title } }` has a depth of 2. Introspection does not count.
 - aliases: in the document; the aliases of a fragment count once.
@@ -130,7 +130,7 @@ def name_of(operation: OperationDefinitionNode) -> str:
 
 
 def first_field(operation: OperationDefinitionNode) -> str:
-    """Returns the schema's name of the first field of an operation; empty if a fragment comes first."""
+    """Returns the schema's name of an operation's first field; empty if a fragment comes first."""
     first = operation.selection_set.selections[0]
     return first.name.value if isinstance(first, FieldNode) else ""
 
@@ -141,7 +141,7 @@ def fragments_of(document: DocumentNode) -> dict[str, FragmentDefinitionNode]:
 
 
 def inner_of(selection: SelectionNode) -> SelectionSetNode | None:
-    """Returns the selections inside a selection: none in a leaf or in the spread of a named fragment."""
+    """Returns the selections inside a selection; None for a leaf, and for the spread of a named fragment."""
     return selection.selection_set if isinstance(selection, FieldNode | InlineFragmentNode) else None
 
 

@@ -31,13 +31,13 @@ def parse_long(value: object) -> Long:
 
 
 def serialize_moment(value: datetime) -> str:
-    """Returns RFC 3339 in UTC with whole seconds: "2025-03-04T05:06:07Z"."""
+    """Returns a moment in RFC 3339 form, in UTC with whole seconds: "2025-03-04T05:06:07Z"."""
     moment = value if value.tzinfo is UTC else value.astimezone(UTC)
     return moment.isoformat(timespec="seconds")[:19] + "Z"
 
 
 def serialize_instant(value: datetime) -> str:
-    """Returns RFC 3339 in UTC with microseconds: "2025-03-04T05:06:07.000008Z"."""
+    """Returns a moment in RFC 3339 form, in UTC with microseconds: "2025-03-04T05:06:07.000008Z"."""
     return value.astimezone(UTC).isoformat(timespec="microseconds")[:26] + "Z"
 
 
@@ -45,7 +45,7 @@ def parse_moment(value: object) -> Moment:
     """Returns the moment that an RFC 3339 text names.
 
     Raises:
-        GraphQLError: The text is anything else, or names no time zone.
+        GraphQLError: The value is anything else, or has no time zone.
     """
     try:
         moment = datetime.fromisoformat(value) if isinstance(value, str) else None

@@ -58,7 +58,7 @@ _ADMITTED = nullcontext()
 
 
 class ServiceContext(RequestContext, Generic[P]):
-    """One request of another component of the shop, which is admitted as a whole."""
+    """One request from another component of the shop; all of its calls are admitted together."""
 
     __slots__ = ("service",)
 
@@ -70,13 +70,13 @@ class ServiceContext(RequestContext, Generic[P]):
 
         Raises:
             Unauthenticated: There is no token, or it is not valid.
-            PermissionDenied: The call admits other callers.
+            PermissionDenied: The call does not admit the caller.
         """
         return _ADMITTED
 
 
 class ClientContext(ServiceContext[P]):
-    """One request of a client; each of its calls is admitted by its row.
+    """One request from a client; each of the request's calls is admitted by the call's row.
 
     Args:
         around: Contexts in which the work of some calls runs, by the names of the calls.
@@ -198,7 +198,7 @@ def schema_of(service: Service[object]) -> Schema:
 
 
 def field_of(method: PortMethod[..., object], types: ValueTypes) -> StrawberryField:
-    """Returns the field of a call."""
+    """Returns the field for a call."""
     name, items = root_field(method)
     arguments, call = _arguments(method, types), _Resolver(method)
     answer: Kind = bool if method.answer is type(None) else types.output(method.answer, items)
@@ -314,10 +314,10 @@ class ValueTypes:
         self._made: dict[str, Kind] = {}
 
     def output(self, kind: Kind, items: str = "items") -> Kind:
-        """Returns the type of a field for the type of its values.
+        """Returns the GraphQL type of a field whose values have a given type.
 
         Args:
-            items: Name of a page's field with its items.
+            items: Name of the field that has the items of a page.
         """
         if get_origin(kind) is Annotated:
             inner, *notes = get_args(kind)
@@ -335,7 +335,7 @@ class ValueTypes:
         return _leaf(kind)
 
     def input(self, kind: Kind) -> Kind:
-        """Returns the type of an argument, or of a field of an input, for the type of its values."""
+        """Returns the GraphQL type of an argument, or of an input's field, whose values have a given type."""
         if get_origin(kind) is Annotated:
             return self.input(get_args(kind)[0])
         if is_optional(kind):

@@ -51,7 +51,7 @@ ROUTE = "/graphql/stream"
 HANDSHAKE_S = 5
 """A WebSocket that sends no `connection_init` is closed after this time, in seconds."""
 MAX_PENDING = 100
-"""Maximum number of WebSockets that wait for a token in `connection_init`; one more closes the oldest of them."""
+"""Maximum number of WebSockets that wait for a token in `connection_init`; a further one closes the oldest."""
 MAX_AT_ONCE = 20
 """Maximum number of subscriptions over one WebSocket."""
 
@@ -114,7 +114,7 @@ class _Message(msgspec.Struct):
 
 
 class _Messages(ASGIWebSocketAdapter):
-    """Gives Strawberry only messages in the shape that it takes for granted, and gives a reason for each close."""
+    """Passes on to Strawberry only messages of the form that it expects, and gives a reason for each close."""
 
     async def close(self, code: int, reason: str) -> None:
         error = self.ws.state.subscriptions.refusal

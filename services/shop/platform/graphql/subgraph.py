@@ -1,4 +1,4 @@
-"""A service as a subgraph of Apollo Federation: its GraphQL schema for clients, which a router joins with the others.
+"""A service as a subgraph of Apollo Federation: its GraphQL schema for clients, which a router joins with others.
 
 Every request counts as a call from outside, even through a proxy. The table of calls says which callers a call admits,
 and the schema leaves out the calls that only services may make. The same rules apply to `_entities`, the field by which
@@ -173,7 +173,7 @@ class _SubgraphTypes(ValueTypes):
 
     def _resolve_all(self, info: SubgraphInfo, representations: list[object]) -> list[object]:
         if len(representations) > ROWS_PER_PAGE:
-            message = f"representations has {len(representations)} entries; it may have {ROWS_PER_PAGE}"
+            message = f"representations has {len(representations)} entries; it may have at most {ROWS_PER_PAGE}"
             raise InvalidArgument(message, field="representations")
         return [self._resolve(info, each) for each in representations]
 
@@ -209,7 +209,7 @@ class _SubgraphTypes(ValueTypes):
         return self._is_payment and name == "Order"
 
     def _stub(self, name: str) -> type:
-        """Returns a subgraph's stub of another subgraph's entity: its id, and the payment of an order."""
+        """Returns this subgraph's stub of another subgraph's entity: the id and, for an order, the payment."""
         if name not in self._stubs:
             made = type(name, (), {"__annotations__": {KEY: Long}})
             if self._extends(name):

@@ -14,7 +14,7 @@ _SERVER_FAULTS = frozenset(code.value for code in SERVER_FAULTS)
 
 
 def name_operation(operation: OperationDefinitionNode) -> None:
-    """Records which operation a request runs: on its span, and its first field in the metrics."""
+    """Records the operation that a request runs: on the request's span, and in the metrics by its first field."""
     add_details(operation=first_field(operation))
     span = trace.get_current_span()
     if span.is_recording():
@@ -24,7 +24,7 @@ def name_operation(operation: OperationDefinitionNode) -> None:
 
 
 def note_error(code: str) -> None:
-    """Records the error of an answer on its request's span, like `incoming.note_failure` for statuses."""
+    """Records the error in an answer on the request's span, as `incoming.note_failure` does for other protocols."""
     if code in _SERVER_FAULTS:
         add_details(error=code)
     span = trace.get_current_span()

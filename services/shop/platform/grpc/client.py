@@ -34,7 +34,7 @@ S = TypeVar("S")
 
 
 def grpc_channel(address: str, service: str, reads: Sequence[str], socket: str | None = None) -> grpc.aio.Channel:
-    """Opens a channel; it connects with the first call, and again whenever the connection is lost.
+    """Opens a channel; it connects on the first call, and again whenever the connection is lost.
 
     Args:
         address: "host:port", or the replicas' addresses: "127.0.0.1:18020,127.0.1.1:18020". Replicas get the calls
@@ -109,14 +109,14 @@ class Peer:
             self._address = {"server.address": host, "server.port": port}
 
     def trace(self, name: str) -> TracedMethod:
-        """Returns what the spans of a method have in common; `name` is the contract's name of it, "GetProduct"."""
+        """Returns what the spans of a method have in common; `name` is the contract's name for it: "GetProduct"."""
         return traced_method(self._service, name, self._address)
 
     async def unary(self, method: grpc.aio.UnaryUnaryMultiCallable[Q, S], traced: TracedMethod, request: Q) -> S:
         """Calls a method with one answer.
 
         Raises:
-            ShopError: What the service raised, or `Unavailable` if it does not answer.
+            ShopError: The service's error, or `Unavailable` if it does not answer.
         """
         limit = remaining() or DEFAULT_S
         with GrpcCall(traced, self._runtime) as span:
@@ -132,14 +132,14 @@ class Peer:
         """Calls a method that answers with a stream; its span ends when the stream ends, or the caller gives up.
 
         Raises:
-            ShopError: What the service raised, or `Unavailable` if it does not answer.
+            ShopError: The service's error, or `Unavailable` if it does not answer.
         """
         return self._stream(method, traced, request, remaining() or DEFAULT_S)
 
     def watch(
         self, method: grpc.aio.UnaryStreamMultiCallable[Q, S], traced: TracedMethod, request: Q
     ) -> AsyncGenerator[S]:
-        """Like `stream`, for a method whose stream lasts until either side ends it."""
+        """Calls a method as `stream` does, but the stream lasts until either side ends it."""
         return self._stream(method, traced, request, None)
 
     async def _stream(
@@ -171,12 +171,12 @@ def _options(service: str, reads: Sequence[str], address: str = "") -> list[tupl
         ("grpc.keepalive_timeout_ms", 5_000),
         ("grpc.keepalive_permit_without_calls", 1),
         ("grpc.initial_reconnect_backoff_ms", 100),
-        # How long one attempt to connect may take: on a busy machine, a handshake can take long.
+        # How long one attempt to connect may take: on a busy machine, a handshake can be slow.
         ("grpc.min_reconnect_backoff_ms", 1_000),
         ("grpc.max_reconnect_backoff_ms", 1_000),
         # By default, changed addresses are looked up at most every 30 s.
         ("grpc.dns_min_time_between_resolutions_ms", 1_000),
         ("grpc.max_receive_message_length", 16 * 1024 * 1024),
-        # Components are near each other and accept no compression, not over HTTP either: 1 is the bit of identity.
+        # Components are near each other, so neither gRPC nor HTTP compresses; bit 0 (value 1) means identity.
         ("grpc.compression_enabled_algorithms_bitset", 1),
     ]

@@ -36,7 +36,7 @@ Context: TypeAlias = "grpc.aio.ServicerContext[bytes, bytes]"
 Work: TypeAlias = Callable[[bytes, Context], Awaitable[bytes | None]]
 """Returns the answer to an admitted call; None for a stream, once all of its messages are written."""
 Handlers: TypeAlias = Callable[[Incoming], "Mapping[str, grpc.RpcMethodHandler[bytes, bytes]]"]
-"""Makes the methods of a service, by their names; the argument is what answers the calls."""
+"""Makes the methods of a service, by name; the argument answers their calls."""
 
 READ_LIMIT_S = 20.0
 """How long a client may take to read enough to make room for a stream's next message, in seconds."""
@@ -64,7 +64,7 @@ def _guard(row: Row, service: str, work: Work, incoming: Incoming) -> grpc.RpcMe
     known = _Method(traced_method(service, row.name), row.access, incoming.authenticator, work)
 
     async def answer(_: object, context: Context) -> bytes | None:
-        # Read here, because grpc.aio does not answer a unary call that has no message, or half a message.
+        # Read here, because grpc.aio does not answer a unary call that has no message, or only half a message.
         raw: object = await context.read()
         call = _GrpcRequest(known, raw, context)
         message = await incoming.answer(call)

@@ -16,7 +16,7 @@ from shop.platform.incoming import Incoming
 from shop.platform.process.unix_socket import bind_unix, grpc_target, unlink
 
 VERSIONS = ("grpc.reflection.v1.ServerReflection", reflection.SERVICE_NAME)
-"""The names of both versions, which have the same messages."""
+"""The names of both versions of the reflection service; their messages are the same."""
 SERVICES = {service.name: service.full_name for service in calls.SERVICES}
 """Full name of each service of the contract, by the name of its component."""
 
@@ -53,7 +53,9 @@ async def grpc_server(
     server_options: Sequence[tuple[str, int]] | None = None,
     described: Sequence[str] = (),
 ) -> AsyncIterator[str]:
-    """Runs a gRPC server until the context ends; calls under way then have `GRACE_S`. Otherwise like `http_server`.
+    """Runs a gRPC server until the context ends; calls in flight then get `GRACE_S` to finish.
+
+    In all other respects, this works like `http_server`.
 
     Args:
         handlers: Functions that make the methods to serve, by the full names of their services.
@@ -74,7 +76,7 @@ async def grpc_server(
         await server.start()
         for name in ("", *handlers):
             await checks.set(name, health_pb2.HealthCheckResponse.SERVING)
-        # This runs before the stop: clients that check health then send no new calls while the others finish.
+        # This runs before the stop: clients that check health then send no new calls while calls in flight finish.
         stack.push_async_callback(checks.enter_graceful_shutdown)
         yield address
 

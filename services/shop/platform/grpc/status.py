@@ -45,7 +45,7 @@ def code_of(error: ShopError) -> grpc.StatusCode:
 
 
 def details_of(error: ShopError) -> list[Any]:
-    """Returns an error's details in addition to status and message: its code and field, and when to call again."""
+    """Returns an error's details in addition to status and message: its code and field, and when to retry."""
     info = ErrorInfo(reason=error.code.value, domain=DOMAIN, metadata={"field": error.field} if error.field else {})
     detail = Any()
     detail.Pack(info)
@@ -67,7 +67,7 @@ def restore(error: grpc.aio.AioRpcError, peer: str) -> ShopError:
     """Returns the error with which a call failed, as the client sees it.
 
     Returns:
-        The error of the same class if the server sent it; if gRPC itself ended the call, an error for its status.
+        An error of the same class if the server sent one; if gRPC itself ended the call, an error for its status.
     """
     info, retry = _details(error)
     if info.domain == DOMAIN:

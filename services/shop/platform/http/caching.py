@@ -37,12 +37,12 @@ SURROGATE = "surrogate-capability"
 PRODUCTS = "products"
 """Key of every list of products."""
 CATALOGUE = "catalogue"
-"""Key of an answer with more products than `MAX_KEYS`; every change of a product purges such an answer."""
+"""Key of an answer with more products than `MAX_KEYS`; every change to a product purges such an answer."""
 MAX_KEYS = 50
 
 
 def surrogate_keys(product_ids: Collection[int], *, listed: bool) -> tuple[str, ...]:
-    """Returns the keys of an answer that has these products."""
+    """Returns the keys for an answer with these products."""
     if len(product_ids) > MAX_KEYS:
         return (CATALOGUE,)
     return (*([PRODUCTS] if listed else []), *(f"product-{id_}" for id_ in product_ids))
@@ -91,7 +91,7 @@ def entity_tag(content: str, *, gzip: bool) -> str:
 
 
 def is_not_modified(if_none_match: str, content: str) -> bool:
-    """Whether the client already has this content (RFC 9110, 13.1.2: weak comparison)."""
+    """Returns whether the client already has this content (RFC 9110, 13.1.2: weak comparison)."""
     return if_none_match.strip() == "*" or any(_content(tag, weak=True) == content for tag in if_none_match.split(","))
 
 
@@ -99,7 +99,7 @@ def check_if_match(if_match: str, content: str) -> None:
     """Checks that the content has not changed since the client read it (RFC 9110, 13.1.1: strong comparison).
 
     Raises:
-        PreconditionFailed: It has changed.
+        PreconditionFailed: The content has changed.
     """
     if any(_content(tag, weak=False) == content for tag in if_match.split(",")):
         return

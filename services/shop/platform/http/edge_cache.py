@@ -17,7 +17,7 @@ log = logging.getLogger(__name__)
 ANSWER_LIMIT_S = 5.0
 RETRY_S = 0.1
 AGAIN_S = (0.5, 6.0)
-"""When a key is sent again: when most answers under way have arrived, and when all of them must have arrived."""
+"""Seconds after which a key is sent again: when most answers in flight have arrived, and when all of them must have."""
 MAX_KEYS_AT_ONCE = 100
 
 

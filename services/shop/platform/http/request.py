@@ -26,7 +26,7 @@ class HttpRequest(Request[None]):
     """One request.
 
     Args:
-        headers: Its headers, by their names in lower case.
+        headers: The request's headers, by their names in lower case.
 
     Attributes:
         status: Status of its answer; 0 before the answer begins.

@@ -30,7 +30,7 @@ UNREAD_S = 30
 
 
 class _Server(uvicorn.Server):
-    """uvicorn's server, which leaves signals and the end of the process to the process."""
+    """uvicorn's server, which leaves it to the process to handle signals and to exit."""
 
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)
@@ -64,10 +64,10 @@ class _Server(uvicorn.Server):
 
 @asynccontextmanager
 async def http_server(app: ASGIApp, listen: str, drain_s: float = 0, *, sockets: bool = False) -> AsyncIterator[str]:
-    """Serves an ASGI application, and `/healthz`, until the context ends; requests under way then have `GRACE_S`.
+    """Serves an ASGI application, and `/healthz`, until the context ends; requests in flight then get `GRACE_S`.
 
     Args:
-        listen: "host:port", where port 0 takes a free one, or "unix:" and the path of a socket.
+        listen: "host:port", where port 0 selects a free port, or "unix:" and the path of a socket.
         drain_s: How long clients have to leave before the end, in seconds; each answer then asks its client to leave.
         sockets: Whether the application answers WebSockets.
 
@@ -132,7 +132,7 @@ def _bind(listen: str) -> tuple[socket.socket, str]:
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        # Nothing else ends a connection whose buffers are full: the closing waits behind the unread data.
+        # Nothing else ends a connection whose buffers are full: a close would wait behind the unread data.
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, UNREAD_S * 1000)
         listener.bind((host, port))
         listener.listen(BACKLOG)

@@ -11,7 +11,7 @@ from websockets.frames import CloseCode
 from shop.platform.http.body import MAX_BYTES
 
 FRAME_BYTES = 2 * 1024
-"""How many bytes a frame counts in addition to its own, because even an empty frame takes work."""
+"""How many bytes a frame counts for in addition to its length, because even an empty frame takes work."""
 BYTES_PER_S = 16 * 1024
 """A client's limit in the long run: 8 small frames a second."""
 BURST_BYTES = 4 * MAX_BYTES
@@ -43,7 +43,7 @@ class FrameCounter:
 
 
 class MeteredSocket(WebSocketsSansIOProtocol):
-    """A WebSocket of uvicorn that closes when its client sends more than its allowance."""
+    """A uvicorn WebSocket that closes when its client sends more than its allowance."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)

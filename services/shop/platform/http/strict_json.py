@@ -12,10 +12,10 @@ _MAX_NAME = 40
 
 
 def loads(text: bytes | str) -> Any:
-    """Returns the value of a JSON text. Its strings may have lone surrogates, which the check of a field refuses.
+    """Returns the value of a JSON text. Its strings may have lone surrogates, which a check of the field refuses.
 
     Raises:
-        json.JSONDecodeError: It is not JSON, not UTF-8, or nested too deeply.
+        json.JSONDecodeError: The text is not JSON, not UTF-8, or nested too deeply.
         InvalidArgument: An object has a member twice: one reader would take the first, and another the last.
     """
     try:

@@ -60,7 +60,7 @@ async def in_background(work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
 
 
 def spare_collections() -> None:
-    """Makes the garbage collector run less often, and ignore all objects that exist by now."""
+    """Makes the garbage collector run less often, and ignore all objects that exist so far."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(YOUNG_OBJECTS)
@@ -97,7 +97,7 @@ def launch(
     """Runs one process: reads its settings, sets up logs and traces, serves until a signal stops it.
 
     Args:
-        imports: Functions that import, before the wait for standard input, what `serve` would import after it.
+        imports: Functions that import, before the wait for standard input, what `serve` would otherwise import later.
 
     Returns:
         The exit code: 0; 1 if it failed, or a dependency is not available; 2 if a setting is wrong; 130 after Ctrl-C
@@ -122,7 +122,7 @@ def launch(
         # Ctrl-C before the process serves; once it serves, Ctrl-C is the usual way to stop it.
         return 128 + signal.SIGINT
     except Exception:
-        # Not left to the interpreter, whose traceback would show the values that an error of the database quotes.
+        # Not left to the interpreter, whose traceback would show the values that a database error quotes.
         log.exception("the process failed")
         return 1
     return 0

@@ -1,6 +1,6 @@
 """Logs: one JSON object per line on stderr, with the trace that the line belongs to, and without database values.
 
-An error of PostgreSQL quotes data: the whole row that breaks a constraint, or a malformed value. A log line about such
+A PostgreSQL error quotes data: the whole row that breaks a constraint, or a malformed value. A log line about such
 an error has only the error's class and the constraint or code.
 """
 
@@ -50,7 +50,7 @@ class JsonLines(logging.Formatter):
 
 
 def redact(error: BaseException) -> None:
-    """Removes the data from an error of the database, and from the errors in its chain.
+    """Removes the data from a database error, and from the errors in its chain.
 
     Args:
         error: Any error; afterwards its text may name objects of the database, but no values in them.
@@ -65,7 +65,7 @@ def redact(error: BaseException) -> None:
         left += [one.__cause__, one.__context__]
         if isinstance(one, BaseExceptionGroup):
             left += one.exceptions
-        if hasattr(one, "sqlstate"):  # asyncpg's; gateways log as well, and load no database driver
+        if hasattr(one, "sqlstate"):  # asyncpg's errors; gateways log as well, but load no database driver
             code = one.sqlstate or "unknown"
             one.args = (str(one.args[0]) if code.startswith(_WITHOUT_VALUES) and one.args else f"sqlstate {code}",)
             one.__dict__.update(dict.fromkeys(_QUOTING))
@@ -74,7 +74,7 @@ def redact(error: BaseException) -> None:
 
 
 def quotes_no_header(record: logging.LogRecord) -> bool:
-    """Returns whether a record may be written: gRPC quotes a header that is not UTF-8, before it accepts it."""
+    """Returns whether a record may be written: gRPC's record of a header that is not UTF-8 quotes the header."""
     return not (record.name.startswith("grpc.") and str(record.msg).startswith("Invalid encoding on"))
 
 

@@ -1,4 +1,4 @@
-"""What a process has in addition to its settings: metrics, traces and protection."""
+"""What a process has in addition to its settings: metrics, traces and protection against overload."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Runtime:
     Attributes:
         meters: Measures requests, calls, statements and queues; None for no metrics.
         admission: Refuses requests when there are too many; None to admit all.
-        note_cache: Called with the number of rows requested from a cache, of hits, and of commands without an answer.
+        note_cache: Called with the numbers of rows requested from a cache, of hits, and of commands without an answer.
         before_work: Awaited in order, before the work of each request.
     """
 
@@ -39,7 +39,7 @@ class Runtime:
 
 
 BARE = Runtime()
-"""Without traces, metrics and admission control."""
+"""A runtime without traces, metrics or admission control."""
 
 
 @asynccontextmanager
@@ -47,7 +47,7 @@ async def running(config: ServiceConfig) -> AsyncIterator[Runtime]:
     """Sets up what the configuration selects, for as long as the context lasts.
 
     Raises:
-        StartError: The port of the metrics is in use.
+        StartError: The metrics port is in use.
     """
     async with telemetry(config) as spans, metering(config) as meters, admission(config) as limit:
         yield Runtime(spans, meters, limit)

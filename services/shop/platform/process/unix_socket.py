@@ -49,7 +49,7 @@ def grpc_target(path: str) -> str:
 
 
 def _is_stale(path: str) -> bool:
-    """Whether the path is a socket without a listener."""
+    """Returns whether the path is a socket without a listener."""
     # A connection to a file of another kind is also refused.
     if not Path(path).is_socket():
         return False

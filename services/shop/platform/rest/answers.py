@@ -1,6 +1,6 @@
 """Answers that are encoded directly as JSON bytes, with entity tag, caching and compression.
 
-Every GET carries a strong entity tag (`shop.platform.http.caching`).
+Every answer to a GET carries a strong entity tag (`shop.platform.http.caching`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Makes the FastAPI application to which routes are added, with its OpenAPI document and Swagger UI.
 
 Swagger UI's page loads nothing from elsewhere, so it works offline: script and style come with the package
-fastapi-swagger, which follows its releases.
+fastapi-swagger, which follows Swagger UI's releases.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def rest_api(
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
-        # `Serving` makes the spans; FastAPI would add a second SERVER span that has messages of exceptions.
+        # `Serving` makes the spans; FastAPI would add a second SERVER span, with the messages of exceptions.
         telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
         generate_unique_id_function=lambda route: route.name,
         middleware=[Middleware(Serving, incoming)],
@@ -70,7 +70,7 @@ def rest_api(
 
 def add_docs(api: FastAPI) -> None:
     """Declares `/openapi.json`, `/docs` and the page's assets; call it after all other routes are declared."""
-    # Built on the first request: few clients ask, and it takes longer than the rest of an API's start.
+    # Built on the first request: few clients ask for it, and building it takes longer than the rest of an API's start.
     text = cache(lambda: as_text(document(api)).encode())
     page = get_swagger_ui_html(
         openapi_url="/openapi.json",

@@ -1,6 +1,6 @@
 """Declares what FastAPI cannot derive from structs and finished responses.
 
-Each operation is declared by its call's row. FastAPI derives the schemas of request bodies. The schema of an answer
+Each operation is declared from its call's row. FastAPI derives the schemas of request bodies. The schema of an answer
 comes from the return type of the answer's route: msgspec, which encodes the answer, makes the schema too.
 """
 

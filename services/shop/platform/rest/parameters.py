@@ -1,4 +1,4 @@
-"""Parameters of requests: which parameters are accepted, and those shared by several resources."""
+"""Request parameters: checks which ones are accepted, and declares the parameters that several resources share."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ def selecting(resource: type[msgspec.Struct]) -> Any:
 
 
 def parse_fields(text: str, resource: type[msgspec.Struct]) -> Mask | None:
-    """Returns the fields of a resource to return; None for all. Raises `InvalidArgument` for an unknown field."""
+    """Returns the mask of the fields to return; None for all fields. Raises `InvalidArgument` for an unknown field."""
     return parse_mask(text.split(","), resource, FIELDS) if text else None
 
 

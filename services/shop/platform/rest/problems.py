@@ -1,4 +1,4 @@
-"""Errors of requests, as problem details (RFC 9457).
+"""Request errors, as problem details (RFC 9457).
 
 InvalidArgument
 ├── InvalidRequest   the request does not have the documented form
@@ -172,7 +172,7 @@ def _methods(request: Request) -> list[str]:
 
 
 def _field_error(error: dict[str, Any], fields: str) -> FieldError:
-    """Returns one of pydantic's errors, with the contract's spelling of fields: "lines[0].quantity".
+    """Converts one of pydantic's errors; fields get the contract's spelling: "lines[0].quantity".
 
     Args:
         error: As pydantic describes it; its place begins with body, path, query or header.

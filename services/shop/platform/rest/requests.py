@@ -1,4 +1,4 @@
-"""The way of a request, from the server to the function that answers it.
+"""How a request gets from the server to the function that answers it.
 
 - `Serving` takes it through the sequence of `shop.platform.incoming`, and answers HEAD.
 - `ShopRoute` checks the caller, the query and the media type of the body, before FastAPI binds and validates.
@@ -97,7 +97,7 @@ def _headers_only(send: Send) -> Send:
 
 
 class NameConvertor(Convertor[str]):
-    """One segment of a path without a colon, so that `/v1/orders/1:cancel` is not an order named "1:cancel"."""
+    """One path segment without a colon, so that `/v1/orders/1:cancel` is not an order named "1:cancel"."""
 
     regex = "[^/:]+"
 
@@ -106,7 +106,7 @@ class NameConvertor(Convertor[str]):
         return value
 
     def to_string(self, value: str) -> str:
-        """Returns the segment of a value."""
+        """Returns the segment for a value."""
         return str(value)
 
 

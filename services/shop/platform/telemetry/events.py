@@ -1,6 +1,6 @@
 """Traces of events: each event has a separate trace, linked to the call that caused it.
 
-The root span begins when the event happened and ends when it has reached its receiver, which alone knows the end
+The root span begins when the event happened and ends when the event has reached its receiver, which alone knows the end
 and records the root. The other spans follow OpenTelemetry's conventions for messaging: a PRODUCER span while an event
 waits to be sent, a CONSUMER span while it waits to be processed.
 """
@@ -24,7 +24,7 @@ _SAMPLED = TraceFlags(TraceFlags.SAMPLED)
 
 
 def messaging(queue: str, operation: str) -> SharedAttributes:
-    """Returns the attributes of messaging."""
+    """Returns the messaging attributes of a span."""
     return shared_attributes(
         {
             "messaging.system": "postgresql",
@@ -58,13 +58,13 @@ class EventTraces:
         return traceparent(root)
 
     def record_receive(self, queue: str, context: str, since: datetime) -> None:
-        """Records that an event has waited until now to be processed; `context` is its trace, from `sent`."""
+        """Records that an event has waited until now to be processed; `context` is its trace, from `record_send`."""
         if context and (root := sampled_caller(context)) is not None:
             self._spans.note(f"process {queue}", CONSUMER, root, _ns(since), messaging(queue, "process"))
 
     @contextmanager
     def work_for(self, contexts: Sequence[str], name: str) -> Iterator[None]:
-        """Puts the spans of some work, which is done for events, below one span of the first event's trace.
+        """Puts the spans of work that is done for several events below one span in the first event's trace.
 
         The other traces get a span of the same name and time, with a link to that span and no children.
 

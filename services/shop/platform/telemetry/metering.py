@@ -33,7 +33,7 @@ class MeasuredRequest:
         began: When it arrived, by `time.perf_counter`.
         trace_id: Its trace, in hexadecimal digits; empty if it is not traced.
         route: The template of its route; empty if there is no route.
-        operation: Its operation, where no route shows it; one of a small number of names.
+        operation: Its operation, where no route shows it; a low-cardinality name.
         error: What failed in this process or behind it, where no status shows the failure; empty for no failure.
     """
 

@@ -39,7 +39,7 @@ class Timing:
         """Counts one duration.
 
         Args:
-            trace_id: The trace that shows it, in hexadecimal digits; empty for no trace.
+            trace_id: The trace that shows the duration, in hexadecimal digits; empty for no trace.
         """
         series = self._series.get(values)
         if series is None:
@@ -69,16 +69,16 @@ class Meters:
         )
         rpc = ("rpc.system.name", "rpc.method", "rpc.response.status_code", "error.type")
         self.rpc_server = self._timing("rpc.server.call.duration", "Calls that were answered.", rpc)
-        self.rpc_client = self._timing("rpc.client.call.duration", "Calls of other components.", rpc)
+        self.rpc_client = self._timing("rpc.client.call.duration", "Calls to other components.", rpc)
         self.statements = self._timing(
             "db.client.operation.duration",
-            "Statements of the database.",
+            "Database statements.",
             ("db.system.name", "db.query.summary", "error.type"),
             SHORT_BUCKETS_S,
         )
         pool = ("db.client.connection.pool.name",)
         self.waits = self._timing(
-            "db.client.connection.wait_time", "Waits for a connection of the pool.", pool, SHORT_BUCKETS_S
+            "db.client.connection.wait_time", "Waits for a connection from the pool.", pool, SHORT_BUCKETS_S
         )
         self.uses = self._timing(
             "db.client.connection.use_time", "Time from lending a connection to its return.", pool, SHORT_BUCKETS_S
@@ -102,7 +102,7 @@ class Meters:
             name: Name in the conventions, without the unit.
             read: Reads the value; called on another thread.
             unit: Unit of the value, "seconds"; empty for a number of things.
-            attributes: Names, then values, of its attributes.
+            attributes: The names of its attributes, then their values.
         """
         middle = len(attributes) // 2
         gauge = self._gauges.get(name)

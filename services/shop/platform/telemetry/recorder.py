@@ -1,4 +1,4 @@
-"""The port of span recorders."""
+"""The port that span recorders implement."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Tracing(Protocol):
         """Starts a span.
 
         Args:
-            name: Name of the work, one of a small number of names.
+            name: Low-cardinality name of the work.
             kind: `INTERNAL`, `SERVER` or `CLIENT`.
             parent: The sampled span above it.
             attributes: Never personal or payment data.

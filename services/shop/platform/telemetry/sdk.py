@@ -1,7 +1,7 @@
-"""Spans of the stock OpenTelemetry SDK.
+"""Spans recorded by the stock OpenTelemetry SDK.
 
-Its settings (`OTEL_BSP_…`, `OTEL_SPAN_…`, `OTEL_EXPORTER_OTLP_…`, `OTEL_RESOURCE_ATTRIBUTES`) work as in its
-documentation. The caller decides whether to sample: requests whose caller does not sample never reach the SDK.
+The SDK's settings (`OTEL_BSP_…`, `OTEL_SPAN_…`, `OTEL_EXPORTER_OTLP_…`, `OTEL_RESOURCE_ATTRIBUTES`) work as
+documented. The caller decides whether to sample: requests whose caller does not sample never reach the SDK.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from opentelemetry.trace import Link, NonRecordingSpan, Span, SpanContext, SpanK
 from shop.platform.telemetry.recorder import Attributes, Parent, SharedAttributes
 
 FLUSH_S = 3.0
-"""How long a process waits for the collector when it ends, in seconds."""
+"""How long an ending process waits for the collector, in seconds."""
 
 
 class SdkTracing:
-    """Spans of the SDK."""
+    """Records spans through the SDK."""
 
     def __init__(self, tracer: trace.Tracer) -> None:
         self._tracer = tracer

@@ -1,7 +1,7 @@
 """The trace context that travels with a call (https://www.w3.org/TR/trace-context/).
 
-OpenTelemetry's propagator reads all headers except those in the usual form, for which it takes three times as long as
-this module.
+This module reads headers in the usual form itself, in a third of the time of OpenTelemetry's propagator, which reads
+all other forms.
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@ The root of a trace, outside these processes, decides whether to sample. Everyth
 request without a sampled parent leaves no span at all. Such a request must also cost next to nothing. A recorder
 (`shop.platform.telemetry.recorder`) makes the spans.
 
-A process has one `Spans`. The context of a traced request has it next to the current span, so that functions deep
-inside can record children of that span.
+A process has one `Spans`. The context of a traced request holds it next to the current span, so that functions
+deep inside can record children of that span.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from shop.platform.telemetry.recorder import Attributes, Parent, SharedAttribute
 from shop.platform.telemetry.trace_context import traceparent
 
 UNTRACED = nullcontext(INVALID_SPAN)
-"""The context of work that is not traced, instead of a span."""
+"""The context manager for work that is not traced, where traced work has a span."""
 
 MAX_VALUE = 1_000
 """Number of characters that a span keeps of a text that a client chose, such as a path."""
@@ -62,12 +62,12 @@ class Spans:
         self._context = otel_context.set_value(_SPANS, self, Context())
 
     def enter(self, span: Span) -> Token[Context]:
-        """Makes a span the current one, whose children this object records; returns the token that detaches it."""
+        """Makes a span the current span, whose children this object records; returns the token that detaches it."""
         return otel_context.attach(trace.set_span_in_context(span, self._context))
 
     @contextmanager
     def below(self, parent: SpanContext) -> Iterator[None]:
-        """Puts the spans of everything inside below a span of another process."""
+        """Makes the spans of everything inside the context children of a span of another process."""
         token = otel_context.attach(trace.set_span_in_context(NonRecordingSpan(parent), self._context))
         try:
             yield

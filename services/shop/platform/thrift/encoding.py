@@ -18,7 +18,7 @@ from thrift.transport.TTransport import TMemoryBuffer
 from shop.errors import InvalidArgument
 
 MAX_ITEMS = 10_000
-"""Maximum number of entries of a list or map: the compact protocol allocates room for all of them at once."""
+"""Maximum number of entries in a list or map: the compact protocol allocates room for all of them at once."""
 MAX_ROWS = 10_000
 """Maximum number of rows in the answer of a method that streams over gRPC."""
 MAX_ANSWER = 16 * 1024 * 1024

@@ -1,4 +1,4 @@
-"""The methods of a service in Thrift, over any transport: decodes a call, admits it, does its work, encodes."""
+"""A service's methods in Thrift, over any transport: decodes a call, admits it, does its work, encodes the answer."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from shop.platform.validation import size
 from shop.stubs.thrift.ttypes import ShopError as Failure
 
 DEFAULT_ROWS = 1_000
-"""Number of rows of an answer if the caller does not choose a number."""
+"""Number of rows in an answer if the caller does not choose a number."""
 
 
 def attributes_of(service: str, method: str) -> dict[str, str | int]:
@@ -45,7 +45,7 @@ class ServedMethod:
         arguments: Class of the caller's struct: headers and a request.
         result: Class of the struct that the caller gets.
         work: Function that answers a request with a value.
-        answer: Function that makes the struct of that value; None for a method that returns nothing.
+        answer: Function that makes a struct from that value; None for a method that returns nothing.
     """
 
     access: Access

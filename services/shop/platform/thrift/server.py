@@ -1,4 +1,4 @@
-"""A server of framed Thrift on asyncio: each message follows its length, and a connection has one call at a time.
+"""A server for framed Thrift on asyncio: each message follows its length, and a connection has one call at a time.
 
 Apache's library has no server for asyncio; the library encodes and decodes, and this module does the rest.
 """
@@ -84,7 +84,7 @@ class FramedServer:
             writer.close()
 
     async def stop(self) -> None:
-        """Closes idle connections at once, and gives calls under way `GRACE_S` to finish."""
+        """Closes idle connections at once, and gives calls in flight `GRACE_S` to finish."""
         self._stopping = True
         for task, writer in self._connections.items():
             if task not in self._working:
@@ -131,7 +131,10 @@ class _FramedCall(Request[bytes]):
 async def framed_server(
     listen: str, processor: Processor, incoming: Incoming, *, from_outside: bool = False
 ) -> AsyncIterator[str]:
-    """Serves framed Thrift until the context ends; calls under way then get `GRACE_S`. Otherwise like `http_server`."""
+    """Serves framed Thrift until the context ends; calls in flight then get `GRACE_S` to finish.
+
+    In all other respects, this works like `http_server`.
+    """
     framed = FramedServer(processor, incoming, from_outside=from_outside)
     path = socket_path(listen)
     if path is not None:
