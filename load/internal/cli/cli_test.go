@@ -190,7 +190,7 @@ func TestBadInput(t *testing.T) {
 		args []string
 		want string
 	}{
-		{"unknown command", []string{"dance"}, `unknown command "dance"; commands: tape, sample, replay, watch, node, merge, echo, link, max`},
+		{"unknown command", []string{"dance"}, `unknown command "dance"; commands: tape, sample, replay, watch, node, merge, echo, link, max, hold`},
 		{"link that carries nothing", []string{"link"}, "--carry is missing; see shopload link --help"},
 		{"link from nowhere", []string{"link", "--carry", "127.0.0.1:1"}, `--carry "127.0.0.1:1" is not of the form FROM=TO`},
 		{"link that is too long", []string{"link", "--rtt", "3s", "--carry", "a=b"}, "a round-trip time of 3s is not between 0s and 2s"},

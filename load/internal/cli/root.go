@@ -84,7 +84,7 @@ func newRoot(stderr *os.File) *cobra.Command {
 		SilenceErrors: true,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return badInput{fmt.Errorf("unknown command %q; commands: tape, sample, replay, watch, node, merge, echo, link, max", args[0])}
+				return badInput{fmt.Errorf("unknown command %q; commands: tape, sample, replay, watch, node, merge, echo, link, max, hold", args[0])}
 			}
 			return nil
 		},

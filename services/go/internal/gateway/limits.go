@@ -119,7 +119,7 @@ func (t tokens) check(document *ast.QueryDocument) error {
 	case s.depth > maxDepth:
 		return exhausted("the operation has a depth of %d; the limit is %d", s.depth, maxDepth)
 	case s.pairs > maxPairs:
-		return exhausted("the document has %d pairs of fields with the same name, of fragments spread, or of operations "+
+		return exhausted("the document has %d pairs of fields with the same name, of fragment spreads, or of operations "+
 			"and variables; the limit is %d; ask for each field once", s.pairs, maxPairs)
 	}
 	return nil

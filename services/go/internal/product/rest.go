@@ -174,7 +174,7 @@ func (d door) readExpected(ctx context.Context, c *rest.Call, id int64) (*pb.Pro
 	p, err := d.GetProduct(ctx, &pb.GetProductRequest{Id: id})
 	if err == nil && !rest.Matches(condition, rest.EntityTag(rest.Encode(documentOf(p)))) {
 		err = shoperr.New(shoperr.PreconditionFailed, "If-Match",
-			"If-Match does not match: it has changed since it was read; read it again without include and fields")
+			"If-Match does not match: the resource has changed since you read it; read it again without include and fields")
 	}
 	return p, err
 }

@@ -86,7 +86,7 @@ def check_shape(document: DocumentNode) -> Shape:
         raise ResourceExhausted(f"the operation has a depth of {shape.depth}; the limit is {MAX_DEPTH}")
     if shape.pairs > MAX_PAIRS:
         raise ResourceExhausted(
-            f"the document has {shape.pairs} pairs of fields with the same name, of fragments spread, or of operations "
+            f"the document has {shape.pairs} pairs of fields with the same name, of fragment spreads, or of operations "
             f"and variables; the limit is {MAX_PAIRS}; ask for each field once"
         )
     return shape

@@ -51,7 +51,7 @@ def differences(supergraph: str) -> Iterator[str]:
     for name, document in documents.items():
         served = {(one.name.value, field.name.value) for one, field in _fields(document.definitions)}
         for type_name, field_name in sorted(served ^ owners.get(name.upper(), set())):
-            yield f"{type_name}.{field_name}: whether {name} has it differs"
+            yield f"{type_name}.{field_name}: only one of subgraph and supergraph says that {name} serves it"
 
 
 def _schema(definitions: tuple[DefinitionNode, ...] | list[DefinitionNode]) -> GraphQLSchema:

@@ -104,7 +104,7 @@ def check_if_match(if_match: str, content: str) -> None:
     if any(_content(tag, weak=False) == content for tag in if_match.split(",")):
         return
     raise PreconditionFailed(
-        "If-Match does not match: it has changed since it was read; read it again without include and fields",
+        "If-Match does not match: the resource has changed since you read it; read it again without include and fields",
         field="If-Match",
     )
 
