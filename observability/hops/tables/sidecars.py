@@ -1,4 +1,4 @@
-"""The cost of a mesh's sidecars: time of a journey, CPU, memory."""
+"""The cost of a mesh's sidecars: their share of a journey's time, their CPU time and memory."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Results on sets of traces: the effect of a change, the limits that are kept, and how two sets differ.
+"""Results about sets of traces: the predicted effect of a change, which limits are kept, and how two sets differ.
 
-Each result begins with its answer, then has its tables, and ends with how to read them.
+Each result begins with the answer, continues with tables, and ends with notes on how to read them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from hops.elements.element import Element, Points, Text
 from hops.elements.table import Cell, Column, Table, estimate, number, table_of, whole, words
 
 MIN_SHARE = 0.01
-"""Parts that change by less than this share of an operation's mean are only in the JSON."""
+"""Parts that change by less than this share of an operation's mean are only in the JSON output."""
 _MAX_NAMES = 3
 """Maximum number of operations that an answer names."""
 _DIRECTIONS = {"slower": {"slower"}, "faster": {"faster"}, "slower and faster, by figure": {"slower", "faster"}}
@@ -44,7 +44,7 @@ AGAINST = "Figures that are not shown to be above the baseline's break no limit.
 
 
 def what_if_elements(rows: Sequence[Foreseen]) -> list[Element]:
-    """Shows the predictions, for people."""
+    """Shows the predicted effect of a change."""
     unknown = {
         f"{row.operation}: no interval for {figure.metric}, as {clause(figure.reason)}."
         for row in rows
@@ -114,7 +114,7 @@ def _critical(row: Foreseen) -> str:
 
 
 def limits_elements(rows: Sequence[Checked]) -> list[Element]:
-    """Shows which limits are kept, for people."""
+    """Shows which limits are kept."""
     states = [row.state for row in rows]
     against = any(row.baseline_ms is not None for row in rows)
     table = table_of(
@@ -148,7 +148,7 @@ def _verdict(row: Checked) -> Cell:
 
 
 def sets_elements(sets: Sets) -> list[Element]:
-    """Shows how two sets differ, for people."""
+    """Shows how two sets differ."""
     table = table_of(
         "trace_sets",
         "Time of each root operation in both sets; the ratio is B over A, with its 95 % interval",
@@ -224,7 +224,7 @@ def _names(differing: Mapping[str, Sequence[Differing]]) -> str:
 
 
 def _change(sets: Sets, operation: str, rows: Sequence[Differing]) -> str:
-    # The parts are those of the mean, or of the slowest traces if only these differ: in both cases, the first row's.
+    # The parts explain the first row: the mean, or the slowest traces if only these differ.
     sign = 1 if rows[0].verdict == "slower" else -1
     parts = [row for row in sets.parts if row.operation == operation and row.shown and row.difference_ms * sign > 0]
     verdicts = list(dict.fromkeys(row.verdict for row in rows))
