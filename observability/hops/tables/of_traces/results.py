@@ -23,12 +23,12 @@ _MAX_NAMES = 3
 _DIRECTIONS = {"slower": {"slower"}, "faster": {"faster"}, "slower and faster, by figure": {"slower", "faster"}}
 NO_QUEUES = (
     "The spans of every trace were laid out again, each after the spans that it waited for. Queues are not modelled: "
-    "under load, a slower part also makes others wait, and a faster part saves them that wait. The interval of a "
-    "prediction is that of what as many traces would show."
+    "under load, a slower part also makes other requests wait, and a faster part shortens their wait. The interval of "
+    "a prediction is for what a new set of equally many traces would show."
 )
 NO_EXPERIMENT = (
     "This is not an experiment: the two sets may also differ in load, time, machine and customers. Anything that "
-    "slowed one of them as a whole looks like a change. Intervals are over sections of each set's time. All operations "
+    "slowed all of one set looks like a change. Intervals are over sections of each set's time. All operations "
     "and figures are corrected together, so that equal sets show a difference in at most 5 % of cases."
 )
 TOGETHER = (
@@ -37,8 +37,9 @@ TOGETHER = (
 )
 
 ALONE = (
-    "A machine with slow hours can break limits that the system keeps: where its states last a quarter of the set, in "
-    "about one set in five. --against BASELINE compares with traces from the same time."
+    "A machine that is slow for hours can break limits that the system keeps. This happens in about one set in five if "
+    "each state of the machine lasts for a quarter of the set. --against BASELINE compares with traces from the same "
+    "time."
 )
 AGAINST = "Figures that are not shown to be above the baseline's break no limit."
 
