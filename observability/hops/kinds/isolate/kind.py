@@ -1,4 +1,4 @@
-"""An isolation, as a kind of experiment."""
+"""The kind of experiment that isolates one kind of journey."""
 
 from __future__ import annotations
 

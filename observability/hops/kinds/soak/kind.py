@@ -1,4 +1,4 @@
-"""A soak test, as a kind of experiment."""
+"""The kind of experiment that is a soak test."""
 
 from __future__ import annotations
 

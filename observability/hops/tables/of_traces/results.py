@@ -28,7 +28,7 @@ NO_QUEUES = (
 )
 NO_EXPERIMENT = (
     "This is not an experiment: the two sets may also differ in load, time, machine and customers. Anything that "
-    "slowed all of one set looks like a change. Intervals are over sections of each set's time. All operations "
+    "slowed one whole set looks like a change. Intervals are over sections of each set's time. All operations "
     "and figures are corrected together, so that equal sets show a difference in at most 5 % of cases."
 )
 TOGETHER = (
