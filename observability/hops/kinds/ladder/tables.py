@@ -96,7 +96,7 @@ def journeys_table(ladder: Ladder) -> Table:
 
 
 def groups_table(ladder: Ladder) -> Table:
-    """Makes a table with a row per step and group of parts that do not belong to it."""
+    """Makes a table with a row per step and group of parts that do not belong to the step."""
     columns = [Column("step", numeric=False), Column("group", numeric=False), Column("changed by", "ms", interval=True)]
     rows = [
         [words(step["adds"]), words(group["group"]), estimate_cell(group, signed=True)]
@@ -147,7 +147,7 @@ _FIGURES: list[tuple[Column, _Rows]] = [
         lambda one: estimate_cell(one[1]["elsewhere"] if one[1]["groups"] else None, signed=True),
     ),
 ]
-"""Columns of a step and one of its rows."""
+"""Columns made from a step and one of its rows."""
 _ADDED: list[tuple[Column, Callable[[SidecarPair], Cell]]] = [
     (Column("calls without", spare=1), lambda pair: whole(pair["calls"][0])),
     (Column("calls with", spare=1), lambda pair: whole(pair["calls"][1])),
@@ -163,7 +163,7 @@ _ADDED: list[tuple[Column, Callable[[SidecarPair], Cell]]] = [
 
 
 def _met(p99: Added, target_ms: float) -> str:
-    """Whether the whole interval is on one side of the target."""
+    """Says on which side of the target the whole interval is."""
     low, high = p99["ci95"]
     if low is None or high is None:
         return "unknown"

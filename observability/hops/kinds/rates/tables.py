@@ -85,7 +85,7 @@ def crossings_table(view: SummaryView, journeys: list[str]) -> Table:
 
 
 def fillings_table(view: SummaryView) -> Table:
-    """Makes a table with a row for what is full first in each topology: the machine, and the busiest event loops."""
+    """Lists what is full first in each topology: the machine, or the busiest event loops."""
     by_topology = groupby(rates_of(view.summary)["fillings"], key=lambda row: row["topology"])
     return table_of(
         "rates_fillings",

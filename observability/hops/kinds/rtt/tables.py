@@ -45,7 +45,7 @@ def section(view: SummaryView) -> Section:
 
 
 def fastest_table(view: SummaryView) -> Table:
-    """Makes a table with a row per journey and a column per distance: topologies not shown to be slower at p50 than the fastest."""
+    """Lists, by journey and distance, the topologies that are not shown to be slower at p50 than the fastest."""
     check = check_of(view.summary)
     columns = [Column("journey", numeric=False), *(Column(f"{at:g} ms", numeric=False) for at in check["rtts_ms"])]
     rows = [
