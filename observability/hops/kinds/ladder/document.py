@@ -23,8 +23,8 @@ class LadderRow(TypedDict):
     the parts that do not belong to the step, and `groups` the same by group.
 
     In steps that add or change tracing, `measured` is over all journeys. `attributed` is the share of traced journeys
-    times what being traced adds to a journey, in the upper arm minus the same in the lower arm. `traces` counts the upper
-    arm's journeys without and with a trace, and `elsewhere` is 0. `reason` says why the verdict is `unknown`.
+    times what being traced adds to a journey, in the upper arm minus the same in the lower arm. `traces` counts the
+    upper arm's journeys without and with a trace, and `elsewhere` is 0. `reason` says why the verdict is `unknown`.
     """
 
     journey: str
