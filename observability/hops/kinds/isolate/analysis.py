@@ -183,7 +183,7 @@ class _Cells:
 
 
 def _spread(variances: Sequence[tuple[float, int]]) -> Spread:
-    """Combines variances by one clustering, or by two and their intersection (as Satterthwaite does, 1946)."""
+    """Combines variances by one clustering, or two and their intersection (degrees of freedom: Satterthwaite 1946)."""
     (blocks, of_blocks), *others = variances
     if not others:
         return Spread(blocks**0.5, of_blocks)

@@ -1,4 +1,4 @@
-"""Whether two runs can be compared, and how else they differ."""
+"""Whether two runs can be compared, and how they differ otherwise."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def pairs(a: RunFiles, b: RunFiles) -> list[tuple[str, str]]:
 
 
 def what_differs(a: RunFiles, b: RunFiles) -> list[Differs]:
-    """Lists allowed differences, which often explain the rest: commit, machine, switches, versions, topologies."""
+    """Lists allowed differences, which often explain the results: commit, machine, switches, versions, topologies."""
     first, second = a.manifest, b.manifest
     rows = [
         Differs(what="commit", a=_commit(first), b=_commit(second)),
