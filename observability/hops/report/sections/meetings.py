@@ -14,7 +14,7 @@ _OF_QUEUES = (
 
 
 def section(view: View) -> Section:
-    """Makes the section."""
+    """Makes the section on journeys that ran at the same time."""
     text = (
         "From the rows of all journeys, traced or not. A journey meets a kind if it arrives within the kind's median "
         "duration after one of that kind. “Longer by” compares such journeys with similar journeys without a "
