@@ -137,7 +137,7 @@ def explain_refusal(summary: Summary) -> str | None:
     """Explains why no differences between topologies can be reported; None if some can."""
     rows = summary["comparisons"]
     if not rows:
-        return "the run holds no comparison"
+        return "the run has no comparisons"
     if any(row["verdict"] != "unknown" for row in rows):
         return None
     reasons = dict.fromkeys(row["reason"] for row in rows if row["reason"])

@@ -103,7 +103,7 @@ def _of_tail(summary: Summary, journey: str, topology: str) -> str | None:
 def _test_of(summary: Summary, row: Meeting) -> str:
     """Names the experiment that shows whether one kind waits for the other."""
     of = {None: f" topology={row['topology']}", "target": " target=FILE"}.get(summary.get("compared"), "")
-    return f"Whether that made them slower, “make isolate{of} journey={row['met']}” tells."
+    return f"“make isolate{of} journey={row['met']}” shows whether that made them slower."
 
 
 def _costliest(summary: Summary, topology: str, journey: str) -> Meeting | None:

@@ -175,7 +175,7 @@ def validity_sentences(summary: Summary) -> list[str]:
     slow = _slowed_machine(trials)
     if slow:
         sentences.append(slow)
-    sentences.append("Milliseconds hold for the speed that the machine had in this run; ratios travel to other speeds.")
+    sentences.append("Milliseconds are for the machine's speed in this run; ratios carry over to other speeds.")
     if summary["closed"] is not None:
         slow_one = f"a slow {compared_in(summary).one}"
         sentences.append(f"The load is a closed loop: {slow_one} gets less of it, which flatters its figures.")

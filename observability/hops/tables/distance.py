@@ -132,7 +132,7 @@ def model_table(view: SummaryView, distance: Distance) -> Table:
         if (one := distance["journeys"].get(journey))
         for topology, own in one["own_ms"].items()
     ]
-    caption = "What the lines are made of: own time, and means of round trips and of bytes with TCP headers"
+    caption = "The model's inputs: own time, and means of round trips and of bytes with TCP headers"
     return Table("distance_model", view.mark_caption(caption), columns, rows, heads=2)
 
 

@@ -32,7 +32,7 @@ def require_comparable(a: RunFiles, b: RunFiles) -> None:
     first, second = a.manifest, b.manifest
     reasons = []
     if first["mode"] != second["mode"]:
-        reasons.append(f"a has {_loop(first)} and b {_loop(second)}, whose latencies count from different moments")
+        reasons.append(f"a has {_loop(first)} and b {_loop(second)}, whose latencies start at different moments")
     elif first.get("closed") != second.get("closed"):
         reasons.append(f"the loads differ: {_loop(first)} against {_loop(second)}")
     for name in ("warmup_s", "duration_s"):
@@ -64,7 +64,7 @@ def pairs(a: RunFiles, b: RunFiles) -> list[tuple[str, str]]:
         return [(a.topologies[0], b.topologies[0])]
     raise NotComparableError(
         f"{a.path.name} and {b.path.name} have no topology in common: {', '.join(a.topologies)} against "
-        f"{', '.join(b.topologies)}; two runs of one topology each can be compared all the same"
+        f"{', '.join(b.topologies)}; runs of only one topology each can be compared even then"
     )
 
 

@@ -66,7 +66,7 @@ def section(view: View, distance: Distance) -> Section:
             [named_table(view, distance, view.journeys_and_all, "distance_named"), networks_text(distance["named"])],
         ),
         Fold(
-            "What the model has and has not: own time, round trips and bytes",
+            "What the model includes and omits: own time, round trips and bytes",
             [Text(limits_text(view)), model_table(view, distance)],
         ),
     ]
