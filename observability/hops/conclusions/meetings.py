@@ -53,9 +53,9 @@ def wait_sentences(summary: Summary, journey: str, metric: str, left: str, right
 
 
 def _of_means(summary: Summary, journey: str, left: str, right: str) -> str | None:
-    """Compares the extra time of journeys that met one kind of journey with the difference between the means.
+    """Compares the difference between the means with the extra time of journeys that met one kind of journey.
 
-    It is the extra time in the slower topology, minus that in the faster topology.
+    The extra time in the faster topology is subtracted from that in the slower topology.
     """
     means = [summary["topologies"][name]["journeys"][journey]["latency_ms"]["mean"] for name in (left, right)]
     row = _costliest(summary, right, journey)

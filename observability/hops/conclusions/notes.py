@@ -21,7 +21,7 @@ TOTAL, ORIGIN = "total", "origin"
 EDGE_CACHE_ARM = "-edge-cache"
 """Suffix of an arm with a shared cache; the rest of its name is the name of the same arm without the cache."""
 STEADY = 0.9
-"""If the slowest trial's machine speed is above this share of the fastest's, the machine counts as steady."""
+"""If the slowest trial's machine speed is above this share of the fastest trial's, the machine counts as steady."""
 MAX_FIGURES = 3
 """Maximum number of figures with intervals in a sentence; readers skip longer sentences."""
 _COST = "core-hours"

@@ -13,7 +13,7 @@ MIN_SHARE = 0.1
 MAX_FOR = 2
 MAX_AGAINST = 2
 MIN_WAVES = 0.1
-"""Minimum difference in round trips for a sentence to mention them; only with groups that grow with round trips."""
+"""Minimum difference in round trips to be mentioned, and only together with a group that grows with them."""
 _WORDS = {
     "customer's network": "the customer's network",
     "handshakes": "opening connections",

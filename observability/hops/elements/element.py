@@ -111,7 +111,7 @@ class Section:
     """A section of the report.
 
     Args:
-        key: Id of the section.
+        key: ID of the section.
         title: Heading of the section.
         elements: Elements of the section, in order.
         detail: Whether Markdown leaves out the section.

@@ -13,7 +13,7 @@ NOTHING = "–"
 OPEN = "…"
 """Marks for a figure that was not measured, and for an unknown end of an interval."""
 MIN_P = 0.001
-"""A p value below this is given as a bound: more digits would be meaningless."""
+"""A p value below this limit is given as a bound: more digits would be meaningless."""
 _MAX_DECIMALS = 6
 _MAX_EXCESS = 2.0
 """Above this ratio, the smallest detectable difference only means that there was far too little data."""

@@ -33,7 +33,7 @@ def validity_elements(view: SummaryView) -> list[Element]:
 
 
 def failing_elements(view: SummaryView) -> list[Element]:
-    """Shows the verdict, and unless it is VALID the failing gates, what to do, and each trial with its reasons."""
+    """Shows the verdict and, unless it is VALID, the failing gates, what to do, and each trial with its reasons."""
     elements: list[Element] = [Text(verdict_sentence(view.summary), tone="verdict")]
     failing = [gate for gate in view.summary["gates"] if not gate["ok"]]
     elements += [

@@ -11,7 +11,7 @@ _WIDTH = 79
 
 
 class Progress:
-    """A line on standard error.
+    """Progress as a line on standard error.
 
     Args:
         file: File to write to; standard error if not given.

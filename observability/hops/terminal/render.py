@@ -97,7 +97,7 @@ class _FittedTable:
             one.add_to(table)
         rows = self._table.rows
         names = [row[0].text for row in rows]
-        # A new group begins wherever the first of several names changes.
+        # If several columns name a row, a new group begins where the first name changes.
         grouped = self._table.heads > 1 and len(set(names)) < len(names)
         for index, row in enumerate(rows):
             new_group = grouped and names[index] != names[index - 1]

@@ -196,7 +196,7 @@ def sets_elements(sets: Sets) -> list[Element]:
 
 
 def _sentences(sets: Sets) -> Iterator[str]:
-    """Says which operations differ, the answer first."""
+    """Says which operations differ, in sentences; the first is the answer."""
     differing: dict[str, list[Differing]] = {}
     for row in sets.figures:
         if row.verdict in ("slower", "faster"):
