@@ -49,7 +49,7 @@ def tables_of(elements: Iterable[Element]) -> Iterator[Table]:
 
 
 def csv_text(table: Table) -> str:
-    """Formats one table."""
+    """Formats one table as CSV."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(_unique([name for column in table.columns for name in _names(column)]))

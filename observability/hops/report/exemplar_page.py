@@ -30,7 +30,7 @@ class _Drawn:
 
 
 def exemplar_page(run: str, loaded: str, exemplars: Mapping[str, Exemplars]) -> str:
-    """Writes the page.
+    """Writes the page as HTML.
 
     Args:
         run: Name of the run.

@@ -101,7 +101,7 @@ def _of_each(view: View, text: Callable[[Switches], str]) -> str:
 
 
 def machine_facts(manifest: dict[str, Any]) -> list[tuple[str, str]]:
-    """Describes the machine."""
+    """Describes the machine, the code, and when the run was made."""
     git = manifest["git"]
     dirty = ", with uncommitted changes" if git.get("dirty") else ""
     return [

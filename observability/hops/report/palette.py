@@ -1,4 +1,4 @@
-"""Colours, dashes, shapes and textures: a colour has one meaning in the whole page, and is never the only mark.
+"""Colours, dashes, shapes and textures: a colour has one meaning in the whole page, and is never the only distinction.
 
 - **Topologies** are violet to rose; each has its own dashes and shape. Lines and marks are small, so their colours are
   vivid.

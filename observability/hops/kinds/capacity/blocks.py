@@ -43,7 +43,7 @@ def rate_ratio(left: Rates, right: Rates, precision: float) -> Estimate | None:
 
 
 def _step(precision: float) -> float:
-    """Computes the variance of the logarithm of a rate, distributed uniformly between the two rates of a search."""
+    """Computes the variance of a rate's logarithm that is distributed uniformly between the two rates of a search."""
     return log(precision) ** 2 / 12
 
 

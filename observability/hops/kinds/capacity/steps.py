@@ -21,7 +21,7 @@ from hops.units import NS_PER_MS
 
 NS_PER_S = 1e9
 WELL = 0.9
-"""Minimum share of the journeys arriving in a second that must end ok within the objective in a good second."""
+"""In a good second, at least this share of the arriving journeys ends ok within the objective."""
 CLEARLY = 5.0
 """A rate is clearly too high, and not repeated, if p99 is at least this multiple of the objective."""
 CLEAR_FAILURE_SHARE = 0.01

@@ -18,7 +18,7 @@ from hops.run.files import RunFiles
 from hops.units import NS_PER_MS, NS_PER_S
 
 LAST_S = 1.0
-"""Length of the end of the load, in seconds; a topology whose journeys still fail there has not recovered."""
+"""Final seconds of the load: a topology whose journeys still fail in them has not recovered."""
 PERCENTILES = {"p50": 0.5, "p99": 0.99}
 MESSAGES = 3
 

@@ -13,7 +13,7 @@ from hops.kinds.chaos.document import Struck, struck_of
 from hops.tables.view import SummaryView
 
 OVER_WITHIN_S = 5.0
-"""Seconds that may pass after the end of a fault until journeys must no longer fail."""
+"""Maximum time after the end of a fault during which journeys may still fail, in seconds."""
 SHOWN = (("before_ms", "p50"), ("during_ms", "p50"), ("during_ms", "p99"))
 MAX_MESSAGES = 15
 READING = (

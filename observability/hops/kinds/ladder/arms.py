@@ -1,8 +1,8 @@
 """The arms of a ladder, and the two arms that each step compares.
 
 Upwards, each arm adds one thing to the previous arm. Downwards, each arm removes one thing from the arm `edge`. `edge`
-traces leanly: below it, `untraced` does not trace, and above it, `sdk` traces as services usually do. A cluster has two
-arms: the arm `edge` and, above it, the same with sidecars.
+traces leanly: below it, `untraced` does not trace, and above it, `sdk` traces as services usually do. In a cluster, a
+ladder has two arms: `edge` and, above it, the same with sidecars.
 """
 
 from __future__ import annotations

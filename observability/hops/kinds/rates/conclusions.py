@@ -50,7 +50,7 @@ def crossing_words(row: Crossing) -> str:
 
 
 def full_words(row: Filling) -> str:
-    """Describes what is full when: `graphql fills the machine's 2 cores at 87 journeys a second (81 to 95)`."""
+    """Describes what becomes full at which rate: `graphql fills the machine's 2 cores at 87 journeys a second`."""
     what = (
         f"the machine's {row['limit']:g} cores" if row["component"] == MACHINE else f"{row['component']}'s event loop"
     )

@@ -12,7 +12,7 @@ from hops.run.documents.estimate import Estimate
 class RateArm(TypedDict):
     """One arm: a topology at a rate, in journeys a second.
 
-    `percent` is the rate in percent of the topology's sustained rate; None if the user did not give it so.
+    `percent` is the rate in percent of the topology's sustained rate; None if the user gave rates instead.
     `cpu_ms` is the CPU time of a journey in all components but the generator; `cores` is what all processes used
     together, including the generator.
     """

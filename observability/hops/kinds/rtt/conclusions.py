@@ -35,7 +35,7 @@ def rtt_sentences(summary: Summary) -> list[str]:
 
 
 def break_even_sentences(check: DistanceCheck) -> list[str]:
-    """Writes a sentence for each pair and journey whose ranking flips, measured or predicted; else one for all."""
+    """Writes a sentence for each pair and journey whose ranking flips, measured or predicted; if none does, one."""
     rows = check["break_evens"]
     texts = [_break_even(row) for row in rows if {"from", "several"} & _verdicts(row)]
     if texts:

@@ -1,4 +1,4 @@
-"""The kind of experiment that is a soak test."""
+"""The kind of experiment that looks for growth under long load."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ def effects(studies: Sequence[tuple[str, Replayed]]) -> Figures:
     """Draws a chart for each study with an effect to show.
 
     Args:
-        studies: Title of the chart, and the study.
+        studies: Title of each chart, and its study.
     """
     charts = [_chart(title, rows) for title, replayed in studies if (rows := _rows(replayed))]
     key = [(f"mark t{look.index} {_COLORS[look.name]}", look.name) for look in _DRAWN]

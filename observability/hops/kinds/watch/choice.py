@@ -1,4 +1,4 @@
-"""Which way of waiting for updates to choose, by a run of `make watch`: in time, and at the lowest cost."""
+"""Which way of waiting for updates to choose, given a run of `make watch`: in time, and at the lowest cost."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hops.kinds.watch.tables import THOUSAND, bytes_of, cases, cores_of, each, h
 from hops.statistics.over_blocks import spread_of
 
 MIN_INTERVAL_S = 1.0
-"""Minimum time between two polls of a customer: for less, a stream is better."""
+"""Minimum time between two polls of a customer: for shorter times, a stream is better."""
 TIED_CORES = 0.05
 """With a single block, which gives no interval, memory decides between ways that differ by fewer cores than this."""
 
