@@ -29,22 +29,22 @@ from hops.statistics.over_blocks import MIN_BLOCKS
 from hops.units import ALL
 
 HEADLINE_METRICS = ("p50", "p99")
-"""What a customer usually experiences, and what the unluckiest in a hundred experiences."""
+"""The latency of a typical journey, and the latency that one journey in a hundred exceeds."""
 MAX_TURNS = 2
-"""Maximum number of leading sentences about flips of the ranking; other flips are among those about the mix."""
+"""Maximum number of sentences about ranking flips in `Conclusions.context`; further ones are in `Conclusions.mix`."""
 BIG_RATIO = 1.5
-"""Minimum ratio that is also written as "so many times as long"."""
+"""Minimum ratio of two latencies at which a sentence also says how many times as long the slower topology takes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """Which topology is lowest in one metric of one journey.
+    """Which topology has the lowest value in one metric of one journey.
 
     Args:
         first: The topology with the lowest value, followed by topologies not shown to be above it.
-        behind: Comparisons of the lowest with each topology shown to be above it, nearest first; left is the lowest.
-        level: Comparisons of the lowest with each other topology in `first`; left is the lowest.
-        untested: Why the lowest could not be compared with another topology, by the other's name.
+        behind: Comparisons of the lowest (left) with each topology shown to be above it (right), nearest first.
+        level: Comparisons of the lowest (left) with each other topology in `first` (right).
+        untested: By name of another topology, why the lowest could not be compared with it.
     """
 
     first: list[str]
@@ -58,13 +58,13 @@ class Conclusions:
     """Sentences by topic, in reading order.
 
     Args:
-        headline: First: which topology is the fastest in how many journeys, and what over-fetching costs.
-        context: What an architect must know: distance, the slow end, what ran at the same time, the load.
-        mix: Sentences about the whole mix, with the reasons.
-        journeys: Sentences by journey, `all` left out.
+        headline: The first sentences: which topology is the fastest in how many journeys, and what over-fetching costs.
+        context: What an architect must know: distance, tail latency, what ran during slow journeys, the load.
+        mix: Sentences about the whole mix, with the reasons for differences.
+        journeys: Sentences by journey, excluding `all`.
         cost: Sentences about CPU time and over-fetching.
         doubts: Sentences about differences that were not shown, and comparisons that could not be tested.
-        validity: Caveats of the run: failing gates, what drove the load, what tracing adds.
+        validity: Caveats about the run: failing gates, what drove the load, what tracing adds.
     """
 
     headline: list[str] = field(default_factory=list)
@@ -77,7 +77,7 @@ class Conclusions:
 
 
 def grouped_conclusions(summary: Summary) -> Conclusions:
-    """Writes all conclusions as sentences; the first sentence of a run that is not valid begins with its verdict.
+    """Writes all conclusions as sentences; unless the run is VALID, the first sentence begins with the verdict.
 
     Args:
         summary: A summary as in `summary.json`.
@@ -112,9 +112,9 @@ def grouped_conclusions(summary: Summary) -> Conclusions:
 
 
 def answer_title(summary: Summary) -> str:
-    """The answer of a run in one line, for a title; empty if there is none.
+    """Gives the answer of a run in one line, for a title; empty if there is none.
 
-    Such as `rest and grpc are the fastest next to the shop; hybrid from 7.6 ms away for order_history`.
+    For example: `rest and grpc are the fastest next to the shop; hybrid from 7.6 ms away for order_history`.
     """
     if len(summary["topologies"]) == 1:
         ((name, measured),) = summary["topologies"].items()
@@ -137,7 +137,7 @@ def explain_refusal(summary: Summary) -> str | None:
     """Explains why no differences between topologies can be reported; None if some can."""
     rows = summary["comparisons"]
     if not rows:
-        return "the run holds no comparison"
+        return "the run has no comparisons"
     if any(row["verdict"] != "unknown" for row in rows):
         return None
     reasons = dict.fromkeys(row["reason"] for row in rows if row["reason"])
@@ -180,7 +180,7 @@ def fastest_by_place(summaries: Mapping[str, Summary], unit: str = "") -> str:
     """Describes the fastest topology over the mix: `rest at 0 and 20 ms; none is shown at 60 ms`; empty if not tested.
 
     Args:
-        summaries: The same topologies at each place, by its name.
+        summaries: Summaries of the same topologies, by name of the place.
         unit: Unit of the places.
     """
     at: dict[str, list[str]] = {}
@@ -194,13 +194,13 @@ def fastest_by_place(summaries: Mapping[str, Summary], unit: str = "") -> str:
 
 
 def faster(row: Comparison) -> str:
-    """Describes how much faster left is: `3.1 ms (2.7 to 3.6) faster than rest at p50`; often also as a ratio."""
+    """Describes the lead of the left topology: `3.1 ms (2.7 to 3.6) faster than rest at p50`; often also as a ratio."""
     assert row["difference"] is not None
     lead = figure(-row["difference"], negate_interval(row["ci95"]), "ms")
     text = f"{lead} faster than {row['right']} at {row['metric']}"
     if row["p_corrected"] is not None:
         text += f", {p_value(row['p_corrected'])} after correction"
-    # The ratio decides; the difference also scatters with the blocks, and its interval may include 0.
+    # The test uses the ratio. The difference also varies from block to block, so its interval may include 0.
     if row["ratio"] and (1 / row["ratio"] >= BIG_RATIO or not excludes_zero(row["ci95"])):
         low, high = row["ratio_ci95"]
         ends = [1 / high if high else None, 1 / low if low else None]
@@ -209,10 +209,10 @@ def faster(row: Comparison) -> str:
 
 
 def no_difference(row: Comparison) -> str:
-    """`no difference shown between a and b at p50: -0.2 ms (-0.9 to 0.5), and this run would have seen 9 %`.
+    """Writes `no difference shown between a and b at p50: -0.2 ms (-0.9 to 0.5), and this run would have seen 9 %`.
 
-    An interval is for one comparison, and the verdict for all: if an interval excludes zero but the corrected p value
-    is too large, the words say so.
+    The verdict is corrected for multiple comparisons, and the interval is not. If the interval excludes zero but the
+    corrected p value is too large, the text says so.
     """
     assert row["difference"] is not None
     amount = figure(row["difference"], row["ci95"], "ms")
@@ -223,7 +223,7 @@ def no_difference(row: Comparison) -> str:
 
 
 def _over_all(summary: Summary, pairs: Pairs, refusal: str | None) -> tuple[list[str], list[str], list[str]]:
-    """Names the fastest topology at the median and at the slow end; then describes each over the whole mix."""
+    """Names the fastest topology at the median and at p99, then describes each topology over the whole mix."""
     if len(summary["topologies"]) == 1:
         return at_place(summary, _alone(summary, next(iter(summary["topologies"])), ALL)), [], []
     if refusal is not None:
@@ -262,7 +262,7 @@ def _journeys(places: Mapping[str, Standing], measured: int, several: str) -> st
 
 
 def _leaders(places: Mapping[str, Standing], noun: str) -> str:
-    """Names the journeys in which a topology alone is the fastest, and counts those without a single fastest."""
+    """Names the journeys in which one topology alone is the fastest, and counts the other journeys."""
     firsts: dict[str, list[str]] = {}
     for name, place in places.items():
         if len(place.first) == 1:
@@ -288,7 +288,7 @@ def _journey(summary: Summary, pairs: Pairs, journey: str, refusal: str | None) 
 
 
 def _rank(summary: Summary, pairs: Pairs, journey: str, metric: str) -> list[str]:
-    """Describes one metric's lowest topology, its lead over each other topology, the reasons, what was not shown."""
+    """Describes the lowest topology in a metric: its lead over each other topology, why, and what is not shown."""
     place = standing(pairs, journey, metric)
     if place is None:
         return []
@@ -300,12 +300,12 @@ def _rank(summary: Summary, pairs: Pairs, journey: str, metric: str) -> list[str
     sentences: list[str] = []
     for row in place.behind:
         text = sentence(f"{best} answers {what} {faster(row)}")
-        # The budgets are means: they explain typical journeys; the bands of the report explain the slow end.
+        # The budgets are means, which explain typical journeys; the bands in the report explain the tail.
         reasons = _why(summary, pairs, journey, best, row["right"]) if metric == "p50" else []
         waits = wait_sentences(summary, journey, metric, best, row["right"])
         sentences.append(" ".join([text, *reasons, *waits]))
     sentences += [sentence(f"{where} there is {no_difference(row)}") for row in place.level]
-    # Journeys that could not be tested at all are among the doubts, with all others that have the same reason.
+    # Journeys that could not be tested at all are listed among the doubts, grouped by reason.
     if place.untested and (sentences or journey == ALL):
         names, reason = join_names(list(place.untested)), next(iter(place.untested.values()))
         lowest = f"The lowest figure is {figure(value, unit='ms')}, of {best}."

@@ -13,12 +13,12 @@ from hops.run.network import Network, in_words, networks_of
 from hops.units import ALL
 
 _MAX_NAMED = 3
-"""Maximum number of single journeys that a headline names; the chapter has all."""
+"""Maximum number of journeys other than the mix that get a sentence; the section on distance has all."""
 _RTT = "of round-trip time"
 
 
 def at_place(summary: Summary, sentences: list[str]) -> list[str]:
-    """Adds to the first sentence the network at which the measurements were made."""
+    """Begins the first sentence with the network on which the measurements were made."""
     place = _place(summary)
     if not place or not sentences:
         return sentences
@@ -45,7 +45,7 @@ def _at(network: Network) -> str:
 
 
 def turn_sentences(summary: Summary, distance: Distance) -> list[str]:
-    """Describes which topology overtakes the fastest at the edge, and where: in the mix and in frequent journeys."""
+    """Describes from which distance a topology overtakes the fastest at the edge, in the mix and frequent journeys."""
     pairs = [row for one in distance["journeys"].values() for row in one["pairs"]]
     if not pairs or all(row["verdict"] == "unknown" for row in pairs):
         return []
@@ -69,7 +69,7 @@ def turn_sentences(summary: Summary, distance: Distance) -> list[str]:
 
 
 def first_turn(distance: Distance) -> str:
-    """Which topology overtakes the fastest one, and where first: `hybrid from 7.6 ms away for order_history`."""
+    """Describes where a topology first overtakes the fastest one: `hybrid from 7.6 ms away for order_history`."""
     turns = {name: turn for name in distance["journeys"] if (turn := _overtaking(distance, name)) is not None}
     if not turns:
         return ""
@@ -78,7 +78,7 @@ def first_turn(distance: Distance) -> str:
 
 
 def where(summary: Summary) -> str:
-    """Where customers were in this run: `next to the shop`, `on 4g (70 ms, 12/12 Mbit/s)`; empty if that varied."""
+    """Describes where customers were: `next to the shop`, `on 4g (70 ms, 12/12 Mbit/s)`; empty if networks differed."""
     networks = set(networks_of(summary["switches"]).values())
     if not networks:
         return "without distance" if compared_in(summary) is TARGET else "next to the shop"
@@ -87,7 +87,7 @@ def where(summary: Summary) -> str:
 
 
 def _overtaking(distance: Distance, journey: str) -> BreakEven | None:
-    """Finds the first break-even, by distance, of a topology that overtakes the fastest at the edge."""
+    """Finds the nearest distance at which a topology overtakes the one fastest at the edge; None if none does."""
     one = distance["journeys"][journey]
     if not one["curves"]:
         return None
@@ -116,7 +116,7 @@ def _answers(row: BreakEven, journey: str) -> str:
 
 
 def break_even_words(row: BreakEven) -> str:
-    """Describes the faster topology, by distance: `hybrid from 9 ms (7 to 12) on`; without the names of the pair."""
+    """Describes which topology of a pair is faster at which distance: `hybrid from 9 ms (7 to 12) on`."""
     low, high = row["ci95_ms"]
     match row["verdict"]:
         case "from" if row["at_ms"] is not None:

@@ -13,15 +13,15 @@ from hops.run.documents.summary import Summary
 from hops.units import ALL
 
 MIN_WAIT_SHARE = 0.05
-"""Minimum share of a topology's mean that meetings with one kind must add, for a sentence."""
+"""Minimum share of a topology's mean latency that meetings with one kind of journey must add to be mentioned."""
 MIN_OF_DIFFERENCE = 0.1
-"""Minimum share of the difference between two means that such meetings must make up, for a sentence."""
+"""Minimum share of the difference between two means that meetings with one kind must make up to be mentioned."""
 MIN_OF_TAIL = 0.5
-"""Minimum share of the journeys above p99 that must have met a journey of one kind, for a sentence."""
+"""Minimum share of the journeys above p99 that must have met a kind of journey for that kind to be mentioned."""
 
 
 def meeting_sentences(summary: Summary) -> list[str]:
-    """Describes what ran at the same time as slower journeys in each topology, if the share is large; largest first."""
+    """Describes what ran at the same time as slower journeys in each topology, if it matters; largest effect first."""
     sentences = []
     for name, one in summary["topologies"].items():
         mean_ms = one["journeys"][ALL]["latency_ms"]["mean"]
@@ -53,9 +53,9 @@ def wait_sentences(summary: Summary, journey: str, metric: str, left: str, right
 
 
 def _of_means(summary: Summary, journey: str, left: str, right: str) -> str | None:
-    """Compares the extra time of the slower topology's journeys that met one kind with the difference of the means.
+    """Compares the difference between the means with the extra time of journeys that met one kind of journey.
 
-    The extra time of such journeys in the faster topology is subtracted.
+    The extra time in the faster topology is subtracted from that in the slower topology.
     """
     means = [summary["topologies"][name]["journeys"][journey]["latency_ms"]["mean"] for name in (left, right)]
     row = _costliest(summary, right, journey)
@@ -75,9 +75,9 @@ def _of_means(summary: Summary, journey: str, left: str, right: str) -> str | No
 
 
 def _of_tail(summary: Summary, journey: str, topology: str) -> str | None:
-    """Describes what ran at the same time as a topology's slowest journeys; None if no kind is shown.
+    """Describes what ran at the same time as a topology's slowest journeys; None if no kind of journey qualifies.
 
-    If too few journeys met that kind to have a p99, the sentence says how much longer they took on average.
+    If too few journeys met that kind for a p99, the sentence says how much longer they took on average.
     """
     rows = [
         row
@@ -103,11 +103,11 @@ def _of_tail(summary: Summary, journey: str, topology: str) -> str | None:
 def _test_of(summary: Summary, row: Meeting) -> str:
     """Names the experiment that shows whether one kind waits for the other."""
     of = {None: f" topology={row['topology']}", "target": " target=FILE"}.get(summary.get("compared"), "")
-    return f"Whether that made them slower, “make isolate{of} journey={row['met']}” tells."
+    return f"“make isolate{of} journey={row['met']}” shows whether that made them slower."
 
 
 def _costliest(summary: Summary, topology: str, journey: str) -> Meeting | None:
-    """Finds the kind whose meetings make up most of the mean; None if no kind is shown."""
+    """Finds the kind of journey whose meetings add the most to the mean; None if that addition is not shown."""
     row = max(_rows(summary, topology, journey), key=lambda row: row["mean_ms"], default=None)
     return row if row is not None and _is_longer(row["more"]["ci95"]) else None
 

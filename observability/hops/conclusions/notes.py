@@ -1,4 +1,4 @@
-"""The sentences around the comparisons: cost, what was not shown, and whether to trust the figures."""
+"""Sentences other than comparisons: cost, what was not shown, and whether to trust the figures."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from hops.units import ALL
 
 TOTAL, ORIGIN = "total", "origin"
 EDGE_CACHE_ARM = "-edge-cache"
-"""Suffix of an arm with a shared cache, after the name of the arm without a cache."""
+"""Suffix of an arm with a shared cache; the rest of its name is the name of the same arm without the cache."""
 STEADY = 0.9
-"""If the slowest trial's machine speed is above this share of the fastest's, the machine counts as steady."""
+"""If the slowest trial's machine speed is above this share of the fastest trial's, the machine counts as steady."""
 MAX_FIGURES = 3
-"""Maximum number of figures with intervals in a sentence; readers skip longer ones."""
+"""Maximum number of figures with intervals in a sentence; readers skip longer sentences."""
 _COST = "core-hours"
 """Unit of the cost of a million journeys, as in `hops.analysis.cost`."""
 
 
 def cost_sentences(summary: Summary, pairs: Pairs) -> list[str]:
-    """Describes what a million journeys cost, cheapest first, and which differences in CPU are shown."""
+    """Describes what a million journeys cost, cheapest first, and which differences in CPU time are shown."""
     totals = {name: one["cost"][TOTAL] for name, one in summary["topologies"].items() if TOTAL in one["cost"]}
     if not totals:
         return []
@@ -46,7 +46,7 @@ def cost_sentences(summary: Summary, pairs: Pairs) -> list[str]:
 
 
 def cpu_sentence(row: Comparison | None) -> str:
-    """Says which topology takes less CPU for a journey, or that no difference is shown; empty if it was not tested."""
+    """Says which topology takes less CPU time for a journey, or that no difference is shown; empty if not tested."""
     if row is None or row["difference"] is None or row["verdict"] == "unknown":
         return ""
     left, right = row["left"], row["right"]
@@ -60,7 +60,7 @@ def cpu_sentence(row: Comparison | None) -> str:
 
 
 def load_sentences(summary: Summary) -> list[str]:
-    """Describes how close to saturation the run was: the machine's use by topology, and the busiest component."""
+    """Describes how close to saturation the run was: CPU use of each topology, and the busiest component."""
     in_use = summary.get("in_use", {})
     if not in_use:
         return []
@@ -82,7 +82,7 @@ def load_sentences(summary: Summary) -> list[str]:
 
 
 def cache_sentences(summary: Summary) -> list[str]:
-    """Describes how often each service found what it needed in its cache; nothing for a run without a cache."""
+    """Describes how often each service found what it needed in its cache; empty for a run without a cache."""
     sentences = []
     for topology, counts in summary.get("cache", {}).items():
         hits = {name: share(one["hits"] / one["asked"], 0) for name, one in counts.items() if one["asked"]}
@@ -117,7 +117,7 @@ def edge_cache_sentences(summary: Summary) -> list[str]:
 
 
 def doubt_sentences(summary: Summary) -> list[str]:
-    """Counts the comparisons that show nothing, and names the untested ones, with the reason."""
+    """Counts the comparisons that show no difference, and names the untested comparisons, with the reasons."""
     sentences = []
     for metric in ("p50", "p99"):
         rows = [row for row in summary["comparisons"] if row["metric"] == metric and row["journey"] != ALL]
@@ -145,12 +145,12 @@ def doubt_sentences(summary: Summary) -> list[str]:
 
 
 def and_seen(row: Difference) -> str:
-    """Describes what a comparison without a shown difference would have shown, after its figures."""
+    """Gives the smallest detectable difference of a comparison, as a clause after its figures; empty if unknown."""
     return "" if row["visible_ratio"] is None else f", and this run would have seen {excess(row['visible_ratio'])}"
 
 
 def visible_range(rows: Sequence[Difference]) -> str:
-    """Gives the range of what comparisons without a shown difference would have shown; empty if unknown for all."""
+    """Gives the range of the smallest detectable differences of comparisons that show none; empty if unknown."""
     silent = (row["visible_ratio"] for row in rows if row["verdict"] == "not_shown")
     ratios = [ratio for ratio in silent if ratio is not None]
     return excess(min(ratios), max(ratios)) if ratios else ""
@@ -175,7 +175,7 @@ def validity_sentences(summary: Summary) -> list[str]:
     slow = _slowed_machine(trials)
     if slow:
         sentences.append(slow)
-    sentences.append("Milliseconds hold for the speed that the machine had in this run; ratios travel to other speeds.")
+    sentences.append("Milliseconds are for the machine's speed in this run; ratios carry over to other speeds.")
     if summary["closed"] is not None:
         slow_one = f"a slow {compared_in(summary).one}"
         sentences.append(f"The load is a closed loop: {slow_one} gets less of it, which flatters its figures.")
@@ -223,7 +223,7 @@ def _slowed_machine(trials: Sequence[TrialVerdict]) -> str:
 
 
 def verdict_sentence(summary: Summary) -> str:
-    """Describes the verdict and the failing gates, and in how many trials they fail; repeated trials do not count."""
+    """Describes the verdict and the failing gates, and in how many trials they fail; replaced trials do not count."""
     every = _trials(summary)
     trials = [row for row in every if row["used"]]
     verdict = summary["verdict"]

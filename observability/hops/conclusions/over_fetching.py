@@ -1,4 +1,4 @@
-"""What over-fetching costs, and what selection saves, in sentences."""
+"""What over-fetching costs, and what field selection saves, in sentences."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SLOW = "4g"
 
 
 def over_fetching_headline(rows: Sequence[OverFetching]) -> list[str]:
-    """Describes from which network on over-fetching matters, and where most; empty if every screen shows all it reads.
+    """Describes below which bandwidth over-fetching matters, in the worst case; empty if there are no rows.
 
     Args:
         rows: Rows of a summary.
@@ -39,7 +39,7 @@ def over_fetching_headline(rows: Sequence[OverFetching]) -> list[str]:
 
 
 def over_fetching_sentences(rows: Sequence[OverFetching]) -> list[str]:
-    """Describes how much each topology sends of each journey beyond its screen, and below which bandwidth it matters.
+    """Describes how much data each topology sends that the screen does not show, and when that matters.
 
     Args:
         rows: Rows of a summary; empty if every screen shows all it reads.
@@ -74,7 +74,7 @@ def _of_journey(journey: str, rows: Sequence[OverFetching]) -> list[str]:
 
 
 def selection_sentences(rows: Sequence[Saving]) -> list[str]:
-    """Says what selection saves of each journey, part by part, and of CPU time over the whole mix.
+    """Says how much time field selection saves in each journey, by part, and how much CPU time over the whole mix.
 
     Args:
         rows: Rows of a summary; empty if no two arms differ only in which clients select fields.

@@ -13,7 +13,7 @@ MIN_SHARE = 0.1
 MAX_FOR = 2
 MAX_AGAINST = 2
 MIN_WAVES = 0.1
-"""Minimum difference at which round trips are mentioned, with the groups that grow with them."""
+"""Minimum difference in round trips to be mentioned, and only together with a group that grows with them."""
 _WORDS = {
     "customer's network": "the customer's network",
     "handshakes": "opening connections",
@@ -37,8 +37,8 @@ def why(row: HopDifference | None, waves: Sequence[float]) -> list[str]:
     """Describes where the left topology saved time: `Of the 3.0 ms between their means, 2.4 ms (2.1 to 2.7) is ...`.
 
     Args:
-        row: Difference whose left is the faster topology; None if the summary does not say.
-        waves: Round trips that a client makes one after another, left and right.
+        row: Difference with the faster topology on the left; None if the summary lacks it.
+        waves: Number of sequential round trips of a client in the left and the right topology.
 
     Returns:
         Sentences; empty if the budgets show no reason.

@@ -1,4 +1,4 @@
-"""Lists, plurals and clauses of sentences."""
+"""Lists, plurals and clauses for sentences."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hops.run.documents.trial import Program
 
 
 def negate_interval(ends: Sequence[float | None]) -> list[float | None]:
-    """Negates the interval of a difference, whose ends change places."""
+    """Negates the interval of a difference, which swaps its ends."""
     low, high = ends
     return [None if high is None else -high, None if low is None else -low]
 
@@ -33,7 +33,7 @@ def plural(count: int, noun: str) -> str:
 
 
 def not_drawn(spans: int) -> str:
-    """Describes how many spans a drawing has no room for; empty if it has room for all."""
+    """Says how many spans a drawing has no room for; empty if it has room for all."""
     if not spans:
         return ""
     whole = plural(spans, "more span")
@@ -62,14 +62,14 @@ def sentence(text: str) -> str:
 
 
 def not_tested(reasons: Iterable[str | None]) -> str:
-    """Explains: `not tested: needs 3 blocks, and there are 2`; the first of several reasons, and how many others."""
+    """Writes `not tested: needs 3 blocks, and there are 2`: the first of the reasons, and how many others there are."""
     distinct = list(dict.fromkeys(filter(None, reasons)))
     more = f" (and {plural(len(distinct) - 1, 'other reason')})" if len(distinct) > 1 else ""
     return f"not tested: {distinct[0]}{more}" if distinct else "not tested"
 
 
 def but_untested(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Counts untested rows: ` (3 of 8 not tested: needs 3 blocks, and there are 2)`; follows a sentence; often empty.
+    """Counts untested rows: ` (3 of 8 not tested: needs 3 blocks, and there are 2)`; empty if all were tested.
 
     Args:
         rows: Comparisons with `verdict` and `reason`.

@@ -1,5 +1,5 @@
-"""The elements of a report: text, lists, tables, charts, and how a figure reads.
+"""The elements of a report: text, lists, tables, charts, and the format of figures.
 
-A module of `hops.tables` makes elements from a summary. The page, Markdown, CSV and the terminal can each write every
-kind of element, so that all of them give a figure in the same words.
+The modules of `hops.tables` make elements from a summary. The page, Markdown, CSV and the terminal write the same
+elements, so that all of them give a figure in the same words.
 """

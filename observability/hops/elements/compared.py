@@ -10,7 +10,7 @@ class Compared(NamedTuple):
     """The nouns for what a run compares.
 
     Args:
-        one: Singular, as a summary and the head of a column name it.
+        one: Singular, as in a summary and in the head of a column.
         many: Plural.
         a_one: Singular with its article.
         system: System that answers requests.

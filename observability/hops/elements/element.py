@@ -1,4 +1,4 @@
-"""The elements of a section; page, Markdown and terminal can each write every kind."""
+"""The elements of a section, for the page, Markdown and the terminal."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Chart:
     Args:
         title: Heading of the chart on the page.
         description: Description of the chart, for readers who cannot see it.
-        drawn: Function that waits until the chart is drawn.
+        drawn: Function that returns the drawing.
         note: Text after the title, for all readers.
     """
 
@@ -64,7 +64,7 @@ class Chart:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """A row of charts, with the legend of their marks above; only the page has them.
+    """A row of charts below a legend of their marks; only the page has them.
 
     Args:
         charts: Charts to draw.
@@ -90,13 +90,13 @@ class Drawing:
 
 @dataclass(frozen=True, slots=True)
 class Fold:
-    """Elements behind a line that opens them; a printed page has them only if they are open.
+    """Elements that are hidden until a reader opens them; a printed page shows them only if they are open.
 
     Args:
-        title: Line that opens them.
-        elements: Elements behind it.
+        title: Line that a reader clicks to open them.
+        elements: The hidden elements.
         opened: Whether they are open from the start.
-        brief: Whether Markdown has them too; it leaves other folds to the page.
+        brief: Whether Markdown has them too; it leaves out other folds.
     """
 
     title: str
@@ -113,10 +113,10 @@ class Section:
     """A section of the report.
 
     Args:
-        key: Id of the section.
+        key: ID of the section.
         title: Heading of the section.
         elements: Elements of the section, in order.
-        detail: Whether Markdown leaves the section to the page.
+        detail: Whether Markdown leaves out the section.
         folded: Whether the page shows only its heading until a reader opens it.
     """
 

@@ -1,6 +1,7 @@
-"""The report in short as Markdown, for papers and pull requests: verdict, conclusions, main tables, failing gates.
+"""A short form of the report in Markdown, for papers and pull requests: verdict, conclusions, main tables, gates.
 
-Folds, sections of details and spare columns are left to the page and to the CSV files, which the last line names.
+It leaves out most folds, detail sections and spare columns. The page and the CSV files, which its last line names, have
+them.
 """
 
 from __future__ import annotations
@@ -16,10 +17,10 @@ _SPECIAL = re.compile(r"([\\`*_\[\]<>|#~])")
 
 
 def markdown(title: str, lines: Sequence[str], sections: Iterable[Section], files: Sequence[str] = ()) -> str:
-    """Writes the report in short.
+    """Writes the short form of the report.
 
     Args:
-        title: Heading of the page.
+        title: Heading of the document.
         lines: Lines below the heading.
         sections: Sections in order.
         files: Names of the CSV files.

@@ -1,4 +1,4 @@
-"""Format of figures for people: three significant digits in tables; with an interval in sentences.
+"""Formats figures for people: with three significant digits in tables, and with an interval in sentences.
 
 The minus sign is a real one (−), an unknown end of an interval is open (…), and a figure that was not measured is a
 dash (–).
@@ -13,17 +13,17 @@ NOTHING = "–"
 OPEN = "…"
 """Marks for a figure that was not measured, and for an unknown end of an interval."""
 MIN_P = 0.001
-"""Below this share, a p value is given as a bound: more digits would mean nothing."""
+"""A p value below this limit is given as a bound: more digits would be meaningless."""
 _MAX_DECIMALS = 6
 _MAX_EXCESS = 2.0
-"""A smallest visible difference above this ratio only says that there were far too few data."""
+"""Above this ratio, the smallest detectable difference only means that there was far too little data."""
 
 Ends = Sequence[float | None]
 UNKNOWN: Ends = (None, None)
 
 
 def plain(value: float | None, *, signed: bool = False) -> str:
-    """Formats three significant digits; thousands in groups; zero as `0`.
+    """Formats a figure with three significant digits, with grouped thousands; zero as `0`.
 
     Args:
         value: Figure in any unit; None if not measured.
@@ -39,29 +39,29 @@ def plain(value: float | None, *, signed: bool = False) -> str:
 
 
 def count(value: float | None) -> str:
-    """Formats a whole number, thousands in groups."""
+    """Formats a whole number, with grouped thousands."""
     return NOTHING if value is None else _format(value, 0)
 
 
 def share(value: float | None, digits: int = 1, *, signed: bool = False) -> str:
-    """Formats a share from 0 to 1, in percent."""
+    """Formats a share from 0 to 1 in percent."""
     return NOTHING if value is None else f"{_format(100 * value, digits, signed=signed)} %"
 
 
 def interval(ends: Ends, *, signed: bool = False) -> str:
-    """Formats `1.2 to 3.4`; an unknown end is open; empty if both are unknown."""
+    """Formats an interval: `1.2 to 3.4`; an unknown end as `…`; empty if both ends are unknown."""
     if all(end is None for end in ends):
         return ""
     return " to ".join(OPEN if end is None else plain(end, signed=signed) for end in ends)
 
 
 def chance(p: float | None) -> str:
-    """Formats a p value: three decimals, or a bound."""
+    """Formats a p value with three decimals, or as a bound."""
     return NOTHING if p is None else f"< {MIN_P}" if p < MIN_P else f"{p:.3f}"
 
 
 def seconds(value: float) -> str:
-    """Formats a duration, in two suitable units."""
+    """Formats a duration in one or two suitable units."""
     if value < 60:
         return f"{value:.0f} s"
     whole = round(value)
@@ -86,13 +86,13 @@ def figure(value: float, ends: Ends = UNKNOWN, unit: str = "") -> str:
 
 def times(ratio: float, ends: Ends = UNKNOWN) -> str:
     """Formats a ratio for a sentence: `2.1 times (1.9 to 2.3)`."""
-    # Small ratios differ in the second decimal, large ones do not.
+    # The second decimal matters only for small ratios.
     places = 2 if ratio < 2 else 1
     return _beside(f"{ratio:.{places}f} times", ends, places)
 
 
 def excess(least: float, most: float | None = None) -> str:
-    """Describes from which ratio a difference would be seen: `9 %`, `9 % to 13 %`, `nothing below 100 %`.
+    """Describes how large a difference must be to be detected: `9 %`, `9 % to 13 %`, `nothing below 100 %`.
 
     Args:
         least: Smallest ratio, above 1.
@@ -111,7 +111,7 @@ def p_value(p: float) -> str:
 
 
 def decimals_for(values: Sequence[float]) -> int:
-    """Computes how many decimals show at least two digits of each value, and no value other than zero as zero.
+    """Computes how many decimals to show: few for large values, but enough that only zero reads as zero.
 
     Args:
         values: A figure and the ends of its interval, in one unit.

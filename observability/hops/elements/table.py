@@ -24,7 +24,7 @@ class Cell:
         text: Text for people.
         value: Value for programs; the page sorts by it.
         ends: Ends of the 95 % interval; None if the column has no intervals.
-        signed: Whether the interval's ends have a plus.
+        signed: Whether positive ends have a plus sign.
         tone: Class of the page's style sheet: `best`, `bad`, `heat3`, ...
         note: Words after the text, in smaller type.
         share: Share of a whole, 0 to 1, which page and terminal draw as a bar; None for no bar.
@@ -57,9 +57,9 @@ class Column:
         name: Head of the column.
         unit: Unit below the head; empty for words and counts.
         numeric: Whether the cells are figures: aligned right, sorted by value.
-        interval: Whether its cells have intervals; CSV then also has `_low` and `_high`.
+        interval: Whether its cells have intervals; CSV then has two more columns, with the suffixes `_low` and `_high`.
         spare: Order in which a terminal leaves out columns if the table is too wide: the highest number first, all
-            columns of one number together. Columns with 0 stay. Markdown leaves out columns above `MAX_SPARE`.
+            columns with the same number together. Columns with 0 stay. Markdown leaves out columns above `MAX_SPARE`.
     """
 
     name: str
@@ -84,7 +84,7 @@ class Table:
         columns: Columns in order; the first `heads` name the row.
         rows: Rows, with as many cells as there are columns.
         heads: Number of columns that name the row.
-        totals: Number of rows at the end that are sums, which sorting leaves there.
+        totals: Number of rows at the end that are sums, which sorting does not move.
         csv: Whether the table gets a CSV file.
     """
 
@@ -121,7 +121,7 @@ def table_of(
 
 
 def texts(*fields: str) -> list[tuple[Column, Callable[[Any], Cell]]]:
-    """Makes columns of words for `table_of`, each named like the field of the rows that it shows."""
+    """Makes columns of words for `table_of`, each named after the field that it shows."""
     return [(Column(name, numeric=False), partial(_field, name)) for name in fields]
 
 

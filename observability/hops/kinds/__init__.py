@@ -1,6 +1,6 @@
-"""The kinds of experiments, a folder for each: what its runs have in addition to the figures of every run.
+"""The kinds of experiments, each in its own folder: what their runs have in addition to the figures of every run.
 
-Each has a `kind.py`, which tells the summary and the report what is special about the kind.
+Each folder has a `kind.py`, which defines what is special about the kind in the summary and the report.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from hops.run.documents.summary import Summary
     from hops.run.files import RunFiles
 
-#: An experiment that proves the instrument is a bench.
+# Experiments that prove the instrument are benches.
 PROOF, BENCH = "proof", "bench"
 
 
@@ -41,7 +41,7 @@ def kinds() -> list[str]:
 
 
 def _load(name: str) -> Kind:
-    # Imported here: commands that only need a kind's name should not wait for its report's imports.
+    # Imported here, so that commands that only need the name of a kind do not wait for the imports of its report.
     folder = BENCH if name == PROOF else name.replace("-", "_")
     kind: Kind = import_module(f"{__name__}.{folder}.kind").KIND
     return kind
@@ -100,10 +100,10 @@ def summary_with_report(folder: Path) -> Summary:
 
 
 def make_report(folder: Path) -> tuple[Path, Verdict]:
-    """Makes the report of a run of any kind from its files, and its summary if it has one.
+    """Makes the summary and the report of a run of any kind from its files.
 
     Returns:
-        The page, and the verdict.
+        The path of the page, and the verdict.
 
     Raises:
         HopsError: A file is missing, cut short, or of another schema.

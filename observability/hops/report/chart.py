@@ -1,4 +1,4 @@
-"""Charts drawn by Vega-Lite, as SVG that takes its colours from the page; the page adds role and description."""
+"""Charts drawn by Vega-Lite, as SVG with colours from the page; the page adds the ARIA role and a description."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ WIDTH = 312
 """Width of a whole chart with its labels, in pixels. It fits a phone. On a wide page charts are next to each other, on
 a narrow page one below the other."""
 _LABELLED = re.compile(r'<path aria-label="([^"]*)"([^>]*)/>')
-"""A mark with the channel `description`. When a reader points at a mark, browsers show its `title`, not its label."""
+"""Matches a mark with a description. If a reader points at a mark, browsers show its `title`, not its label."""
 _CONFIG: Spec = {
     "aria": False,  # a chart is one image with a description, not a tree of marks
     "background": "transparent",
@@ -55,7 +55,7 @@ def draw(title: str, description: str, spec: Mapping[str, Any], rows: Sequence[M
 
     Args:
         title: Heading of the chart.
-        description: What the chart shows, in a sentence.
+        description: Sentence that says what the chart shows.
         spec: Specification for Vega-Lite, without configuration; colours may be CSS variables.
         rows: Data of the chart, if the specification has no data.
     """
@@ -85,7 +85,7 @@ _MIN_TICKS = 3
 
 
 def ticks(low: float, high: float) -> list[float]:
-    """Places the labels of a logarithmic axis: 1, 2, 5 of each decade, fewer if it is long, more if it is short."""
+    """Places the labels of a logarithmic axis: 1, 2 and 5 of each decade; fewer if it is long, more if short."""
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     chosen: list[float] = []
     for steps in ((1,), (1, 2, 5), (1, 1.5, 2, 3, 5, 7), (1, 1.2, 1.4, 1.6, 1.8, 2, 2.5, 3, 3.5, 4, 5, 6, 7, 8, 9)):

@@ -26,7 +26,7 @@ from hops.report.view import View
 from hops.run.fault_notice import fault_notice
 
 MAX_IN_DETAIL = 30
-"""Maximum number of arms for which the report has the sections that show each of them."""
+"""With more arms than this, the report omits the sections that show each arm."""
 
 
 def all_sections(view: View) -> list[Section]:
@@ -58,7 +58,7 @@ def all_sections(view: View) -> list[Section]:
 
 
 def add_picture(section: Section, view: View) -> Section:
-    """Adds pictures to the first section: one sentence, the pictures, and then the words.
+    """Adds pictures to the first section: after its first sentence, before the rest of the text.
 
     A comparison shows the heat map and the hop budgets of the whole mix; the table of the fastest is behind a fold.
     """

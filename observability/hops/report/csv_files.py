@@ -25,7 +25,7 @@ def write_csv_files(sections: Iterable[Section], folder: Path) -> list[Path]:
         Paths of the files.
 
     Raises:
-        OSError: The disk is full, or the folder cannot be written or is a symbolic link.
+        OSError: The disk is full, or the folder cannot be written to or is a symbolic link.
     """
     if folder.is_symlink():
         raise OSError(errno.ELOOP, "a symbolic link, through which no report is written; remove it", str(folder))
@@ -49,7 +49,7 @@ def tables_of(elements: Iterable[Element]) -> Iterator[Table]:
 
 
 def csv_text(table: Table) -> str:
-    """Formats one table."""
+    """Formats one table as CSV."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(_unique([name for column in table.columns for name in _names(column)]))

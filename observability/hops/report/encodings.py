@@ -1,4 +1,4 @@
-"""Axes, scales and layers that charts share: topologies look the same everywhere, and no chart has its own legend."""
+"""Axes, scales and layers that charts share: topologies look the same everywhere; no chart has a separate legend."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ def amount(field: str, title: str = "", *, scale: Spec | None = None, stacked: b
         field: Field of the rows.
         title: Title of the axis; no title if empty.
         scale: Scale, in Vega-Lite's terms.
-        stacked: Whether the figures of one place are stacked.
-        axis: More settings of the axis, such as `tickCount`.
+        stacked: Whether figures at the same position are stacked.
+        axis: Further settings of the axis, such as `tickCount`.
     """
     return {
         "field": field,
@@ -29,7 +29,7 @@ def amount(field: str, title: str = "", *, scale: Spec | None = None, stacked: b
 
 
 def kinds(field: str, domain: Sequence[str], marks: Sequence[Any]) -> Spec:
-    """Gives each kind its mark: a colour, a shape, a fill."""
+    """Gives each kind its mark, such as a colour, a shape or a fill."""
     return {"field": field, "type": "nominal", "legend": None, "scale": {"domain": list(domain), "range": list(marks)}}
 
 
@@ -45,7 +45,7 @@ def layer(mark: str, encoding: Spec, *, only: str = "", data: Sequence[Any] | No
     Args:
         mark: Mark, by its name in Vega-Lite.
         encoding: Channels of the mark.
-        only: Condition on its rows; all rows if empty.
+        only: Condition that selects rows; all rows if empty.
         data: Separate rows; the chart's rows if None.
         style: Style of the mark.
     """

@@ -1,4 +1,4 @@
-"""A page with only a run's exemplars: the topologies of a comparison side by side, without Jaeger."""
+"""A page with only the exemplars of a run, the topologies of a comparison side by side; it needs no Jaeger."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hops.report.templates import render, source
 from hops.traces.tree import Node, Tree
 
 Exemplars = Mapping[str, tuple[Sequence[str], Tree]]
-"""By trace id: what the trace is the exemplar of, such as `checkout p50`, and its tree."""
+"""By trace ID: what the trace is an exemplar of, such as `checkout p50`, and its tree."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class _Drawn:
 
 
 def exemplar_page(run: str, loaded: str, exemplars: Mapping[str, Exemplars]) -> str:
-    """Writes the page.
+    """Writes the page as HTML.
 
     Args:
         run: Name of the run.
@@ -59,7 +59,7 @@ def exemplar_page(run: str, loaded: str, exemplars: Mapping[str, Exemplars]) -> 
 
 
 def _section(title: str, drawn: Sequence[_Drawn], first: dict[str, str]) -> dict[str, object]:
-    """Makes what the template shows of one percentile of one journey; a trace is drawn where it occurs first."""
+    """Makes the template's values for one percentile of one journey; a trace is drawn only where it occurs first."""
     scale = max(one.total_ns for one in drawn)
     traces = []
     for one in drawn:

@@ -1,4 +1,4 @@
-"""Facts about machine, load and time of a run, in words."""
+"""Facts about a run in words: its machine, its load and when it ran."""
 
 from __future__ import annotations
 
@@ -61,29 +61,29 @@ def _tracing(shares: Sequence[float]) -> str:
 
 
 def _left_out(summary: Summary) -> str:
-    """Describes the traces that targets recorded without a request."""
+    """Counts the traces that targets recorded although the load generator did not request them."""
     counts = summary.get("traces_unrequested", {})
     counted = [f"{count:,} of {name}" for name, count in counts.items() if count]
     return f"; left out are traces without a request for one: {', '.join(counted)}" if counted else ""
 
 
 def network_fact(view: View) -> str:
-    """Describes the emulated network, of each topology if they differ; empty without a network."""
+    """Describes the emulated network, by topology if networks differ; empty without a network."""
     return view.kind.network(view) if view.kind.network else _of_each(view, network_text)
 
 
 def mesh_fact(view: View) -> str:
-    """Describes the mesh, of each topology if they differ; empty without a mesh."""
+    """Describes the mesh, by topology if meshes differ; empty without a mesh."""
     return _of_each(view, mesh_text)
 
 
 def replicas_fact(view: View) -> str:
-    """Describes the replicas, of each topology if they differ; empty without replicas."""
+    """Describes the replicas, by topology if replicas differ; empty without replicas."""
     return _of_each(view, replicas_text)
 
 
 def http_fact(view: View) -> str:
-    """Describes the HTTP version of clients if some use HTTP/3, of each topology if they differ; else empty."""
+    """Describes the clients' HTTP version, by topology if versions differ; empty if no client uses HTTP/3."""
     text = _of_each(view, lambda switches: f"HTTP/{value_text(switches, 'http')}")
     return text if "HTTP/3" in text else ""
 
@@ -101,7 +101,7 @@ def _of_each(view: View, text: Callable[[Switches], str]) -> str:
 
 
 def machine_facts(manifest: dict[str, Any]) -> list[tuple[str, str]]:
-    """Describes the machine."""
+    """Describes the machine, the code, and when the run was made."""
     git = manifest["git"]
     dirty = ", with uncommitted changes" if git.get("dirty") else ""
     return [
@@ -120,7 +120,7 @@ def _machine_text(machine: Mapping[str, Any]) -> str:
 
 
 def _cluster_text(cluster: Mapping[str, Any]) -> str:
-    """Describes a cluster; only its version if the user may not list its nodes."""
+    """Describes a cluster; gives only its version if the user is not allowed to list its nodes."""
     text = f"Kubernetes {cluster['kubernetes']}"
     if "nodes" not in cluster:
         return text
@@ -130,5 +130,5 @@ def _cluster_text(cluster: Mapping[str, Any]) -> str:
 
 
 def when(stamp: str | None) -> str:
-    """Formats a time of the manifest for people, in UTC."""
+    """Formats a time from the manifest for people, in UTC."""
     return "not yet" if not stamp else str(stamp)[:16].replace("T", " ") + " UTC"

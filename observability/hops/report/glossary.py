@@ -1,4 +1,4 @@
-"""The words of the report."""
+"""Definitions of the words in the report."""
 
 from __future__ import annotations
 
@@ -113,5 +113,5 @@ GLOSSARY: tuple[tuple[str, str], ...] = (
 
 
 def glossary_section() -> Section:
-    """Makes the section with the words of this report."""
+    """Makes the section that defines the words in the report."""
     return Section("glossary", "Words", [Terms(GLOSSARY)], detail=True)

@@ -1,10 +1,10 @@
-"""Colours, dashes, shapes and textures: a colour means one thing in the whole page, and is never the only mark.
+"""Colours, dashes, shapes and textures: a colour has one meaning in the whole page, and is never the only distinction.
 
-- **Topologies** are violet to rose; each has its dashes and its shape. Lines and marks are small, so their colours are
+- **Topologies** are violet to rose; each has its own dashes and shape. Lines and marks are small, so their colours are
   vivid.
-- **Groups of parts** have the warm colours, the greens and azure, from the customer inwards; components outside the
+- **Groups of parts** have warm colours, greens and azure, ordered from the customer inwards; components outside the
   shop are grey-brown. Neighbours have different textures.
-- **Heat maps** are blue-grey. Protocols have dashes and no colour.
+- **Heat maps** are blue-grey. Protocols differ in their dashes and have no colour.
 
 The colours are variables in `page/style.css`, darker on a light page and lighter on a dark one, so that each keeps a
 contrast of 3:1. A chart names the variable, so that it follows the reader's choice of light or dark.
@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from hops.budget.groups import GROUPS
 
 _FILLED = (*GROUPS, "telemetry", "control plane")
-"""What has a fill: the groups of parts, and the groups of components that are in no budget."""
+"""Groups that have a fill: the groups of parts, and the groups of components that occur in no budget."""
 _DASHES: tuple[tuple[int, ...], ...] = ((1, 0), (7, 3), (2, 2), (8, 3, 2, 3), (12, 4), (4, 2), (1, 3), (6, 2, 1, 2))
 _SHAPES = ("circle", "square", "diamond", "triangle-up", "cross", "triangle-down", "triangle-right", "triangle-left")
 

@@ -1,4 +1,4 @@
-"""A run's answer as one picture for a README: hop budgets with p50 and core-hours, made from its `report.md`.
+"""The main result of a run as one picture for a README: hop budgets, p50 and core-hours, from its `report.md`.
 
 A page that shows the picture in an `<img>` element cannot style it. So the picture includes colours, textures and a
 background, and follows the reader's choice of light or dark.
@@ -27,19 +27,19 @@ _LATENCY = "Latency by journey and topology"
 _COST = "Core-hours for a million journeys"
 _FACT = re.compile(r"^(journeys|load|machine): (.+?) *$", re.MULTILINE)
 _COLUMNS = (0, 120, 250)
-"""Where the name, p50 and core-hours of a topology begin, in pixels."""
+"""Horizontal positions of the name, p50 and core-hours of a topology, in pixels."""
 _FONT = "text{font-family:Liberation Sans,Arial,sans-serif}"
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The figures of one topology, as the report has them.
+    """The figures of one topology, as in the report.
 
     Args:
         topology: Name of the topology.
         budget_ms: Mean wait in each group of parts, all journeys together.
         p50: Median latency of all journeys, ms.
-        core_hours: CPU time of a million journeys, without the generator.
+        core_hours: CPU time of a million journeys, excluding the generator.
     """
 
     topology: str
@@ -73,7 +73,7 @@ def picture(report: str) -> str:
 
 
 def describe(report: str) -> str:
-    """The figures of the picture in words: p50 and core-hours of each topology.
+    """Describes the figures of the picture in words: p50 and core-hours of each topology.
 
     Args:
         report: Text of a comparison's `report.md`.
@@ -86,7 +86,7 @@ def describe(report: str) -> str:
 
 
 def standalone(svg: str, words: str, *, textures: bool = False) -> str:
-    """Gives a chart what the page of a report would give it: words, colours for light and dark, and a background.
+    """Adds to a chart what the page of a report would add: words, colours for light and dark, and a background.
 
     Args:
         svg: The chart.

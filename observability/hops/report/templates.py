@@ -13,7 +13,7 @@ FOLDER = Path(__file__).with_name("page")
 
 @cache
 def environment() -> Environment:
-    """Makes the environment of all templates."""
+    """Makes the Jinja environment of all templates."""
     return Environment(
         loader=FileSystemLoader(FOLDER),
         autoescape=True,

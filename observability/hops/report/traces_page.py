@@ -1,4 +1,4 @@
-"""Traces of any system, and results on them, as one page in the look of a run's report."""
+"""Traces of any system, or results about them, as one page that looks like the report of a run."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ _ORDER = {"p50": "nearest to the median", "p99": "nearest to p99"}
 def write_traces_page(
     file: Path, read: TraceSet, analysed: Analysed, operations: Sequence[Operation], top: int
 ) -> None:
-    """Writes a page of hop budgets.
+    """Writes a page with the hop budgets of traces.
 
     Args:
         file: Path of the page.
-        read: Traces.
-        analysed: Their budgets.
+        read: The traces.
+        analysed: Budgets of the traces.
         operations: All root operations, those with the most time first.
         top: Maximum number of operations to show.
 
@@ -59,12 +59,12 @@ def write_traces_page(
 def write_result_page(
     file: Path, kind: str, question: str, elements: Sequence[Element], sets: Sequence[TraceSet]
 ) -> None:
-    """Writes a page of a result on sets of traces.
+    """Writes a page with a result about sets of traces.
 
     Args:
         file: Path of the page.
         kind: Name of the kind of result.
-        question: Question that it answers.
+        question: Question that the result answers.
         elements: Elements of the result; the first is a text with the answer.
         sets: Sets of traces.
 
@@ -151,7 +151,7 @@ def _key(budgets: Collection[Mapping[str, float]]) -> list[tuple[str, str]]:
 
 
 def _chart(title: str, budgets: Mapping[str, Mapping[str, float]], width: int = chart.WIDTH) -> Chart:
-    """Draws stacked bars of budgets, a row for each name."""
+    """Draws stacked bars of budgets, with a row for each name."""
     rows: list[dict[str, Any]] = []
     sums = {name: sum(budget.values()) for name, budget in budgets.items()}
     for name, budget in budgets.items():

@@ -32,19 +32,19 @@ class Kind:
     """What is special about one kind of experiment; the defaults are those of a comparison of topologies.
 
     Args:
-        question: Question that the report answers; it is below the title.
-        terminal: Makes what a terminal shows of a summary; by default, the first section of the report without its
-            folds, and whether to trust it.
+        question: Question that the report answers, shown below the title.
+        terminal: Makes the terminal view of a summary; by default, the first section of the report without its folds,
+            and whether the figures can be trusted.
         called: Name of the kind on the page; if empty, the name in the manifest.
         pairs_of: Gives the pairs to compare.
-        figures_of: Computes what the summary has in addition to the figures of every run.
+        figures_of: Computes the figures that the summary has in addition to those of every run.
         gates_of: Evaluates the gates that decide whether the run can be trusted; by default, the gates of all its
             trials.
         conclusions: Makes the first section of the report.
-        arms: Name of a block's trials, if they are more than topologies.
+        arms: Name of a block's trials, if topologies have several trials in a block.
         order: Order in which arms run.
         in_detail: Whether the report has the sections that show each arm.
-        network: Describes the emulated network, if arms differ in it.
+        network: Describes the emulated network, if arms have different networks.
         modelled: Selects the view for the model of distance, if topologies have several arms.
         traced: Whether all runs of this kind read traces; if not, a report has hop budgets only if its run read traces.
         picture: Draws the picture of the first section; by default, latencies of each journey and topology.
@@ -81,7 +81,7 @@ class View(SummaryView):
 
     @property
     def measured(self) -> list[str]:
-        """Lists the run's topologies, each once if it has several arms."""
+        """Lists the run's topologies, each once even if it has several arms."""
         if not self.kind.arms:
             return self.topologies
         return list(dict.fromkeys(str(one["name"]) for one in self.run.manifest["topologies"].values()))
@@ -98,7 +98,7 @@ class View(SummaryView):
 
 
 def latencies_ms(view: View, topology: str, journey: str) -> Floats:
-    """Lists latencies of the journeys that ended ok, in ms."""
+    """Gives the latencies of the journeys that ended ok, in ms."""
     chosen = (pl.col("topology") == topology) & (pl.col("outcome") == "ok")
     if journey != ALL:
         chosen &= pl.col("journey") == journey

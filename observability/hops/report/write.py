@@ -35,11 +35,11 @@ class Page:
 
     Args:
         name: Name of the run.
-        kind: Name of its kind on the page.
-        question: Question that it answers.
-        measured: Topologies that it is about.
+        kind: Name of the run's kind on the page.
+        question: Question that the page answers.
+        measured: Topologies that the page is about.
         verdict: Whether the figures can be trusted.
-        trust: A sentence about this, beginning with the verdict; empty without gates.
+        trust: Sentence about the verdict, which it begins with; empty without gates.
         facts: The run in a few lines, below the title.
         sections: Sections in order.
         answer: The answer in one line, as the title of the page; empty if there is none.
@@ -88,7 +88,7 @@ def write_report(run: RunFiles, summary: Summary, folder: Path, kind: Kind) -> P
 
 
 def write_page(page: Page, folder: Path) -> Path:
-    """Writes a page as HTML, in short as Markdown, and its tables as CSV, each file whole or not at all.
+    """Writes a page as HTML, its short form as Markdown, and its tables as CSV, each file whole or not at all.
 
     Returns:
         Path of the page.

@@ -1,1 +1,1 @@
-"""The tables and sentences of a summary, made once: the report has all of them, the terminal a selection."""
+"""The tables and sentences made from a summary: the report has all of them, the terminal a selection."""

@@ -23,13 +23,13 @@ SLOWEST = "slowest trace"
 
 
 def budget_elements(view: SummaryView, journey: str, *, least_share: float = 0.0) -> list[Element]:
-    """Shows one journey's budgets, and that they add up to the traced mean.
+    """Shows one journey's budgets, and that their parts add up to the mean of its traces.
 
     Args:
         view: The summary to show.
         journey: One of its journeys, or `all`.
-        least_share: Minimum share of the mean, 0 to 1; parts below it in every topology share one row, except
-            unattributed time.
+        least_share: Minimum share of the mean, 0 to 1. Parts below it in every topology share one row; unattributed
+            time always has its own.
     """
     traced = [(name, cell) for name, cell in view.cells(journey) if cell["traces"]]
     if not traced:
@@ -43,7 +43,7 @@ def budget_elements(view: SummaryView, journey: str, *, least_share: float = 0.0
 
 
 def used_groups(view: SummaryView) -> list[str]:
-    """Lists the groups that any budget has, in the order of a journey."""
+    """Lists the groups that occur in any budget, in the order in which a journey passes them."""
     used = {
         group_of(part)
         for name in view.journeys_and_all
@@ -68,7 +68,7 @@ def band_name(band: str, traces: int) -> str:
 
 
 def journey_groups_table(view: SummaryView, journey: str) -> Table:
-    """Lists one journey's budgets by group, in the order of the journey, a column per topology and band."""
+    """Lists one journey's budgets by group, with a column per topology and band."""
     budgets = [
         (name, band_name(band, cell["traces"]), by_group(cell["budget_ms"].get(band, {})))
         for name, cell in view.cells(journey)
@@ -88,7 +88,7 @@ def journey_groups_table(view: SummaryView, journey: str) -> Table:
 
 
 def parts_table(view: SummaryView, journey: str, *, least_share: float = 0.0) -> Table:
-    """Lists every part of one journey's budgets, the largest first: a column per topology and band, and net means."""
+    """Lists every part of one journey's budgets, largest first, by topology and band; and means net of tracing."""
     budgets = [budget for name, cell in view.cells(journey) if cell["traces"] for budget in _budgets(name, cell)]
     columns = [Column("part", numeric=False), Column("group", numeric=False, spare=1), *(one.column for one in budgets)]
     means = [cell["budget_ms"].get(MEAN, {}) for _, cell in view.cells(journey) if cell["traces"]]
@@ -108,7 +108,7 @@ def parts_table(view: SummaryView, journey: str, *, least_share: float = 0.0) ->
 
 
 class _Budget(NamedTuple):
-    """A column of the table of parts: ms by part, and the parts that are not known separately."""
+    """A column of the table of parts: ms by part, and the parts whose net time is not known."""
 
     column: Column
     ms: Mapping[str, float]
@@ -132,7 +132,7 @@ def _budgets(name: str, cell: JourneySummary) -> Iterator[_Budget]:
 
 
 def parts_cell(budget: Mapping[str, float], parts: list[str], *, bar: bool) -> Cell:
-    """Formats the time of some parts together, with its share of the budget as a bar on request."""
+    """Formats the total time of some parts; on request, with a bar for its share of the budget."""
     present = [budget[part] for part in parts if part in budget]
     if not present:
         return Cell(numbers.NOTHING)
@@ -147,7 +147,7 @@ def _net_sum(cell: JourneySummary) -> str:
 
 
 def _whole_ns(cell: JourneySummary) -> str:
-    """Adds up all traces' parts in whole ns, since each mean times the number of traces is a whole number."""
+    """Adds up the parts of all traces in ns: each mean times the number of traces is a whole number."""
     return f"{sum(round(ms * cell['traces'] * NS_PER_MS) for ms in cell['budget_ms'][MEAN].values()):,}"
 
 

@@ -21,7 +21,7 @@ _SPARE = {
 
 
 def cost_table(view: SummaryView) -> Table:
-    """Lists core-hours by group and in total."""
+    """Lists each topology's core-hours for a million journeys, by group of components and in total."""
     costs = {name: view.summary["topologies"][name]["cost"] for name in view.topologies}
     present = [group for group in GROUPS if any(group in cost for cost in costs.values())]
     columns = [Column(view.compared.one, numeric=False)]

@@ -1,4 +1,4 @@
-"""How far away customers may be: break-even distances, and medians at the networks that have names."""
+"""The effect of the customers' distance: break-even distances, and medians on the named networks."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _LIMITS = (
     "{system} takes as long for a distant customer as for a near one. “make rtt” measures what it predicts."
 )
 _TURNS = frozenset({"from", "several"})
-"""Verdicts that mean that the order depends on the distance."""
+"""Verdicts by which the ranking depends on the distance."""
 
 
 def limits_text(view: SummaryView) -> str:
@@ -32,7 +32,7 @@ def limits_text(view: SummaryView) -> str:
 
 
 def break_even_elements(view: SummaryView, distance: Distance) -> list[Element]:
-    """Shows the pairs whose ranking flips, and in a fold all others."""
+    """Shows the pairs whose ranking flips, and every pair in a fold."""
     rows = [
         (journey, row)
         for journey in (ALL, *view.journeys)
@@ -74,7 +74,7 @@ def distance_lines(view: SummaryView) -> list[Element]:
 def break_even_table(
     view: SummaryView, distance: Distance, rows: list[tuple[str, BreakEven]], key: str, caption: str
 ) -> Table:
-    """Makes a row for each pair of a journey."""
+    """Makes a table with a row for each journey and pair of topologies."""
     columns = [
         Column("journey", numeric=False),
         Column("fewer round trips", numeric=False),
@@ -101,7 +101,7 @@ def _name_cell(view: SummaryView, distance: Distance, journey: str, topology: st
 
 
 def named_table(view: SummaryView, distance: Distance, journeys: Sequence[str], key: str) -> Table:
-    """Lists the median of journeys at each named network."""
+    """Lists the median latency of each journey on each named network."""
     places = distance["named"]
     columns = [Column("journey", numeric=False), view.topology_column]
     columns += [Column(name, "ms", interval=True) for name in places]
@@ -116,7 +116,7 @@ def named_table(view: SummaryView, distance: Distance, journeys: Sequence[str], 
 
 
 def model_table(view: SummaryView, distance: Distance) -> Table:
-    """Lists the inputs of the curves."""
+    """Lists the inputs of the distance model."""
     columns = [Column("journey", numeric=False), view.topology_column, Column("own time, p50", "ms", interval=True)]
     columns += [Column("round trips"), Column("down", "bytes"), Column("up", "bytes")]
     rows = [
@@ -132,12 +132,12 @@ def model_table(view: SummaryView, distance: Distance) -> Table:
         if (one := distance["journeys"].get(journey))
         for topology, own in one["own_ms"].items()
     ]
-    caption = "What the lines are made of: own time, and means of round trips and of bytes with TCP headers"
+    caption = "The model's inputs: own time, and means of round trips and of bytes with TCP headers"
     return Table("distance_model", view.mark_caption(caption), columns, rows, heads=2)
 
 
 def channel_table(view: SummaryView, distance: Distance) -> Table:
-    """Lists the median of each channel, and of the mix, at the network in the workload."""
+    """Lists the median latency of each channel, and of the mix, on the networks that the workload gives them."""
     columns = [Column("channel", numeric=False), Column("network", numeric=False)]
     columns += [Column(topology, "ms", interval=True) for topology in view.topologies]
     names = [*(name for name in distance["channels"] if name != ALL), ALL]

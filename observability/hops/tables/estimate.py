@@ -8,7 +8,7 @@ from hops.run.documents.estimate import Agreement, Estimate
 
 
 def estimate_cell(one: Estimate | None, *, signed: bool = False) -> Cell:
-    """Formats an estimate with its interval; a dash without an estimate."""
+    """Formats an estimate with its interval; a dash if it is None."""
     return estimate(None, numbers.UNKNOWN) if one is None else estimate(one["value"], one["ci95"], signed=signed)
 
 

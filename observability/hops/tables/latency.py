@@ -15,15 +15,15 @@ from hops.tables.view import SummaryView
 from hops.units import ALL
 
 COLUMNS = {"mean": 3, "p50": 0, "p90": 1, "p95": 4, "p99": 0, "p99_9": 5}
-"""The percentiles, and which percentiles a narrow terminal leaves out first."""
+"""The columns, and the order in which a narrow terminal drops them: the highest number first; 0 stays."""
 SHOWN_METRICS = ("p50", "p99")
 MAX_SHOWN = 12
-"""Metrics whose differences the terminal shows, and the number of rows of each; the report has all."""
+"""Metrics whose differences the terminal shows, and the maximum number of rows for each; the report has all."""
 _VERDICTS = {"left_lower": "left lower", "right_lower": "right lower"}
 
 
 def latency_text(view: SummaryView) -> Text:
-    """Describes from which moment latency counts, and what the loop means for it."""
+    """Describes from which moment latency is measured, and what a closed loop means for it."""
     closed = view.summary["closed"]
     failed = "Failed journeys are counted but excluded from the percentiles."
     if closed is None:
@@ -47,7 +47,7 @@ def loop_text(closed: ClosedLoop) -> str:
 
 
 def latency_table(view: SummaryView) -> Table:
-    """Makes a row per journey and topology."""
+    """Makes a table with a row per journey and topology."""
     columns = [Column("journey", numeric=False), view.topology_column, Column("count", spare=2)]
     columns += [Column(name.replace("_", "."), "ms", interval=True, spare=spare) for name, spare in COLUMNS.items()]
     columns += [Column("max", "ms", spare=5), Column("failed")]
@@ -66,7 +66,7 @@ def comparison_table(view: SummaryView) -> Table:
 
 
 def shown_differences(view: SummaryView) -> list[Element]:
-    """Shows the significant differences, largest ratio first, a table per metric; then what was not tested."""
+    """Shows the significant differences in a table per metric, largest ratio first; then what was not tested."""
     every = [row for row in view.summary["comparisons"] if row["metric"] in SHOWN_METRICS and row["journey"] != ALL]
     significant = sorted((row for row in every if row["verdict"] in _VERDICTS), key=_ratio, reverse=True)
     tested = [row for row in every if row["verdict"] != "unknown"]
@@ -89,7 +89,7 @@ def shown_differences(view: SummaryView) -> list[Element]:
 
 
 def _note_untested(rows: Sequence[Comparison]) -> list[str]:
-    """Writes `Differences at p50 and p99 were not tested: needs 3 blocks, and there are 2.`; empty if all were."""
+    """Writes `Differences at p50 were not tested: needs 3 blocks, and there are 2.`; empty if all were tested."""
     metrics: dict[tuple[str, str], list[str]] = {}
     for metric in SHOWN_METRICS:
         of_metric = [row for row in rows if row["metric"] == metric]

@@ -1,4 +1,4 @@
-"""What ran at the same time."""
+"""What ran at the same time as slow journeys."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from hops.units import ALL
 MIN_QUEUE_SHARE = 0.02
 """Minimum share of a topology's mean or p99 that waiting for a component must make up to be in the table."""
 MIN_OF_QUEUE = 0.25
-"""Minimum share of such a wait that must fall into a kind's journeys for that kind to get a row."""
+"""Minimum share of the wait for a component that must coincide with a kind of journey for it to get a row."""
 
 
 def meetings_elements(view: SummaryView) -> list[Element]:
-    """Shows how much longer journeys took if one of a kind ran at the same time: kinds with a shown effect first."""
+    """Shows how much longer journeys took while another kind of journey ran; kinds with a shown effect come first."""
     meetings = view.summary.get("meetings", [])
     overall = [row for row in meetings if row["journey"] == ALL]
     dear = [row for row in overall if is_shown(row) and row["mean_ms"] > 0]
@@ -43,7 +43,7 @@ def meetings_elements(view: SummaryView) -> list[Element]:
 
 
 def is_shown(row: Meeting) -> bool:
-    """Whether journeys that met this kind are shown to take longer or shorter, in the mean or at a percentile."""
+    """Whether journeys that met this kind are shown to take longer or shorter, on average or at a percentile."""
     return any(excludes_zero(one["ci95"]) for one in (row["more"], *row["percentiles"].values()))
 
 
@@ -69,7 +69,7 @@ def queues_table(view: SummaryView) -> Table | None:
 
 
 def _select_waits(view: SummaryView) -> list[Queue]:
-    """Selects the waits that matter, and for each wait the kinds of journeys that ran during a part of it."""
+    """Selects the waits that matter, and for each wait the kinds of journeys that ran during much of it."""
     queues = view.summary.get("queues", [])
     waits = {(row["topology"], row["component"]): row for row in queues if row["met"] == ALL}
     rows = []

@@ -1,4 +1,4 @@
-"""Budgets net of tracing: what the components' accounts subtract from the means, and the rest."""
+"""Budgets net of tracing: mean budgets without the cost that components report for making their spans."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ class Net(NamedTuple):
     """The mean budget of a journey without the known cost of tracing.
 
     Args:
-        ms: Net means by part; nothing is subtracted if the component gives no account.
-        not_known: Parts whose component gives no account.
+        ms: Net means by part; a part whose component reports no cost keeps its mean.
+        not_known: Parts whose component reports no cost.
         tracing_ms: Sum of what is subtracted from all parts.
     """
 
@@ -29,7 +29,7 @@ class Net(NamedTuple):
 
 
 def net_of(cell: JourneySummary) -> Net | None:
-    """Computes the net budget of one journey; None if no component gave an account."""
+    """Computes the net budget of one journey; None if no component reported a cost."""
     parts = cell["net_of_tracing"]
     known = {name: ms for name, part in parts.items() if (ms := part["net_ms"]) is not None}
     if not known:
@@ -39,7 +39,7 @@ def net_of(cell: JourneySummary) -> Net | None:
 
 
 def net_text(view: SummaryView) -> Text | None:
-    """Explains “net of tracing”, and compares what it subtracts with the measurement; None if no budget is net."""
+    """Explains “net of tracing”, and compares the subtracted cost with the measured cost; None if no budget is net."""
     nets = {name: net for name, cell in view.cells(ALL) if (net := net_of(cell)) is not None}
     if not nets:
         return None

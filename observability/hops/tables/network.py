@@ -17,7 +17,7 @@ _SPARE = {"services": 0, "gateways": 0, NETWORK_GROUP: 1, "internal calls": 2, "
 
 
 def bytes_table(view: SummaryView) -> Table:
-    """Lists requests and bytes of a journey."""
+    """Lists the mean requests and bytes of each journey."""
     columns = [Column("journey", numeric=False), view.topology_column]
     columns += [Column("requests"), Column("waves"), Column("in parallel", spare=2)]
     columns += [Column(name, "bytes", spare=int(name == "raw in")) for name in ("body in", "raw in", "body out")]
@@ -51,7 +51,7 @@ def has_wire(view: SummaryView) -> bool:
 
 
 def over_fetching_table(view: SummaryView) -> Table | None:
-    """Lists fields and bytes of answers that no screen shows; None if every screen shows all."""
+    """Lists the fields and bytes in answers that no screen shows; None if the summary has no rows about them."""
     rows = view.summary.get("over_fetching")
     if not rows:
         return None
@@ -78,7 +78,7 @@ def over_fetching_table(view: SummaryView) -> Table | None:
 
 
 def selection_table(view: SummaryView) -> Table | None:
-    """Lists what selection saves, by group of parts; None if no two arms differ only in which clients select fields."""
+    """Lists what field selection saves, by group of parts; None if no two arms differ only in field selection."""
     rows = view.summary.get("selection")
     if not rows:
         return None

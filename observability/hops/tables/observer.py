@@ -11,7 +11,7 @@ from hops.tables.view import SummaryView
 from hops.units import ALL
 
 PLACES = {"client": "client and wire", "edge": "edge", "behind": "behind the edge", ALL: "all of it"}
-"""Names of the places for people."""
+"""Display names of the places where tracing adds latency."""
 _US_PER_MS = 1e3
 
 

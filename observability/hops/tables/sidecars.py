@@ -1,4 +1,4 @@
-"""The cost of a mesh's sidecars: time of a journey, CPU, memory."""
+"""The cost of a mesh's sidecars: their share of a journey's time, their CPU time and memory."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def sidecar_texts(view: SummaryView) -> list[Text]:
 
 
 def sidecar_table(view: SummaryView) -> Table:
-    """Makes a row per sidecar, with both of its directions."""
+    """Makes a table with a row per sidecar, with both of its directions."""
     columns = [view.topology_column, Column("component", numeric=False)]
     for direction in ("inbound", "outbound"):
         columns += [Column(f"{direction} crossings"), Column(f"{direction} time", "ms each")]

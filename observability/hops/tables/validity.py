@@ -15,7 +15,7 @@ from hops.run.documents.gate import Gate
 from hops.tables.view import SummaryView
 
 MAX_FAILURES = 10
-"""Maximum number of reasons shown; the summary has more."""
+"""Maximum number of reasons to show; the summary may have more."""
 
 
 def validity_elements(view: SummaryView) -> list[Element]:
@@ -33,7 +33,7 @@ def validity_elements(view: SummaryView) -> list[Element]:
 
 
 def failing_elements(view: SummaryView) -> list[Element]:
-    """Shows the verdict, and unless it is VALID the failing gates, what to do, and each trial with its reasons."""
+    """Shows the verdict and, unless it is VALID, the failing gates, what to do, and each trial with its reasons."""
     elements: list[Element] = [Text(verdict_sentence(view.summary), tone="verdict")]
     failing = [gate for gate in view.summary["gates"] if not gate["ok"]]
     elements += [
@@ -52,7 +52,7 @@ def programs_elements(view: SummaryView) -> list[Element]:
 
 
 def journeys_elements(view: SummaryView) -> list[Element]:
-    """Shows why journeys failed, and which were answered differently, in their original words."""
+    """Shows the reasons why journeys failed, as recorded, and which journeys got different answers."""
     elements: list[Element] = []
     if failures := view.summary.get("failures"):
         rows = [
@@ -92,7 +92,7 @@ def _trials(view: SummaryView) -> int:
 
 
 def trust_elements(view: SummaryView) -> list[Element]:
-    """Shows what follows below an experiment's figures: the verdict, the gates, and each trial with a failing gate."""
+    """Shows what follows an experiment's figures: the verdict, the gates, and each trial with a failing gate."""
     return [*validity_elements(view), Points(failing_trials(view.summary))]
 
 
@@ -100,7 +100,7 @@ def gate_elements(gates: Sequence[Gate], trials: int, what: str = "trial") -> li
     """Shows every gate, and what to do about failing gates.
 
     Args:
-        gates: Gates of the run, each by its worst trial.
+        gates: Gates of the run, each with the value of its worst trial.
         trials: Number of trials.
         what: Name for a trial.
     """
@@ -114,13 +114,13 @@ def gate_elements(gates: Sequence[Gate], trials: int, what: str = "trial") -> li
 
 
 def gates_table(gates: Sequence[Gate], trials: int, what: str, *, reasons: bool = False) -> Table:
-    """Lists the gates of the run, each by its worst trial if there are several.
+    """Lists the gates of the run, each with the value of its worst trial.
 
     Args:
         gates: Gates of the run.
         trials: Number of trials.
         what: Name for a trial.
-        reasons: Whether each gate has its reason, for which a terminal has no room.
+        reasons: Whether to list the reason for each gate, for which a terminal has no room.
     """
     rows = []
     for gate in gates:

@@ -52,18 +52,18 @@ class SummaryView:
         return self.summary["blocks"] < 2 or len(self.topologies) == 1
 
     def cell(self, topology: str, journey: str) -> JourneySummary | None:
-        """The figures of one journey in one topology; None if the journey was not measured there."""
+        """Gives the figures of one journey in one topology; None if the journey was not measured there."""
         return self.summary["topologies"][topology]["journeys"].get(journey)
 
     def cells(self, journey: str) -> Iterator[tuple[str, JourneySummary]]:
-        """The figures of one journey, topology by topology."""
+        """Yields the figures of one journey in each topology that measured it."""
         for name in self.topologies:
             cell = self.cell(name, journey)
             if cell is not None:
                 yield name, cell
 
     def mark(self, topology: str) -> str:
-        """Gives the class that puts a topology's mark before its name; empty if the summary lacks the topology."""
+        """Gives the CSS class that puts a topology's mark before its name; empty if the summary lacks the topology."""
         names = self.topologies
         return f"mark t{names.index(topology) % 8}" if topology in names else ""
 
@@ -91,12 +91,12 @@ class SummaryView:
         return list(dict.fromkeys((row["left"], row["right"]) for row in self.summary["hop_differences"]))
 
     def hop_differences(self, left: str, right: str) -> list[HopDifference]:
-        """Explains how the two topologies of a pair differ, by journey, `all` last."""
+        """Lists the differences between the two topologies of a pair by journey, with `all` last."""
         rows = [row for row in self.summary["hop_differences"] if (row["left"], row["right"]) == (left, right)]
         return sorted(rows, key=lambda row: (row["journey"] == ALL, row["journey"]))
 
     def mark_caption(self, caption: str) -> str:
-        """Puts the verdict before a caption unless it is VALID, and marks figures of a closed loop."""
+        """Puts the verdict before a caption unless the run is VALID, and marks figures of a closed loop."""
         closed = self.summary["mode"] != "open"
         (text,) = mark_lines(
             self.summary["verdict"], [f"Closed loop: {caption[0].lower()}{caption[1:]}" if closed else caption]

@@ -1,4 +1,4 @@
-"""The main figures of a bench or a comparison in a few lines of a terminal; the report has the rest."""
+"""The main figures of a bench or a comparison on a terminal, in a few lines; the report has the rest."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MAX_JOURNEYS = 9
 MAX_PARTS = 6
 MAX_TOPOLOGIES = 5
 MAX_FAILURES = 3
-"""Maximum number of rows, columns and reasons shown; the report has all."""
+"""Maximum number of journeys, parts, topologies and failures to show; the report has all of them."""
 
 
 def brief(summary: Summary) -> Group:

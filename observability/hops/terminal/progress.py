@@ -1,4 +1,4 @@
-"""Progress of long work, on standard error: a rewritten line or, without a terminal, a new line every few seconds."""
+"""Progress of long tasks, on standard error: a rewritten line or, without a terminal, a new line every few seconds."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _WIDTH = 79
 
 
 class Progress:
-    """A line on standard error.
+    """Progress as a line on standard error.
 
     Args:
         file: File to write to; standard error if not given.
@@ -25,7 +25,7 @@ class Progress:
         self._shown = False
 
     def __call__(self, text: str) -> None:
-        """Shows the progress, if enough time has passed."""
+        """Shows the progress, if enough time has passed since the last line."""
         now = time.monotonic()
         if now - self._last < self._pause_s:
             return

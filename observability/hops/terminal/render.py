@@ -1,8 +1,8 @@
-"""Renders the elements of a report on a terminal: same words and figures, for 80 columns or more, not by colour alone.
+"""Renders the elements of a report on a terminal of 80 columns or more, in the same words and figures as the page.
 
-A table that is too wide for the terminal loses columns, and says which. First it loses the columns with the highest
-`Column.spare`, all columns of one number together; then columns from the right, until the rest fits. No figure is ever
-cut off. Charts and drawings are only in the page.
+Nothing is shown by colour alone. A table that is too wide for the terminal drops columns, and says which. Columns
+with the highest `Column.spare` go first, all columns with the same number together; then columns from the right, until
+the rest fits. No figure is ever cut off. Charts and drawings are only in the page.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ _BOLD_TONES = ("verdict", "notice")
 
 
 def render(elements: Iterable[Element]) -> Group:
-    """Renders everything in sequence, each followed by an empty line.
+    """Renders all elements in sequence, with an empty line after each.
 
     Args:
-        elements: Elements of a section, or of several.
+        elements: Elements of one or more sections.
     """
     return Group(*(part for element in elements for part in _parts(element)))
 
@@ -61,7 +61,7 @@ def _parts(element: Element) -> Iterator[RenderableType]:
 
 
 def _points(texts: Sequence[str]) -> Group:
-    """Renders each point after a dash, with its further lines indented."""
+    """Renders each point after a dash, with continuation lines indented."""
     grid = RichTable.grid(padding=(0, 1, 0, 0))
     grid.add_column(width=1)
     grid.add_column(overflow="fold")
@@ -97,7 +97,7 @@ class _FittedTable:
             one.add_to(table)
         rows = self._table.rows
         names = [row[0].text for row in rows]
-        # A new group begins wherever the first of several names changes.
+        # If several columns name a row, a new group begins where the first name changes.
         grouped = self._table.heads > 1 and len(set(names)) < len(names)
         for index, row in enumerate(rows):
             new_group = grouped and names[index] != names[index - 1]
@@ -125,7 +125,7 @@ class _Column:
         self.bars = 0 if self._most is None else len(numbers.share(1.0)) + BAR_CELLS + 2 * _BESIDE
 
     def add_to(self, table: RichTable) -> None:
-        """Adds this column, and the column of its bars."""
+        """Adds this column to a table, and the columns for its bars, if there are any."""
         justify = "right" if self.column.numeric else "left"
         least = None if self.width >= _FOLDED else self.width
         table.add_column(RichText("\n".join(self.head)), justify=justify, overflow="fold", min_width=least)  # type: ignore[arg-type]

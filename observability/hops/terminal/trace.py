@@ -1,4 +1,4 @@
-"""One trace as a tree in the terminal, with the time that each span has on the critical path."""
+"""One trace as a tree on a terminal, with the time that each span spends on the critical path."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ class Uncut:
 
 
 def trace_tree(tree: Tree, most: int = sys.maxsize) -> Uncut:
-    """Draws one trace: spans by start, each with its length, its time on the path, and its part.
+    """Draws one trace: spans ordered by start, each with its duration, its time on the critical path, and its part.
 
     Args:
         tree: The trace's tree.
-        most: Maximum number of spans to draw, those on the path first.
+        most: Maximum number of spans to draw; spans on the critical path come first.
 
     Raises:
         NotEnoughDataError: The trace has no root.

@@ -1,4 +1,4 @@
-"""A bench, as a kind of experiment."""
+"""The kind of experiment that measures one topology."""
 
 from __future__ import annotations
 

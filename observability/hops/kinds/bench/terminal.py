@@ -42,7 +42,7 @@ def bench(summary: Summary) -> Group:
     elements += [latency_text(view), latency_table(view), bytes_table(view), wire_table(view)]
     elements += [over_fetching] if (over_fetching := over_fetching_table(view)) else []
     sidecars = sidecar_elements(view)
-    if sidecars:  # with twice as many parts, the whole comes first
+    if sidecars:  # sidecars double the number of parts, so a table by group comes first
         elements.append(journey_groups_table(view, ALL))
     for journey in (ALL, *view.journeys):
         elements += budget_elements(view, journey, least_share=0.0 if journey == ALL and not sidecars else MIN_SHARE)
@@ -56,7 +56,7 @@ def bench(summary: Summary) -> Group:
 
 
 def _drop_name(table: Table, topology: str) -> Table:
-    """Removes the name of the only topology from a table; it would be in every row or head."""
+    """Removes the name of the only topology from a table, where it would be in every row or column head."""
     kept = [index for index, column in enumerate(table.columns) if column.name != "topology"]
     columns = [
         replace(table.columns[index], name=table.columns[index].name.removeprefix(f"{topology}, ")) for index in kept

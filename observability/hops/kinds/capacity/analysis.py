@@ -1,4 +1,4 @@
-"""How much load topologies can sustain, and what happens above it, from the rows of a run."""
+"""How much load topologies can sustain, and what happens under more load, from the rows of a run."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class _StoppedError(Exception):
 
 
 def capacity_figures(measured: Measured) -> Mapping[str, Capacity]:
-    """Computes what a run over capacity has in addition to the figures of every run."""
+    """Computes the figures that only a capacity run has."""
     run = measured.run
     asked = cast("Asked", run.manifest[KIND])
     steps, stopped = list(_steps(measured, asked)), run.manifest["stopped"]
@@ -49,7 +49,7 @@ def capacity_figures(measured: Measured) -> Mapping[str, Capacity]:
 
 
 def gates_of(run: RunFiles, figures: Mapping[str, Any]) -> tuple[list[Gate], list[LeftOut]]:
-    """Evaluates the gates of the steps that the results rest on, and two gates that only such a run has.
+    """Evaluates the gates of the steps that the results rest on, and two gates that only a capacity run has.
 
     A search goes above what a topology can sustain, so its steps fail gates by design; only the shop's data must be
     right after every step. If the generator could not keep up, the step reports it, and the result reads "at least".

@@ -1,7 +1,7 @@
 """What several searches show together: the rate that a topology sustains, and its ratio to another topology's rate.
 
-A search ends between two rates whose ratio is its precision, so equal results may hide a difference as large. So the
-scatter over blocks counts as at least that of a rate distributed uniformly between two such rates.
+A search ends between two rates whose ratio is its precision, so equal results may hide a difference as large as that.
+Therefore, the variance over blocks is taken to be at least that of a rate distributed uniformly between two such rates.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from hops.statistics.intervals import t_quantile
 from hops.statistics.over_blocks import MIN_BLOCKS, NO_INTERVAL
 
 Rates = Sequence[float | None]
-"""The confirmed rate of each block; None without one."""
+"""The confirmed rate of each block; None if the block confirmed no rate."""
 
 
 def rate_held(rates: Rates, precision: float) -> Estimate | None:
-    """Computes the geometric mean of the confirmed rates of all blocks; None without any.
+    """Computes the geometric mean of the confirmed rates of all blocks; None if there are no rates.
 
     Args:
         rates: The rates.
-        precision: Ratio of two rates at which a search ends.
+        precision: Ratio of the two rates between which a search ends.
     """
     known = [log(rate) for rate in rates if rate]
     return _mean(known, _step(precision)) if known else None
@@ -36,14 +36,14 @@ def rate_ratio(left: Rates, right: Rates, precision: float) -> Estimate | None:
     Args:
         left: Rates of one topology.
         right: Rates of the other topology in the same blocks.
-        precision: Ratio of two rates at which a search ends.
+        precision: Ratio of the two rates between which a search ends.
     """
     pairs = [log(a / b) for a, b in zip(left, right, strict=False) if a and b]
     return _mean(pairs, 2 * _step(precision)) if pairs else None
 
 
 def _step(precision: float) -> float:
-    """Computes the variance of the logarithm of a rate distributed uniformly within a step."""
+    """Computes the variance of a rate's logarithm that is distributed uniformly between the two rates of a search."""
     return log(precision) ** 2 / 12
 
 

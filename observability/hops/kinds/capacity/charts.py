@@ -1,4 +1,4 @@
-"""Curves of a run over capacity, drawn like the report's own charts."""
+"""Curves of a capacity run, drawn like the other charts of the report."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Results of a run over capacity, in sentences."""
+"""Results of a capacity run, in sentences."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ABOVE = {
     "max_rate": "No higher rate was allowed (max=).",
     "unknown": "The search ended before a rate failed.",
 }
-"""What is known about rates above the confirmed one, by limit."""
+"""What is known about rates above the confirmed rate, by limit."""
 
 
 def sentences(capacity: Capacity) -> list[str]:
@@ -122,7 +122,7 @@ def _over_after(step: Step) -> float:
 
 
 def _not_held(capacity: Capacity, name: str) -> str:
-    """Explains why a topology did not sustain its rate in an overload's own trial at that rate; empty if it did."""
+    """Describes how a topology failed to sustain its rate in the overload's trial at that rate; otherwise empty."""
     objective, held = capacity["asked"]["objective_ms"] or 0.0, capacity["results"][name]["rate"]
     step = next((step for step in find_claimed(capacity, name) if step["rate"] == held), None)
     if step is None:

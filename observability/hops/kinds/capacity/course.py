@@ -1,6 +1,6 @@
-"""The course of one topology's steps: how earlier steps choose the next, and what all of them show.
+"""The course of one topology's steps: how earlier steps determine the next step, and what all steps show together.
 
-A run takes this course while it measures, and its analysis takes it again over the rows.
+A run follows this course while it measures, and its analysis follows it again over the rows.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ class Measure(Protocol):
 
     Args:
         phase: Purpose of the step.
-        amount: Journeys a second, users, or the height of the peak.
+        amount: Rate in journeys a second, number of users, or height of the peak, depending on the phase.
         held: The rate that the topology sustains, in journeys a second; a peak is a multiple of this rate.
     """
 
@@ -25,7 +25,7 @@ class Measure(Protocol):
 
 
 def take_course(asked: Asked, topology: str, measure: Measure) -> SearchResult:
-    """Takes all steps of a topology.
+    """Takes all steps of a topology, and returns what they show together.
 
     Args:
         asked: The user's request.

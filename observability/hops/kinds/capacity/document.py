@@ -1,4 +1,4 @@
-"""What a run over capacity requested, measured and found, in addition to what every run has."""
+"""What the summary of a capacity run has in addition to what every summary has."""
 
 # Annotations are evaluated, so that older summaries, which lack optional keys, can be read.
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ PEAK_BEGINS, PEAK_PARTS = 1, 2
 
 
 class SearchBounds(TypedDict):
-    """The bounds of a search, as `hops.kinds.capacity.search.Bounds`."""
+    """The bounds of a search, as in `hops.kinds.capacity.search.Bounds`."""
 
     start: float
     highest: float
@@ -48,14 +48,15 @@ class Asked(TypedDict):
 class Step(TypedDict):
     """One trial: a topology under one load.
 
-    `rate` (journeys a second) is None in a closed loop, `users` in an open one. `throughput_per_s` counts the journeys
-    that ended ok while the load lasted. Latencies count from the intended arrival in an open loop, from the start in a
-    closed one. `holds` and `reasons` are the verdict of a search or a confirmation.
+    `rate` (journeys a second) is None in a closed loop, and `users` in an open loop. `throughput_per_s` counts the
+    journeys that ended ok while the load lasted. Latencies count from the intended arrival in an open loop, and from
+    the actual start in a closed loop. `holds` and `reasons` are the verdict of a search or a confirmation.
 
-    For a peak, `rate`, `throughput_per_s`, latencies and `errors` are those of the journeys that arrived in it;
-    `recovery_s` is the time in seconds until all was well again, None if the load ended earlier. `limits` are the gates
-    that show that the generator could not keep up. `cores` are CPU seconds per second of the replay, by group of
-    components.
+    For a peak, `rate`, `throughput_per_s`, latencies and `errors` are those of the journeys that arrived in it.
+    `recovery_s` is the time in seconds until the topology had recovered; None if the load ended earlier.
+
+    `limits` are the gates that show that the generator could not keep up. `cores` are CPU seconds per second of the
+    replay, by group of components.
     """
 
     label: str
@@ -116,7 +117,7 @@ class Capacity(TypedDict):
 
 
 def capacity_of(summary: Mapping[str, object]) -> Capacity:
-    """Gives what the summary of a run over capacity has in addition to what every summary has."""
+    """Gives the part of a summary that only a capacity run has."""
     return cast("Capacity", summary[KIND])
 
 
@@ -126,18 +127,18 @@ def by_load(capacity: Capacity, topology: str) -> list[Step]:
 
 
 def load_of(step: Step) -> float:
-    """Gives the rate or the users of a step."""
+    """Gives the rate or the number of users of a step."""
     return step["rate"] if step["rate"] is not None else float(step["users"] or 0)
 
 
 def find_confirmed(capacity: Capacity, topology: str) -> Step | None:
-    """Finds the step that confirmed a topology's rate; None without a confirmed rate."""
+    """Finds the step that confirmed a topology's rate; None if no rate was confirmed."""
     steps = (step for step in by_load(capacity, topology) if step["phase"] == "confirm" and step["holds"])
     return next(steps, None)
 
 
 def find_claimed(capacity: Capacity, topology: str) -> list[Step]:
-    """Lists the steps behind a topology's result: the step that confirmed its rate, or all with users or peaks."""
+    """Lists the steps behind a topology's result: the confirming step, or all steps with users or peaks."""
     if capacity["asked"]["load"] != "sweep":
         return [step for step in by_load(capacity, topology) if step["phase"] != "search"]
     step = find_confirmed(capacity, topology)

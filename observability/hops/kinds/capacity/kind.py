@@ -1,4 +1,4 @@
-"""A run over the capacity of topologies, as a kind of experiment."""
+"""The kind of experiment that measures the capacity of topologies."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """The search of a sweep: which rate to try next, when to stop, and with which result. It does not measure.
 
 Climb by a factor until a rate fails, halve the gap (in ratio) until it is narrow, then confirm the highest rate that
-held, for longer. If that rate does not hold then, go down a step and confirm again. Searching between a rate that holds
-and a rate that fails is the procedure of RFC 2544, section 26.1. Single trials of the same rate may disagree; RFC 9971
-(MLRsearch) is about how a search handles that. See docs/experiments/capacity.md.
+held in a longer trial. If that rate does not hold there, go down a step and confirm again. Searching between a rate
+that holds and a rate that fails is the procedure of RFC 2544, section 26.1. Single trials of the same rate may
+disagree; RFC 9971 (MLRsearch) is about how a search handles that. See docs/experiments/capacity.md.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 GROWTH, BACK_OFF = 2.0, 0.9
-"""Factor between rates while climbing, and from a rate that was not confirmed down to the next."""
+"""Factor between rates while climbing, and from a rate that was not confirmed to the next lower rate."""
 
 Limit = Literal["shop", "generator", "max_rate", "unknown"]
 
@@ -27,9 +27,9 @@ class Bounds:
         start: The first rate, journeys a second.
         highest: Maximum rate to try.
         lowest: Minimum rate to try.
-        precision: The search ends once the lowest rate that failed is at most this many times the highest that held.
+        precision: The search ends once the lowest rate that failed is at most this multiple of the highest that held.
         max_steps: Maximum number of replays in the search, including repetitions.
-        max_confirmations: Maximum number of replays that confirm, each with newly drawn journeys.
+        max_confirmations: Maximum number of confirming replays, each with newly drawn journeys.
     """
 
     start: float
@@ -89,10 +89,10 @@ class SearchResult:
     """The result of a search.
 
     Attributes:
-        rate: The highest confirmed rate, journeys a second; None without one.
+        rate: The highest confirmed rate, journeys a second; None if no rate was confirmed.
         failed: The lowest rate that failed; None if no rate did.
-        limit: Why no higher rate was confirmed: the shop, the generator, the highest rate allowed; unknown if the
-            search had to end before it met any of these.
+        limit: Why no higher rate was confirmed: the shop, the generator, or the highest rate allowed; unknown if the
+            search had to end before it reached any of these limits.
         tried: The rates that a confirmation tried, in order.
     """
 
@@ -110,7 +110,7 @@ def climb(measure: Measure, bounds: Bounds) -> Bracket:
     """Finds the highest rate that holds, by single replays in sequence on one system.
 
     A rate that fails, but not clearly, is measured once more, and the second verdict counts: one stall of the machine
-    must not decide. Rates that pass by luck are left to the confirmation.
+    must not decide. The confirmation finds rates that passed by chance.
 
     Args:
         measure: Replays at a rate.

@@ -21,13 +21,13 @@ from hops.units import NS_PER_MS
 
 NS_PER_S = 1e9
 WELL = 0.9
-"""Share of the journeys arriving in a second that must end ok and within the objective, for the second to be good."""
+"""In a good second, at least this share of the arriving journeys ends ok within the objective."""
 CLEARLY = 5.0
-"""A rate is clearly too high, and not repeated, if it misses the objective by this factor."""
+"""A rate is clearly too high, and not repeated, if p99 is at least this multiple of the objective."""
 CLEAR_FAILURE_SHARE = 0.01
 GENERATOR_GATES = ("tape_unsent", "tape_exhausted", "start_lag_p99_ms", "start_lag_mean_ms", "generator_cores")
-"""Gates on the generator. If one fails, the step may have failed because of the generator. If the step holds, it still
-counts, since latency counts from the intended arrival."""
+"""Gates on the generator. If one fails, the step may have failed because of the generator. A step that holds still
+counts, since latency is measured from the intended arrival."""
 
 
 def step_of(
@@ -81,7 +81,7 @@ def step_of(
 
 
 def seen_in(step: Step, objective_ms: float) -> Seen:
-    """Converts a judged step for the search."""
+    """Converts a judged step into what the search needs to know about it."""
     assert step["rate"] is not None
     p99 = step["latency_ms"]["p99"]
     missed = p99 is not None and p99 >= CLEARLY * objective_ms
@@ -109,7 +109,7 @@ def recovery_s(journeys: pl.DataFrame, part_s: float, objective_ms: float) -> fl
         objective_ms: Maximum duration of a good journey, ms.
 
     Returns:
-        Whole seconds; None if it had not recovered in the load's last second.
+        Whole seconds; None if the topology had not recovered in the load's last second.
     """
     since = (_arrived_s() - (PEAK_BEGINS + PEAK_PARTS) * part_s).floor().cast(pl.Int64)
     well = (pl.col("outcome") == "ok") & (pl.col("latency_ns") <= objective_ms * NS_PER_MS)

@@ -1,4 +1,4 @@
-"""The first section of the report of a run over capacity: results, peaks, steps."""
+"""The first section of the report of a capacity run: results, peaks, steps."""
 
 from __future__ import annotations
 

@@ -18,13 +18,13 @@ from hops.run.files import RunFiles
 from hops.units import NS_PER_MS, NS_PER_S
 
 LAST_S = 1.0
-"""A topology has not recovered if its journeys still fail in this many last seconds of the load."""
+"""Final seconds of the load: a topology whose journeys still fail in them has not recovered."""
 PERCENTILES = {"p50": 0.5, "p99": 0.99}
 MESSAGES = 3
 
 
 def chaos_figures(measured: Measured) -> Mapping[str, list[Struck]]:
-    """Computes what a run with faults has in addition to the figures of every run."""
+    """Computes the figures that only a run with faults has."""
     topologies = measured.run.manifest["topologies"]
     order = list(topologies)
     struck = []
@@ -39,7 +39,7 @@ def chaos_figures(measured: Measured) -> Mapping[str, list[Struck]]:
 
 
 def _worst_audit(run: RunFiles, trial: TrialRecord) -> Fault:
-    """Finds the audit of the first attempt with a loss, which a repetition does not undo; without a loss, the last."""
+    """Finds the audit of the first attempt that lost something, which no repetition undoes; else of the given trial."""
     attempts = [one for one in run.trials if (one["block"], one["topology"]) == (trial["block"], trial["topology"])]
     lost = [one for one in attempts if set(failing_gates(one["gates"])) & set(AUDIT_GATES)]
     return (lost or [trial])[0]["fault"]
@@ -61,7 +61,7 @@ def customer_figures(journeys: pl.DataFrame, began: int, ended: int) -> dict[str
         ended: End of the fault, Unix time, ns.
 
     Returns:
-        Figures of `Struck`.
+        Fields of `Struck`.
     """
     arrived = pl.col("intended_ns")
     ok, failed = journeys.filter(pl.col("outcome") == "ok"), journeys.filter(pl.col("outcome") != "ok")

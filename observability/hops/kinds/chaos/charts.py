@@ -13,7 +13,7 @@ ROW_HEIGHT = 22
 
 
 def picture(view: View) -> Figures:
-    """Draws the faults with the longest failing times, a row for each."""
+    """Draws a row for each of the faults that made journeys fail for longest."""
     failing = sorted((one for one in struck_of(view.summary) if one["failed"]), key=lambda one: -one["failing_s"])
     rows = [
         {

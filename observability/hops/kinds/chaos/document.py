@@ -23,7 +23,7 @@ class Struck(Fault):
         lasted_s: How long the fault lasted; for a kill, until the component was ready again.
         failing_s: From the start of the fault to the arrival of the last journey that failed; 0 if no journey did.
         over: Whether the fault had ended, and no journey failed, in the last second of the load.
-        before_ms: Latency of the journeys that ended ok and arrived before the fault, by name of a percentile: `p50`.
+        before_ms: Latency of the journeys that ended ok and arrived before the fault, by percentile, such as `p50`.
         during_ms: Latency of the journeys that ended ok and arrived during the fault or in the second after it; empty
             if there are none.
     """

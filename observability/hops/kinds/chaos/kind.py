@@ -1,4 +1,4 @@
-"""A run with faults, as a kind of experiment."""
+"""The kind of experiment that injects faults."""
 
 from __future__ import annotations
 

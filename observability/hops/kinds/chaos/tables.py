@@ -13,7 +13,7 @@ from hops.kinds.chaos.document import Struck, struck_of
 from hops.tables.view import SummaryView
 
 OVER_WITHIN_S = 5.0
-"""Seconds that may pass after the end of a fault until journeys must no longer fail."""
+"""Maximum time after the end of a fault during which journeys may still fail, in seconds."""
 SHOWN = (("before_ms", "p50"), ("during_ms", "p50"), ("during_ms", "p99"))
 MAX_MESSAGES = 15
 READING = (
@@ -37,7 +37,7 @@ def section(view: SummaryView) -> Section:
 
 
 def sentences(struck: Sequence[Struck]) -> Iterator[str]:
-    """Describes how many journeys failed, after which faults they still failed, and what the audit found."""
+    """Describes how many journeys failed, after which faults journeys continued to fail, and what the audit found."""
     for topology in dict.fromkeys(one["topology"] for one in struck):
         of = [one for one in struck if one["topology"] == topology]
         unseen = [one["fault"] for one in of if not one["failed"]]
@@ -73,7 +73,7 @@ def damage_of(one: Struck) -> list[str]:
 
 
 def faults_table(struck: Sequence[Struck]) -> Table:
-    """Makes a row for each fault of each topology, with means over blocks."""
+    """Makes a table with a row for each fault of each topology, with means over blocks."""
     rows: list[Sequence[Cell]] = []
     for (topology, fault), of in _cases(struck):
         rows.append(

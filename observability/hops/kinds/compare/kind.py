@@ -1,4 +1,4 @@
-"""A comparison of topologies, as a kind of experiment."""
+"""The kind of experiment that compares topologies."""
 
 from __future__ import annotations
 

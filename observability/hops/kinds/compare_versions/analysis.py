@@ -46,10 +46,10 @@ class VersionRow(Tested):
 
 
 class Versions(TypedDict):
-    """What this kind adds to what every summary has; `threshold` is a share, `delay` is injected into b.
+    """The part of a summary that only a comparison of versions has; `threshold` is a share; `delay` is injected into b.
 
-    `checkouts` has the given name and the commit of `a` and `b`. `allowed` are journeys whose answers were not
-    compared.
+    `checkouts` has the name given by the user and the commit, for `a` and for `b`. `allowed` are journeys whose answers
+    were not compared.
     """
 
     checkouts: dict[str, dict[str, str]]
@@ -60,7 +60,7 @@ class Versions(TypedDict):
 
 
 def versions_in(summary: Mapping[str, Any]) -> Versions:
-    """Gives what the summary of a comparison of versions has in addition to what every summary has."""
+    """Gives the part of a summary that only a comparison of versions has."""
     return cast("Versions", summary["versions"])
 
 
@@ -79,7 +79,7 @@ def version_rows(
         threshold: How much slower is too much, as a share; None for no verdict.
 
     Returns:
-        The whole and the percentiles first, then the parts, the largest first.
+        Rows: the whole and the percentiles, then the parts, largest first.
     """
     blocks = sorted(latencies[A].blocks & latencies[B].blocks)
     sections = {
@@ -145,7 +145,7 @@ def _geometric(section: Section) -> Section:
 def _row(what: str, b: Section, a: Section) -> VersionRow:
     """Tests a figure by the geometric mean of its blocks' ratios.
 
-    If versions are equal, they are interchangeable within a block, so the logarithms of these ratios scatter evenly
+    If versions are equal, they are interchangeable within a block, so the logarithms of these ratios are symmetric
     around 0, even if some trials are slow. The ratio of means over all blocks would depend on the slowest trials.
     """
     result, ratio = contrast(b, a), contrast(_geometric(b), _geometric(a))

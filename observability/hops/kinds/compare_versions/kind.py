@@ -1,4 +1,4 @@
-"""A comparison of two versions, as a kind of experiment."""
+"""The kind of experiment that compares two versions."""
 
 from __future__ import annotations
 

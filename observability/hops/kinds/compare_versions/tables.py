@@ -13,7 +13,7 @@ from hops.tables.latency import chance, difference, visible
 from hops.tables.view import SummaryView
 
 LARGE_MS = 2.0
-"""Minimum size of a part for which sentences give the smallest visible change."""
+"""Minimum size of the parts whose smallest visible change is in a sentence."""
 
 
 def section(view: SummaryView) -> Section:

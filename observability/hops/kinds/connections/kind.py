@@ -1,4 +1,4 @@
-"""A run over open connections, as a kind of experiment."""
+"""The kind of experiment that measures memory with open connections."""
 
 from __future__ import annotations
 

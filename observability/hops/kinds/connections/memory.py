@@ -15,11 +15,11 @@ from hops.run.files import RunFiles
 
 KIND: Final = "connections"
 STEADY_LOOKS, STEADY_SHARE = 3, 0.005
-"""Memory is steady once so many samples in a row each differ from the sample before by less than this share."""
+"""Memory is steady once this many consecutive samples each differ from the previous sample by less than this share."""
 
 
 class Held(TypedDict):
-    """Memory of a component at a number of open connections, MiB, a value for each block."""
+    """Memory of one component with a number of open connections: MiB, one value for each block."""
 
     topology: str
     component: str
@@ -28,14 +28,14 @@ class Held(TypedDict):
 
 
 class Connections(TypedDict):
-    """Memory at each number of connections, and where it still changed, in words."""
+    """Memory at each number of connections, and where memory was still changing, in words."""
 
     held: list[Held]
     unsteady: list[str]
 
 
 def connections_of(summary: Mapping[str, object]) -> Connections:
-    """Gives what the summary of a run over connections has in addition to what every summary has."""
+    """Gives the part of a summary that only a run with open connections has."""
     return cast("Connections", summary[KIND])
 
 
@@ -46,7 +46,7 @@ def is_steady(totals_mb: Sequence[float]) -> bool:
 
 
 def connections_figures(measured: Measured) -> Mapping[str, Connections]:
-    """Computes what a run over connections has in addition to the figures of every run."""
+    """Computes the figures that only a run with open connections has."""
     looks = measured.run.observed["looks"]
     steps = looks.group_by("block", "topology", "held", "at_s").agg(pl.col("memory_mb").sum())
     unsteady = [
@@ -66,6 +66,6 @@ def connections_figures(measured: Measured) -> Mapping[str, Connections]:
 
 
 def gates_of(run: RunFiles, figures: Mapping[str, Any]) -> tuple[list[Gate], list[LeftOut]]:
-    """Evaluates the gates of all trials, and that memory was steady."""
+    """Evaluates the gates of all trials, and the gate on steady memory."""
     gates, left_out = every_gate(run, figures)
     return [*gates, kind_of("unsteady").evaluate(len(connections_of(figures)["unsteady"]))], left_out

@@ -15,7 +15,7 @@ KIB = 1024.0
 
 
 def section(view: SummaryView) -> Section:
-    """Shows the memory that each connection takes, and where memory still changed."""
+    """Shows the memory that each connection takes, and where memory was still changing."""
     connections = connections_of(view.summary)
     unsteady = [f"{where}: memory was still changing." for where in connections["unsteady"]]
     sentences = unsteady or ["Memory was steady at every number of connections."]

@@ -1,6 +1,6 @@
-"""Which topology to choose for given customers: at their networks, with their mix, from the files of one run.
+"""Which topology to choose for given customers: on their networks, with their mix, from the files of one run.
 
-Latencies are the run's own rows, moved to the requested networks by the model of `hops.analysis.distance`.
+Latencies are those of the run's journeys, adapted to the requested networks by the model of `hops.analysis.distance`.
 """
 
 from __future__ import annotations
@@ -86,9 +86,8 @@ class Decision(TypedDict):
     """The whole document, as `make decide` prints it with `--json`.
 
     Latencies are in ms; bytes are those of a journey in both directions. `cheapest` is in core-hours per million
-    journeys, as the run measured them over its own mix and at its own networks. CPU time is counted by component and
-    not by channel. `rate` is the run's rate, None in a closed loop. `unanswered` lists what the run
-    cannot answer, and why.
+    journeys, as the run measured them over its own mix and on its own networks: CPU time is counted by component, not
+    by channel. `rate` is the run's rate; None in a closed loop. `unanswered` lists what the run cannot answer, and why.
     """
 
     schema: int
@@ -196,7 +195,7 @@ def _join_kinds(kinds: Iterable[Kind]) -> str:
 def _rows(
     run: RunFiles, topology: str, mix: Mapping[Kind, float] | None, networks: Mapping[str, Network]
 ) -> pl.DataFrame:
-    """Adapts one topology's journeys to the customers: `weight`, and `own_ms` at their networks."""
+    """Adapts one topology's journeys to the customers: computes `weight`, and `own_ms` on their networks."""
     travel = travel_of(run, topology)
     measured = networks_of(switches_of(run.manifest, topology))
     there, here = (move_to(travel, each)[OWN] for each in (networks, measured))
@@ -244,7 +243,7 @@ def _fewest_bytes(run: RunFiles, scopes: Mapping[str, Mapping[Kind, float]]) -> 
 
 
 def _cheapest(summary: Summary) -> Ranking:
-    """Ranks by the summary's own comparisons of CPU time."""
+    """Ranks the topologies by cost, with the tests of CPU time from the summary."""
     costs = {name: of["cost"].get(TOTAL) for name, of in summary["topologies"].items()}
     pairs = [row for row in summary["comparisons"] if row["metric"] == CPU]
     by_cost = ranking(costs, pairs, [_COST])

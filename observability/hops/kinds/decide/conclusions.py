@@ -1,4 +1,4 @@
-"""Which topology to choose, in lines for a decision record; every figure names its source by a number."""
+"""Which topology to choose, in lines for a decision record; every figure cites its source by number."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from hops.statistics.over_blocks import MIN_BLOCKS
 from hops.units import ALL
 
 MAX_ENTRIES = 4
-"""Maximum number of entries in a list; the rest is counted, and `--json` has it."""
+"""Maximum number of entries in a list; the rest are only counted, and `--json` has all."""
 Told = Callable[[Estimate], str]
 """Formats one figure with its interval for a line."""
 
@@ -138,7 +138,7 @@ def _not_shown(decision: Decision) -> list[str]:
 
 
 def _but(row: Behind) -> str:
-    """Describes what difference was visible, and why a difference whose interval excludes zero is not shown."""
+    """Gives the smallest visible difference, and says why a difference whose interval excludes zero is not shown."""
     text = "" if row["visible_ratio"] is None else f", would have seen {excess(row['visible_ratio'])}"
     if row["p_corrected"] is not None and excludes_zero(row["ci95"]):
         text += f", not significant after correction ({p_value(row['p_corrected'])})"
@@ -149,7 +149,7 @@ def _list_unanswered(decision: Decision) -> list[str]:
     """Lists what the run cannot answer, and which figures could not be tested."""
     answers = decision["answers"]
     figures = {"bytes": [answer["fewest_bytes"] for answer in answers]}
-    if decision["blocks"] >= MIN_BLOCKS:  # with fewer blocks, that is the reason, and already reported
+    if decision["blocks"] >= MIN_BLOCKS:  # with fewer blocks, that is the reason, which is already reported
         figures |= {"p50": [answer["quickest"] for answer in answers], "cost": [decision["cheapest"]]}
     reasons = {
         f"{name}: {clause(row['reason'])}": None

@@ -24,7 +24,7 @@ NO_SAMPLE = "the bytes of a journey in the mix were not counted"
 
 
 def weigh(journeys: pl.DataFrame, mix: Mapping[Kind, float] | None) -> pl.DataFrame:
-    """Adds `weight` to each row, and removes rows that the mix does not have.
+    """Adds `weight` to each row, and removes rows whose kind of journey the mix lacks.
 
     Args:
         journeys: Rows of one topology, with `journey` and `channel`.
@@ -61,7 +61,7 @@ def median_of(rows: pl.DataFrame, column: str, blocks: Sequence[int], first: int
     Args:
         rows: Journeys as returned by `weigh`.
         column: Positive values.
-        blocks: Blocks that count.
+        blocks: Blocks to use.
         first: Number of blocks in the first stage, as in `Latencies`.
     """
     rows = rows.filter(pl.col("block").is_in(list(blocks)))

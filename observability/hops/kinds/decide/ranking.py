@@ -12,10 +12,10 @@ from hops.run.documents.estimate import Estimate
 
 
 class Behind(Estimate):
-    """How much higher a topology is than the lowest.
+    """How far a topology's figure is above the lowest.
 
-    `shown` says whether the difference is shown after the correction over all pairs and channels; `visible_ratio` is
-    the smallest ratio that would have been shown; `reason` says why nothing could be tested.
+    `shown` says whether the difference is shown after the correction over all pairs and channels. `visible_ratio` is
+    the smallest ratio that would have been shown. `reason` says why nothing could be tested.
     """
 
     topology: str
@@ -46,7 +46,7 @@ def rankings(
 
     Args:
         values: Values by scope and topology; None if not measured.
-        pairs: Every pair of topologies in every scope, whose name is the `journey`.
+        pairs: Every pair of topologies in every scope; `journey` has the name of the scope.
         source: Files and fields that the figures come from.
     """
     correct(pairs)

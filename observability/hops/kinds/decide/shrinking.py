@@ -1,7 +1,8 @@
-"""Which part of a topology's hop budget would have to shrink for it to be as fast as the fastest.
+"""Which part of a topology's hop budget would have to shrink to make it as fast as the fastest topology.
 
-Means add up and medians do not: the topology's distance from the fastest is one of medians, and the times of its parts
-are means. A part that both topologies have would shrink in both, so only the extra time of the slower topology counts.
+Means add up and medians do not: the distance from the fastest topology is a difference of medians, but the times of
+parts are means. A part that both topologies have would shrink in both, so only the extra time of the slower topology
+counts.
 """
 
 from __future__ import annotations
@@ -20,18 +21,18 @@ from hops.run.documents.difference import PartDifference
 from hops.run.documents.estimate import Estimate
 
 FARTHER = "farther_ms"
-"""Column: how much longer a journey takes at the requested networks than in the run, ms."""
+"""Column: how much longer a journey takes on the requested networks than in the run, ms."""
 _NOT_THE_SHOP = ("generator", UNATTRIBUTED_GROUP)
-"""Parts of the instrument: no topology can shrink them."""
+"""Groups of parts that belong to the instrument: no topology can shrink them."""
 
 
 class Shrinking(TypedDict):
     """The part that would have to shrink for another topology to be as fast as the fastest.
 
     `by_ms` is how far `topology`, the nearest that is shown to be slower, is behind `quickest` at p50. `part` is the
-    part of the hop budget with the largest difference between their mean traces, and `more_ms` is that difference. It
-    is None if no part is shown to take longer. `enough` says whether it is at least `by_ms`, so that this part alone
-    could flip the ranking. `round_trips` are the round trips of this topology and of the fastest.
+    part of the hop budget with the largest difference between their mean traces, and `more_ms` is that difference.
+    Both are None if no part is shown to take longer. `enough` says whether `more_ms` is at least `by_ms`, so that this
+    part alone could flip the ranking. `round_trips` are those of `topology` and of `quickest`.
     """
 
     topology: str
@@ -52,11 +53,11 @@ def shrinking(
     source: list[str],
     first: int | None = None,
 ) -> Shrinking | None:
-    """Examines the nearest topology that is shown to be slower; None without one.
+    """Examines the nearest topology that is shown to be slower; None if no topology is.
 
     Args:
         fastest: Ranking of the topologies by p50.
-        rows: Weighed journeys by topology, with `round_trips` and `FARTHER`.
+        rows: Weighted journeys by topology, with `round_trips` and `FARTHER`.
         hops: Rows of `rows.HOPS` with `block` as the first column, by topology; of journeys that ended ok.
         mix: Share of each kind of journey; hops of other kinds are left out.
         source: Files and fields that the figures come from.

@@ -1,21 +1,21 @@
-"""How much faster other journeys are without one kind: measured without it, and predicted from meetings with it.
+"""How much faster other journeys are without one kind of journey: measured, and predicted from meetings with it.
 
 **Measured** is the mean latency with that kind minus the mean latency in the arm without it, over the same journeys of
 the tape in the same block. **Predicted** comes from the arm `as-is` alone. A regression gives how much longer journeys
-take if they arrive while one of that kind is under way. Predicted is this time multiplied by the share of such
-journeys. Whether a journey is under way depends on how long it takes, which a pause lengthens. So arrivals are the
-instrument: whether a journey of that kind arrived earlier, by at most its median duration (two-stage least squares).
-`hops.analysis.meetings` weights journeys instead, because it has other topologies in which the same arrivals can be
-compared.
+take if they arrive while a journey of that kind is in flight. Predicted is this time multiplied by the share of such
+journeys. Whether a journey is in flight depends on how long it takes, which a pause lengthens. So the instrumental
+variable is whether a journey of that kind arrived earlier, by at most the kind's median duration (two-stage least
+squares). `hops.analysis.meetings` weights journeys instead, because it has other topologies in which the same arrivals
+can be compared.
 
 Two things make the **difference** between measured and predicted uncertain. A block's effect on a trial moves all of
 its journeys; this is estimated from the blocks. An arrival's own properties, such as its parameters, are the same in
 all blocks, and the regression attributes some of their effect to the meetings. This is estimated from stretches of the
 tape. So the interval is clustered both ways (Cameron, Gelbach and Miller, *J. Business & Economic Statistics* 29,
-2011): the variance over blocks, plus that over stretches, less that over the stretches of single blocks, which both
-contain. Each is a jackknife of the difference itself, so that common effects on measured and predicted cancel. The
-prediction's interval is made in the same way. The measurement's interval is over blocks only, because it is for this
-very tape.
+2011): the variance over blocks, plus the variance over stretches, minus the variance over the stretches of single
+blocks, which both contain. Each is a jackknife of the difference itself, so that common effects on measured and
+predicted cancel. The prediction's interval is computed in the same way. The measurement's interval is over blocks only,
+because it is for this tape alone.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def isolation_of(journeys: Mapping[str, pl.DataFrame], disturber: str) -> Isolat
 
     Args:
         journeys: Rows of `rows.JOURNEYS` with `block` as the first column, by arm.
-        disturber: Kind of journey that the arms take away.
+        disturber: Kind of journey that the other arms remove or separate.
     """
     as_is = arrivals_of(journeys[AS_IS]).filter(pl.col("journey") != disturber)
     if met(disturber) not in as_is.columns:  # the tape is too short to have such a journey
@@ -96,9 +96,10 @@ class _Sums:
     """Sums from which all figures follow, for several selections of journeys.
 
     Args:
-        totals: Number of journeys, number of journeys during which the disturber came, and total gain, ms; a row each.
-        square: The instruments, times the causes; the disturber comes first in both.
-        right: The instruments, times the latencies.
+        totals: A row per selection: number of journeys, how many arrived while the disturber was in flight, and total
+            gain, ms.
+        square: Products of instruments and causes; the disturber comes first in both.
+        right: Products of instruments and latencies.
     """
 
     totals: Floats
@@ -112,12 +113,12 @@ class _Sums:
 
     @property
     def during(self) -> Floats:
-        """Share of journeys that arrived while the disturber was under way."""
+        """Share of journeys that arrived while the disturber was in flight."""
         return np.asarray(self.totals[:, 1] / self.totals[:, 0])
 
     @property
     def longer(self) -> Floats:
-        """How much longer journeys took if they arrived while the disturber was under way, ms."""
+        """How much longer journeys took if they arrived while the disturber was in flight, ms."""
         return np.asarray((np.linalg.pinv(self.square) @ self.right[:, :, None])[:, 0, 0])
 
 
@@ -137,7 +138,7 @@ class _Cells:
 
     @classmethod
     def of(cls, rows: pl.DataFrame, disturber: str) -> _Cells:
-        """Makes the cells of some journeys; kinds that were met too rarely, or nearly always, are not in the design."""
+        """Makes the cells of some journeys; the regression omits kinds that were met too rarely, or nearly always."""
         met_kinds = [name.removeprefix(met("")) for name in rows.columns if name.startswith(met(""))]
         others = [kind for kind in met_kinds if kind != disturber]
         enough = [disturber, *(kind for kind in others if _are_enough(int(rows[met(kind)].sum()), rows.height))]
@@ -159,7 +160,7 @@ class _Cells:
         return cls(block, of_tape, _Sums(*(np.add.reduceat(one, starts) for one in sums)))
 
     def estimate(self, figure: Callable[[_Sums], Floats], *, known: bool, over_stretches: bool = True) -> Estimate:
-        """Computes a figure, with its interval over blocks, or over blocks and stretches, if that is known."""
+        """Computes a figure, with its interval over blocks, or over blocks and stretches, if `known`."""
         value = float(figure(self._of(np.ones((1, len(self.block)))))[0])
         if not known:
             return Estimate(value=value, ci95=list(NO_INTERVAL))
@@ -174,7 +175,7 @@ class _Cells:
         return (len(values) - 1) * float(values.var()), len(values) - 1
 
     def _of(self, kept: Floats) -> _Sums:
-        """Adds up the cells that each row of 0 and 1 selects."""
+        """Adds up the cells that each row of zeros and ones selects."""
         totals, square, right = (
             np.tensordot(kept, of, 1) for of in (self.sums.totals, self.sums.square, self.sums.right)
         )
@@ -182,7 +183,7 @@ class _Cells:
 
 
 def _spread(variances: Sequence[tuple[float, int]]) -> Spread:
-    """Combines variances of one clustering, or two and their intersection (degrees of freedom: Satterthwaite 1946)."""
+    """Combines variances by one clustering, or two and their intersection (degrees of freedom: Satterthwaite 1946)."""
     (blocks, of_blocks), *others = variances
     if not others:
         return Spread(blocks**0.5, of_blocks)

@@ -1,4 +1,4 @@
-"""The arms of an isolation: one tape as it is, without one kind of journey, and with that kind separated."""
+"""The arms of an isolation experiment: a tape as it is, without one kind of journey, and with that kind separated."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def label_of(way: str, disturber: str) -> str:
 
 
 def disturber_of(arms: Iterable[str]) -> str:
-    """Gives the kind of journey that the arms of an isolation take away."""
+    """Gives the kind of journey that the arms of an isolation experiment remove or separate."""
     return next(arm for arm in arms if arm != AS_IS).partition("-")[2]
 
 

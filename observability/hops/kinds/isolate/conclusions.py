@@ -1,4 +1,4 @@
-"""How much faster other journeys are without one kind, in sentences."""
+"""How much faster other journeys are without one kind of journey, in sentences."""
 
 from __future__ import annotations
 

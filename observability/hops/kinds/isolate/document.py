@@ -1,4 +1,4 @@
-"""How much faster other journeys are without one kind, in `summary.json`."""
+"""How much faster other journeys are without one kind of journey, in `summary.json`."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import TypedDict, cast
 from hops.run.documents.estimate import Agreement, Estimate
 
 OTHERS = "all others"
-"""All kinds of journey except the one taken away, in their shares of the load."""
+"""All kinds of journey except the disturber, in their shares of the load."""
 
 
 class IsolationRow(TypedDict):
     """Mean gain of journeys of one kind, or `OTHERS`, in an arm, ms.
 
     `journeys` counts the journeys that ended ok in both arms, and `meetings` how many of these met the disturber.
-    `measured` is their mean latency in the arm `as-is` minus that in this arm. `predicted` is what a disturber under
-    way adds to the mean, from the arm `as-is` alone. `difference` is measured minus predicted, with the joint interval;
+    `measured` is their mean latency in the arm `as-is` minus that in this arm. `predicted` is what disturbers in flight
+    add to the mean, from the arm `as-is` alone. `difference` is measured minus predicted, with the joint interval;
     the two agree if it includes 0. Without enough meetings there is no prediction. `reason` says why the verdict is
     `unknown`.
     """
@@ -33,12 +33,12 @@ class IsolationRow(TypedDict):
 
 
 class Isolation(TypedDict):
-    """Gains of each arm; `disturber` is the kind of journey that is taken away."""
+    """Gains of each arm; `disturber` is the kind of journey that is removed or separated."""
 
     disturber: str
     rows: list[IsolationRow]
 
 
 def isolation_in(summary: Mapping[str, object]) -> Isolation:
-    """Gives what the summary of an isolation has in addition to what every summary has."""
+    """Gives the part of a summary that only an isolation experiment has."""
     return cast("Isolation", summary["isolation"])

@@ -1,4 +1,4 @@
-"""An isolation, as a kind of experiment."""
+"""The kind of experiment that isolates one kind of journey."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hops.run.files import RunFiles
 
 
 def pairs_of(run: RunFiles) -> list[tuple[str, str]]:
-    """Gives the arms with the same tape: figures over different journeys cannot be compared directly."""
+    """Pairs `as-is` with each arm that replays the same tape: different journeys cannot be compared directly."""
     return [(arm, AS_IS) for arm in run.topologies if arm != AS_IS and run.tape_of(arm) == run.tape_of(AS_IS)]
 
 

@@ -1,4 +1,4 @@
-"""How much faster other journeys are without one kind: measured and predicted."""
+"""How much faster other journeys are without one kind of journey: measured and predicted."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hops.tables.view import SummaryView
 
 
 def section(view: SummaryView) -> Section:
-    """Makes the first section of the report: the gain of all other journeys together in each arm, and of each kind."""
+    """Makes the first section of the report: the gain in each arm, of all other journeys together and of each kind."""
     isolation = isolation_in(view.summary)
     disturber = isolation["disturber"]
     together = [row for row in isolation["rows"] if row["journey"] == OTHERS]

@@ -1,14 +1,14 @@
 """What each step of a ladder adds, measured twice: from latencies of untraced journeys, and from traces.
 
-The two measurements share no journeys and no instrument. **Measured** is the difference of the mean latencies by the
-generator's clock, over untraced journeys. **Attributed** is the difference of the parts of the hop budgets that belong
-to the step, over traced journeys. Both weight each journey by its share of the load, and both are linear in their
-blocks' deviations (`hops.analysis.hop_differences`). So is the **remainder**, measured minus attributed. Its interval
-comes from the blocks' deviations of this difference, so a block's common effect on both cancels.
+The two measurements share no journeys and no instrument. **Measured** is the difference between the mean latencies by
+the generator's clock, over untraced journeys. **Attributed** is the difference between the parts of the hop budgets
+that belong to the step, over traced journeys. Both weight each journey by its share of the load, and both are linear in
+their blocks' deviations (`hops.analysis.hop_differences`). So is the **remainder**, measured minus attributed. Its
+interval comes from the blocks' deviations of this difference, so a block's common effect on both cancels.
 
 The cost of tracing cannot be measured without traced journeys. In steps that add tracing, all journeys of both arms are
 measured. Attributed is the observer effect: what being traced adds to a journey's mean, times the share of traced
-journeys, in the upper arm less the same in the lower arm. The remainder is the cost of tracing to untraced journeys.
+journeys, in the upper arm minus the same in the lower arm. The remainder is the cost of tracing to untraced journeys.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ Frames = Mapping[str, pl.DataFrame]
 def ladder_steps(
     journeys: Frames, hops: Frames, load: Mapping[str, int], blocks: Mapping[str, set[int]]
 ) -> list[LadderStep]:
-    """Measures each step twice, for all journeys together and each of them.
+    """Measures each step twice, for all journeys together and for each kind.
 
     Args:
         journeys: Rows of `rows.JOURNEYS` with `block` as the first column, by arm.
@@ -91,7 +91,7 @@ _OF: Mapping[str, Callable[[str], bool]] = {
 
 @dataclass(frozen=True, slots=True)
 class _Change:
-    """How far the upper arm is above the lower.
+    """The change from the lower arm to the upper arm.
 
     Args:
         means: Milliseconds by journey.
@@ -139,8 +139,8 @@ class _Twice:
     """One step, measured twice.
 
     Args:
-        measured: Differences by latencies.
-        attributed: Differences by traces.
+        measured: Change in latencies.
+        attributed: Change in the parts of traces that belong to the step.
         elsewhere: Changes of the parts that do not belong to the step, by group.
         journeys: Number of journeys behind `measured`, by arm and journey.
         traces: Number of traces behind `attributed`, likewise.

@@ -1,8 +1,8 @@
 """The arms of a ladder, and the two arms that each step compares.
 
-Upwards, each arm adds one thing to the arm before. Downwards, each takes one thing away from the arm `edge`. `edge`
-traces leanly: an arm below it does not trace, and an arm above it traces as services usually do. In a cluster, the arm
-`edge` runs and, above it, the arm with its sidecars.
+Upwards, each arm adds one thing to the previous arm. Downwards, each arm removes one thing from the arm `edge`. `edge`
+traces leanly: below it, `untraced` does not trace, and above it, `sdk` traces as services usually do. In a cluster, a
+ladder has two arms: `edge` and, above it, the same with sidecars.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ ADDS = {
     CLUSTER: "cluster",
     CLUSTER_ISTIO: "Istio in the cluster",
 }
-"""What a step adds: by its lower arm for downward steps, by its upper arm for all others."""
+"""What a step adds, by its lower arm for downward steps, and by its upper arm for all other steps."""
 
 
 SWITCHES: Mapping[str, Mapping[str, str]] = {
@@ -55,7 +55,7 @@ SWITCHES: Mapping[str, Mapping[str, str]] = {
     CLUSTER: {"runtime": "kubernetes"},
     CLUSTER_ISTIO: {"runtime": "kubernetes", "mesh": "istio", "mtls": "on"},
 }
-"""Switches that an arm changes."""
+"""Switches that each arm changes."""
 
 
 @dataclass(frozen=True, slots=True)

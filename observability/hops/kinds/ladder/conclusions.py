@@ -11,7 +11,7 @@ _NAMED_SHARE = 0.2
 
 
 def row_of(step: LadderStep, journey: str = ALL) -> LadderRow | None:
-    """Finds a step's figures in one journey; None without any."""
+    """Finds a step's figures in one journey; None if it has no figures there."""
     return next((row for row in step["rows"] if row["journey"] == journey), None)
 
 

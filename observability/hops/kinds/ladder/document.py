@@ -17,14 +17,14 @@ class GroupChange(Estimate):
 class LadderRow(TypedDict):
     """One step of a ladder in one journey or `all`, ms: the upper arm minus the lower, by two measurements.
 
-    `measured` is the difference of the mean latencies over untraced journeys; `journeys` counts them in the lower and
-    the upper arm. `attributed` is the difference of the parts that belong to the step, over the `traces`. `remainder`
-    is measured minus attributed, with their joint interval, paired by block. `elsewhere` is the change of the parts
-    that do not belong to the step, and `groups` the same by group.
+    `measured` is the difference between the mean latencies over untraced journeys; `journeys` counts these in the lower
+    and the upper arm. `attributed` is the difference between the parts that belong to the step, over the `traces`.
+    `remainder` is measured minus attributed, with their joint interval, paired by block. `elsewhere` is the change of
+    the parts that do not belong to the step, and `groups` the same by group.
 
     In steps that add or change tracing, `measured` is over all journeys. `attributed` is the share of traced journeys
-    times what being traced adds to one, in the upper arm less the same in the lower arm. `traces` counts the upper
-    arm's journeys without and with a trace, and there is nothing elsewhere. `reason` says why the verdict is `unknown`.
+    times what being traced adds to a journey, in the upper arm minus the same in the lower arm. `traces` counts the
+    upper arm's journeys without and with a trace, and `elsewhere` is 0. `reason` says why the verdict is `unknown`.
     """
 
     journey: str
@@ -40,7 +40,7 @@ class LadderRow(TypedDict):
 
 
 class LadderStep(TypedDict):
-    """One step: its addition, in words, the arm without it and the arm with it; `all` is the first of its rows."""
+    """One step: `adds` is the addition, in words; `lower` lacks it and `upper` has it. The first row is for `all`."""
 
     adds: str
     lower: str
@@ -57,7 +57,7 @@ class Added(TypedDict):
 
 
 class SidecarPair(TypedDict):
-    """What two sidecars add to a call, by traces: the time between its two spans, less that in the arm `edge`.
+    """What two sidecars add to a call, by traces: the time between its two spans, minus the same without sidecars.
 
     `link` is `<caller>→<callee>`, or `all`. `calls` counts the calls without and with sidecars.
     """
@@ -77,5 +77,5 @@ class Ladder(TypedDict):
 
 
 def ladder_of(summary: Mapping[str, object]) -> Ladder:
-    """Gives what the summary of a ladder has in addition to what every summary has."""
+    """Gives the part of a summary that only a ladder has."""
     return cast("Ladder", summary["ladder"])

@@ -1,4 +1,4 @@
-"""A ladder, as a kind of experiment."""
+"""The kind of experiment that compares the arms of a ladder."""
 
 from __future__ import annotations
 

@@ -12,11 +12,11 @@ from hops.tables.view import SummaryView
 
 _MEASURED, _ATTRIBUTED = "measured", "attributed"
 _OFFSETS = {_MEASURED: -6, _ATTRIBUTED: 6}
-"""Pixels above and below the middle of a step's row."""
+"""Vertical offsets from the middle of a step's row, in pixels."""
 
 
 def section(view: SummaryView) -> Section:
-    """Makes the section."""
+    """Makes the first section of the report."""
     ladder = ladder_of(view.summary)
     text, sentences, *tables = ladder_elements(ladder)
     figures = Figures([ladder_chart(ladder)], wide=True, text="Filled: measured. Hollow: attributed. 95 % intervals.")

@@ -1,4 +1,4 @@
-"""What a pair of sidecars adds to a call: the time between caller and callee with sidecars, less the time without.
+"""What a pair of sidecars adds to a call: the time between caller and callee with sidecars, minus the time without.
 
 That time is spent on the wires and in both proxies, and does not depend on the services' work. Every call counts, even
 off the critical path.
@@ -22,7 +22,7 @@ WITHOUT: Mapping[str, str] = {SIDECARS: EDGE, MTLS: EDGE, ISTIO: EDGE, CLUSTER_I
 
 
 def sidecar_pairs(calls: Mapping[str, pl.DataFrame], blocks: Mapping[str, set[int]]) -> list[SidecarPair]:
-    """Compares each arm with sidecars with its counterpart, over all links and by link.
+    """Compares each arm that has sidecars to its counterpart, over all links and by link.
 
     Args:
         calls: Rows of `rows.CALLS` with `block` as the first column, by arm; of journeys that ended ok.

@@ -62,7 +62,7 @@ def ladder_details(ladder: Ladder) -> list[Element]:
 
 
 def steps_table(ladder: Ladder) -> Table:
-    """Makes a row per step, for all journeys together."""
+    """Makes a table with a row per step, for all journeys together."""
     return table_of(
         "ladder",
         "What each step adds to the mean latency of all journeys, ms, with 95 % intervals",
@@ -77,7 +77,7 @@ def steps_table(ladder: Ladder) -> Table:
 
 
 def journeys_table(ladder: Ladder) -> Table:
-    """Makes a row per step and journey."""
+    """Makes a table with a row per step and journey."""
     return table_of(
         "ladder_journeys",
         "What each step adds to the mean latency of each journey, ms, with 95 % intervals",
@@ -96,7 +96,7 @@ def journeys_table(ladder: Ladder) -> Table:
 
 
 def groups_table(ladder: Ladder) -> Table:
-    """Makes a row per step and group of parts that do not belong to it."""
+    """Makes a table with a row per step and group of parts that do not belong to the step."""
     columns = [Column("step", numeric=False), Column("group", numeric=False), Column("changed by", "ms", interval=True)]
     rows = [
         [words(step["adds"]), words(group["group"]), estimate_cell(group, signed=True)]
@@ -109,7 +109,7 @@ def groups_table(ladder: Ladder) -> Table:
 
 
 def pairs_table(ladder: Ladder) -> Table:
-    """Makes a row per arm with sidecars, over all links."""
+    """Makes a table with a row per arm with sidecars, over all links."""
     return table_of(
         "sidecar_pairs",
         "What a pair of sidecars adds to a call, with 95 % intervals",
@@ -125,7 +125,7 @@ def pairs_table(ladder: Ladder) -> Table:
 
 
 def links_table(ladder: Ladder) -> Table:
-    """Makes a row per arm with sidecars and link."""
+    """Makes a table with a row per arm with sidecars and link."""
     return table_of(
         "sidecar_pairs_links",
         "What a pair of sidecars adds to a call of each link, with 95 % intervals",
@@ -147,7 +147,7 @@ _FIGURES: list[tuple[Column, _Rows]] = [
         lambda one: estimate_cell(one[1]["elsewhere"] if one[1]["groups"] else None, signed=True),
     ),
 ]
-"""Columns of a step and one of its rows."""
+"""Columns made from a step and one of its rows."""
 _ADDED: list[tuple[Column, Callable[[SidecarPair], Cell]]] = [
     (Column("calls without", spare=1), lambda pair: whole(pair["calls"][0])),
     (Column("calls with", spare=1), lambda pair: whole(pair["calls"][1])),
@@ -163,7 +163,7 @@ _ADDED: list[tuple[Column, Callable[[SidecarPair], Cell]]] = [
 
 
 def _met(p99: Added, target_ms: float) -> str:
-    """Whether the whole interval is on one side of the target."""
+    """Says on which side of the target the whole interval is."""
     low, high = p99["ci95"]
     if low is None or high is None:
         return "unknown"

@@ -1,1 +1,1 @@
-"""A target that is not the shop."""
+"""Targets other than the shop under load."""

@@ -1,4 +1,4 @@
-"""Loading a target that is not the shop, as a kind of experiment."""
+"""The kind of experiment that loads targets other than the shop."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
 """The effect of load on latency and processors, as measured.
 
 **Where does the ranking flip?** The p50 and the mean of each topology are interpolated, block by block, between the
-rates at which all topologies ran, and compared as curves over the rate (`hops.analysis.break_even`). The tests are
-corrected over all pairs and journeys, and the rate at which two curves cross has an interval.
+rates at which all topologies ran. They are compared as curves over the rate (`hops.analysis.break_even`). The tests
+are corrected over all pairs and journeys, and the rate at which two curves cross has an interval.
 
-**What is full first?** Each process's use of CPU grows almost linearly with the journeys answered in a second. It is
-full at the rate where the line reaches its limit: one core for an event loop, the machine's cores for all processes
+**What is full first?** Each process's CPU use grows almost linearly with the journeys answered in a second. The process
+is full at the rate where the line reaches its limit: one core for an event loop, the machine's cores for all processes
 together. The line is fitted in each block, and the interval is over blocks.
 """
 
@@ -37,11 +37,11 @@ MACHINE = "machine"
 _LOOPS = ("services", "gateways")
 """Groups of components whose processes have one event loop each."""
 _PIECES = 200
-"""Number of pieces into which the range of the rates is cut."""
+"""Number of intervals into which the range of rates is divided."""
 
 
 def rates_figures(measured: Measured) -> Mapping[str, Rates]:
-    """Computes what an experiment over rates has in addition to the figures of every run."""
+    """Computes the figures that only an experiment over rates has."""
     arms = AXIS.arms(measured.run.manifest)
     equal, used = shared_places(arms), _cores_used(measured.run)
     return {
@@ -60,7 +60,7 @@ def crossings(
     latencies: Mapping[str, Latencies],
     load: Mapping[str, int],
 ) -> list[Crossing]:
-    """Finds the rate at which the ranking of each pair flips, for all journeys and for each of them.
+    """Finds the rate at which the ranking of each pair flips, for all journeys together and for each kind.
 
     Args:
         arms: Arms of each topology, in the user's order.
@@ -87,7 +87,7 @@ def crossings(
             for left, right in combinations(arms, 2)
             if (journey, left) in curves and (journey, right) in curves
         }
-        # A rate's effect on a topology is not known in advance, unlike round trips: no pair is expected to cross.
+        # Unlike the effect of round trips, that of the rate is not known in advance: no pair is expected to cross.
         alike = {journey: dict.fromkeys(arms, 0.0) for journey, _, _ in gaps}
         result += [
             Crossing(
@@ -137,7 +137,7 @@ def _arm(arm: Arm, figures: TopologySummary, used: _Used) -> RateArm:
 
 
 def fillings(run: RunFiles, arms: Mapping[str, Sequence[Arm]], used: Mapping[str, _Used]) -> list[Filling]:
-    """Finds what becomes full in each topology, and at which rate, sorted by rate; what never becomes full is left out.
+    """Finds what becomes full in each topology (a component or the machine), and at which rate, sorted by rate.
 
     Args:
         run: Run with the machine's number of cores, which is unknown for a cluster's nodes.
@@ -163,7 +163,7 @@ def fillings(run: RunFiles, arms: Mapping[str, Sequence[Arm]], used: Mapping[str
 
 
 def _full_at(rates: Floats, cores: Floats, limit: float) -> Estimate | None:
-    """Finds where straight lines through the use of cores over the rate reach the limit; None if they do not rise.
+    """Finds the rate at which straight lines fitted to the cores in use reach the limit; None if the use does not grow.
 
     Args:
         rates: Rates, block x arm.

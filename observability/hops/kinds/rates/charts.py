@@ -16,7 +16,7 @@ _METRICS = ("p50", "mean", "p99")
 
 
 def charts(view: View) -> Figures:
-    """Draws p50, mean and p99 of all journeys, and CPU per journey, over the rate, a line per topology."""
+    """Draws p50, mean and p99 of all journeys, and CPU per journey, over the rate, with a line per topology."""
     drawn = looks(list(dict.fromkeys(arm["topology"] for arm in rates_of(view.summary)["arms"])))
     key = [(f"mark t{look.index % 8}", look.name) for look in drawn]
     return Figures(

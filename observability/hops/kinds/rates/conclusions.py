@@ -23,7 +23,7 @@ def rates_sentences(summary: Summary) -> list[str]:
 
 
 def at_rate(summary: Summary, rate: float) -> Summary:
-    """Selects the topologies and comparisons at one rate at which all topologies ran, under the topologies' names."""
+    """Selects the arms and comparisons at a rate that all topologies share, and names arms by their topology."""
     arms = rates_of(summary)["arms"]
     return rename_arms(summary, {arm["label"]: arm["topology"] for arm in arms if arm["rate"] == rate})
 
@@ -50,7 +50,7 @@ def crossing_words(row: Crossing) -> str:
 
 
 def full_words(row: Filling) -> str:
-    """Describes what fills at which rate: `graphql fills the machine's 2 cores at 87 journeys a second (81 to 95)`."""
+    """Describes what becomes full at which rate: `graphql fills the machine's 2 cores at 87 journeys a second`."""
     what = (
         f"the machine's {row['limit']:g} cores" if row["component"] == MACHINE else f"{row['component']}'s event loop"
     )

@@ -10,8 +10,9 @@ from hops.run.documents.estimate import Estimate
 
 
 class RateArm(TypedDict):
-    """One arm: a topology at a rate, in journeys a second; `percent` is the share of its sustained rate, if so given.
+    """One arm: a topology at a rate, in journeys a second.
 
+    `percent` is the rate in percent of the topology's sustained rate; None if the user gave rates instead.
     `cpu_ms` is the CPU time of a journey in all components but the generator; `cores` is what all processes used
     together, including the generator.
     """
@@ -44,7 +45,7 @@ class Crossing(TypedDict):
 
 
 class Filling(TypedDict):
-    """The rate at which a topology's event loop or machine is full, by a straight line through its use of CPU.
+    """The rate at which a topology's event loop or machine is full, by a straight line fitted to its CPU use.
 
     `component` is a process with one event loop, which can use one core, or `machine`: all processes together. `limit`
     is the number of cores available, and `cores` the number used at the highest rate.
@@ -67,5 +68,5 @@ class Rates(TypedDict):
 
 
 def rates_of(summary: Mapping[str, object]) -> Rates:
-    """Gives what the summary of an experiment over rates has in addition to what every summary has."""
+    """Gives the part of a summary that only an experiment over rates has."""
     return cast("Rates", summary["rates"])

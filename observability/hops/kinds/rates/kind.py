@@ -1,4 +1,4 @@
-"""An experiment over rates, as a kind of experiment."""
+"""The kind of experiment that varies the rate of the load."""
 
 from __future__ import annotations
 

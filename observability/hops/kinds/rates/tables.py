@@ -44,7 +44,7 @@ def section(view: SummaryView) -> Section:
 
 
 def points_table(view: SummaryView) -> Table:
-    """Makes a row per topology and rate."""
+    """Makes a table with a row per topology and rate."""
 
     def latency(metric: str) -> tuple[Column, Callable[[RateArm], Cell]]:
         figures = {label: one["journeys"][ALL] for label, one in view.summary["topologies"].items()}
@@ -71,7 +71,7 @@ def _share_of_capacity(arm: RateArm) -> Cell:
 
 
 def crossings_table(view: SummaryView, journeys: list[str]) -> Table:
-    """Makes a row per journey, metric and pair."""
+    """Makes a table with a row per journey, metric and pair."""
     return table_of(
         "rates_crossings" if journeys == [ALL] else "rates_crossings_by_journey",
         f"Which {view.compared.one} is faster, by journeys a second",
@@ -85,7 +85,7 @@ def crossings_table(view: SummaryView, journeys: list[str]) -> Table:
 
 
 def fillings_table(view: SummaryView) -> Table:
-    """Makes a row for what is full first in each topology: the machine, and the busiest event loops."""
+    """Lists what is full first in each topology: the machine, or the busiest event loops."""
     by_topology = groupby(rates_of(view.summary)["fillings"], key=lambda row: row["topology"])
     return table_of(
         "rates_fillings",

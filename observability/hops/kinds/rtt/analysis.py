@@ -85,7 +85,7 @@ def distance_check(rtts_ms: Sequence[float], topologies: Mapping[str, AtDistance
 
 
 def at_distances(run: RunFiles, latencies: Mapping[str, Latencies]) -> tuple[list[float], dict[str, AtDistances]]:
-    """Gives the measured round-trip times, ascending, and each topology at them.
+    """Gives the measured round-trip times, ascending, and each topology's measurements at them.
 
     Args:
         run: Files of an experiment over distances.
@@ -129,7 +129,7 @@ def journey_slope(journey: str, topology: str, round_trips: float, rtts_ms: Floa
     Args:
         journey: Name of the journey.
         topology: Name of the topology.
-        round_trips: Mean round trips of the plan.
+        round_trips: Mean number of round trips in the journey's plan.
         rtts_ms: Measured round-trip times, at least two.
         curve: p50 at each of them, ms.
     """

@@ -1,10 +1,10 @@
 """Break-even distances that the model predicts, compared with the measured ones.
 
-A break-even is where the medians of two topologies cross within the measured distances: by the model, and as measured,
-interpolated between the measured round-trip times block by block. A block moves a crossing by as much as it moves the
-difference there, divided by the slope of the difference over the distance. The joint interval of two break-evens comes
-from how far each block moves one, less how far it moves the other (`hops.statistics.over_blocks`), so that a block's
-common effect cancels.
+A break-even is where the medians of two topologies cross within the measured distances, according to the model or to
+the measurements. Measured medians are interpolated between the measured round-trip times, block by block. A block moves
+a crossing by as much as it moves the difference there, divided by the slope of the difference over the distance. The
+joint interval of two break-evens comes from how far each block moves the first, minus how far it moves the second
+(`hops.statistics.over_blocks`), so that a block's common effect cancels.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from hops.statistics.intervals import Floats
 from hops.statistics.over_blocks import spread_of
 
 _PIECES = 200
-"""Number of pieces into which the range of the measured distances is cut."""
+"""Number of intervals into which the range of measured distances is divided."""
 _REACH = 0.05
 """Share of the range, on each side of a crossing, over which the slope of the difference is taken."""
 
@@ -36,7 +36,7 @@ def break_even_checks(
     measured: Mapping[tuple[str, str], Curve],
     round_trips: Mapping[str, Mapping[str, float]],
 ) -> list[BreakEvenCheck]:
-    """Compares each journey's and pair's predicted break-even with the measured one.
+    """Compares the predicted break-even of each journey and pair with the measured break-even.
 
     Args:
         rtts_ms: The measured round-trip times, ascending.
@@ -61,11 +61,11 @@ def break_even_checks(
 def break_even_check(
     journey: str, predicted: BreakEven, measured: BreakEven, difference: Estimate | None
 ) -> BreakEvenCheck:
-    """Compares a predicted break-even with the measured one.
+    """Compares a predicted break-even with the measured break-even.
 
     Args:
         journey: Name of the journey, or `all`.
-        predicted: The break-even by the model.
+        predicted: The break-even according to the model.
         measured: The measured break-even of the same left and right, over the same range.
         difference: Measured minus predicted, ms; None unless both are shown.
     """
@@ -117,7 +117,7 @@ def _moves(left: Curve, right: Curve, at_ms: float, grid: Floats) -> Floats:
 
 
 def _without_break_evens(predicted: BreakEven, measured: BreakEven) -> Agreement:
-    """Whether two verdicts agree if they do not both show a break-even."""
+    """Says whether two verdicts agree if they do not both show a break-even."""
     for mine in measured["stretches"]:
         for other in predicted["stretches"]:
             overlap_ms = min(mine["to_ms"], other["to_ms"]) - max(mine["from_ms"], other["from_ms"])

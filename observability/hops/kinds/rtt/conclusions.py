@@ -18,12 +18,12 @@ from hops.run.documents.summary import Summary
 from hops.units import ALL
 
 TOLERANCE = 0.05
-"""Maximum relative difference between a slope and the round trips."""
+"""Maximum relative difference between the slope of p50 and the number of round trips."""
 _VERDICTS: dict[Agreement, str] = {"agree": "they agree", "differ": "they differ", "unknown": "no verdict"}
 
 
 def rtt_sentences(summary: Summary) -> list[str]:
-    """Describes the fastest topology at each distance, and how well the model did: slopes, points, break-evens."""
+    """Describes the fastest topology at each distance, and how well the model fits: slopes, points, break-evens."""
     check = check_of(summary)
     texts = [
         _fastest(summary),
@@ -35,7 +35,7 @@ def rtt_sentences(summary: Summary) -> list[str]:
 
 
 def break_even_sentences(check: DistanceCheck) -> list[str]:
-    """Writes a sentence for each pair and journey whose ranking flips, measured or predicted; or that none flips."""
+    """Writes a sentence for each pair and journey whose ranking flips, measured or predicted; if none does, one."""
     rows = check["break_evens"]
     texts = [_break_even(row) for row in rows if {"from", "several"} & _verdicts(row)]
     if texts:
@@ -58,12 +58,12 @@ def at_distance(summary: Summary, rtt_ms: float) -> Summary:
 
 
 def is_within(row: JourneySlope) -> bool:
-    """Whether a slope is close enough to the round trips."""
+    """Whether a slope is close enough to the number of round trips."""
     return abs(row["ratio"]["value"] - 1) <= TOLERANCE
 
 
 def interval_within(row: JourneySlope) -> Literal["yes", "no", "undecided", "unknown"]:
-    """Whether a slope's whole interval is close enough to the round trips."""
+    """Says whether a slope's whole interval is close enough to the number of round trips."""
     low, high = row["ratio"]["ci95"]
     if low is None or high is None:
         return "unknown"

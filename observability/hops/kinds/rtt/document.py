@@ -59,7 +59,7 @@ class BreakEvenCheck(TypedDict):
 
 
 class DistanceCheck(TypedDict):
-    """The measured effect of distance, compared with the model of `hops.analysis.distance`; `rtts_ms` ascends."""
+    """The measured effect of distance, compared with the model of `hops.analysis.distance`; `rtts_ms` are ascending."""
 
     rtts_ms: list[float]
     topologies: list[str]
@@ -69,5 +69,5 @@ class DistanceCheck(TypedDict):
 
 
 def check_of(summary: Mapping[str, object]) -> DistanceCheck:
-    """Gives what the summary of an experiment over distances has in addition to what every summary has."""
+    """Gives the part of a summary that only an experiment over distances has."""
     return cast("DistanceCheck", summary["rtt"])

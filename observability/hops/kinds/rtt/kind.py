@@ -1,4 +1,4 @@
-"""An experiment over distances, as a kind of experiment."""
+"""The kind of experiment that varies the distance to customers."""
 
 from __future__ import annotations
 

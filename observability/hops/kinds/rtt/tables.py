@@ -45,7 +45,7 @@ def section(view: SummaryView) -> Section:
 
 
 def fastest_table(view: SummaryView) -> Table:
-    """Makes a row per journey and a column per distance: topologies not shown to be slower at p50 than the fastest."""
+    """Lists, by journey and distance, the topologies that are not shown to be slower at p50 than the fastest."""
     check = check_of(view.summary)
     columns = [Column("journey", numeric=False), *(Column(f"{at:g} ms", numeric=False) for at in check["rtts_ms"])]
     rows = [
@@ -56,7 +56,7 @@ def fastest_table(view: SummaryView) -> Table:
 
 
 def break_evens_table(view: SummaryView) -> Table:
-    """Makes a row per journey and pair."""
+    """Makes a table with a row per journey and pair."""
     return table_of(
         "rtt_break_evens",
         f"Which {view.compared.one} is faster from which round-trip time on, with 95 % intervals",
@@ -78,7 +78,7 @@ def break_evens_table(view: SummaryView) -> Table:
 
 
 def slopes_table(view: SummaryView) -> Table:
-    """Makes a row per journey and topology."""
+    """Makes a table with a row per journey and topology."""
     return table_of(
         "rtt_slopes",
         "Slope of the measured p50 over the round-trip time, with 95 % intervals",
@@ -96,7 +96,7 @@ def slopes_table(view: SummaryView) -> Table:
 
 
 def points_table(view: SummaryView) -> Table:
-    """Makes a row per journey, topology and distance."""
+    """Makes a table with a row per journey, topology and distance."""
     return table_of(
         "rtt_points",
         "Measured p50 and what the model predicts for it, ms",

@@ -16,11 +16,11 @@ from hops.units import NS_PER_MS
 
 KIND: Final = "soak"
 DATABASE, JOURNEYS = "database", "journeys"
-"""Figures that change but do not belong to one component."""
+"""Values of `component` for figures that do not belong to one component."""
 MEMORY = "memory_mb"
 COUNTS = ("descriptors", "threads", "connections")
 MEMORY_MB_PER_HOUR = 1.0
-"""Growth of memory that does not count as a leak: an interval's lower end must be above it."""
+"""Memory growth that does not count as a leak: the lower end of the interval must be above it."""
 ONE = 1.0
 """Descriptors, threads and connections are whole numbers: growth below this over the whole load counts as none."""
 SLOWER = 0.05
@@ -32,8 +32,9 @@ MINUTE_S = 60.0
 class Change(TypedDict):
     """Change of one figure of a topology per hour.
 
-    `component` is `database` for its size and `journeys` for latencies. Mean, slope and interval are None if there are
-    too few values for a slope. `tells` says whether the load was long enough to tell growth from one-time filling.
+    `component` is `database` for the size of the database, and `journeys` for latencies. Mean, slope and
+    interval are None if there are too few values for a slope. `tells` says whether the load was long enough to tell
+    growth from one-time filling.
     """
 
     topology: str
@@ -55,12 +56,12 @@ class Soak(TypedDict):
 
 
 def soak_of(summary: Mapping[str, object]) -> Soak:
-    """Gives what the summary of a soak test has in addition to what every summary has."""
+    """Gives the part of a summary that only a soak test has."""
     return cast("Soak", summary[KIND])
 
 
 def soak_figures(measured: Measured) -> Mapping[str, Soak]:
-    """Computes what a soak test has in addition to the figures of every run."""
+    """Computes the figures that only a soak test has."""
     profile = measured.run.manifest["profile"]
     changes = [change for name in measured.journeys for change in changes_of(measured.run, name)]
     return {KIND: Soak(minutes=profile["duration_s"] / MINUTE_S, rate=profile["rate"], changes=changes)}

@@ -1,4 +1,4 @@
-"""A soak test, as a kind of experiment."""
+"""The kind of experiment that looks for growth under long load."""
 
 from __future__ import annotations
 

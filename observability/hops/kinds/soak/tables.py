@@ -42,7 +42,7 @@ def sentences(soak: Soak) -> Iterator[str]:
 
 
 def held_table(soak: Soak, compared: Compared) -> Table:
-    """Makes a row for each component: its memory, and the changes of all its resources."""
+    """Makes a table with a row for each component: its memory, and the changes of all its resources."""
     of_component: dict[tuple[str, str], dict[str, Change]] = {}
     for change in soak["changes"]:
         if change["component"] not in (DATABASE, JOURNEYS):

@@ -11,9 +11,9 @@ from scipy import stats
 from hops.statistics.intervals import CONFIDENCE
 
 SETTLING = 0.2
-"""Share of a load at its beginning that is left out: caches fill, and pools open."""
+"""Share of the load that is left out at its beginning, while caches fill and pools open."""
 WINDOWS = 30
-"""Maximum number of windows over which samples are averaged, since adjacent samples are alike."""
+"""Maximum number of windows over which samples are averaged, since adjacent samples are correlated."""
 MIN_WINDOWS = 6
 MIN_HOURS = 0.75
 """Minimum time to tell growth from one-time filling, which looked like growth of 1 to 5 MiB an hour in 20 to 40 min."""
@@ -52,7 +52,7 @@ class Trend:
 
 
 def trend(at_s: Sequence[float], values: Sequence[float]) -> Trend | None:
-    """Computes the trend of values after the time of settling; None with too few values.
+    """Computes the trend of values after the settling time; None if there are too few values.
 
     Args:
         at_s: Time of each value, in seconds, ascending.

@@ -1,1 +1,1 @@
-"""Whether the claims of published studies hold: each study is replayed by its own design; each claim gets a verdict."""
+"""Whether the claims of published studies hold: each study is replayed as designed; each claim gets a verdict."""

@@ -57,7 +57,7 @@ def pairs_of(run: RunFiles) -> list[tuple[str, str]]:
 
 
 def figures_of(measured: Measured) -> Mapping[str, list[Replayed]]:
-    """Judges the claims of the studies, corrected over all of them."""
+    """Judges the claims of the studies, with a correction over all claims."""
     figures = Figures(measured)
     studies = [_judge_study(measured, study, figures) for study in studies_in(measured.run.manifest)]
     verdicts = [verdict for one in studies for verdict in one["verdicts"]]
@@ -128,7 +128,7 @@ class _Judged:
         return Judgement("not shown", f"Its trials are {trust}: {failing}. Without that: {judgement.outcome}.")
 
     def _order(self, claim: Claim) -> Verdict:
-        """Judges an order of protocols by the number of users from which each levels off."""
+        """Judges an order of protocols by the number of users from which the throughput of each levels off."""
         users = [self.study["loads"][load]["users_replayed"] for load in claim["loads"]]
         ladders = [[arm_label(self.study["id"], side, load) for load in claim["loads"]] for side in claim["topologies"]]
         full = [self.figures.saturation(ladder, users) for ladder in ladders]

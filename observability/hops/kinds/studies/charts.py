@@ -1,4 +1,4 @@
-"""Measured and published effects: a row per claim, on a logarithmic scale."""
+"""Charts of measured and published effects: a row per claim, on a logarithmic scale."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from hops.report.view import View
 
 _COLORS = {"holds": "ink", "contradicted": "bad", "not shown": "soft"}
 _DRAWN = [replace(look, color=f"var(--{_COLORS[look.name]})") for look in looks(OUTCOMES[:3])]
-"""Claims that are not comparable have nothing to draw."""
+"""Looks of the outcomes that are drawn; claims that are not comparable have nothing to draw."""
 
 
 def picture(view: View) -> Figures:
@@ -30,7 +30,7 @@ def effects(studies: Sequence[tuple[str, Replayed]]) -> Figures:
     """Draws a chart for each study with an effect to show.
 
     Args:
-        studies: Title of the chart, and the study.
+        studies: Title of each chart, and its study.
     """
     charts = [_chart(title, rows) for title, replayed in studies if (rows := _rows(replayed))]
     key = [(f"mark t{look.index} {_COLORS[look.name]}", look.name) for look in _DRAWN]

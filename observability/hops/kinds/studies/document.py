@@ -44,9 +44,9 @@ class Claim(TypedDict):
 
     `value` is the published ratio, or the two ends of a range. `published` has the absolute figures that the study
     printed for left and right, in its own unit. `between` are sides of an order between left and right. `topologies`
-    represent all sides here, in that order, and `why_topologies` says why. `loads` are the loads that answer the claim,
-    in their order, and `reason` says why none can. `also` are further loads, by name, with their topologies; they
-    decide nothing.
+    represent all sides here, from left to right, and `why_topologies` says why. `loads` are the loads that decide the
+    claim, in their order, and `reason` says why none can. `also` are further loads, by name, with their topologies;
+    they decide nothing.
     """
 
     id: str
@@ -109,7 +109,7 @@ class Size(TypedDict):
 
 
 class OtherClient(TypedDict):
-    """The same claim with clients that batch, or that make one request per item: arms, effect and outcome."""
+    """The same claim with the other kind of client, batching or with one request per item: arms, effect and outcome."""
 
     arms: list[str]
     effect: Estimate
@@ -130,8 +130,8 @@ class Verdict(TypedDict):
 
     `outcome` is about direction, and `size` about the published ratio, if there is one. `arms` were compared, and
     `values` are their figures in `unit`. `effect` is left divided by right; for success rates it is left minus right,
-    in points. Its interval decides. `p` belongs to it, and `p_holm` is corrected over all claims of the run. `blocks`
-    is the number of blocks that would show a direction, if none is shown. `why` explains a contradiction by
+    in points. Its interval decides. `p` is its p value, and `p_holm` the p value corrected over all claims of the run.
+    `blocks` is the number of blocks that would show a direction, if none is shown. `why` explains a contradiction by
     measurements of parts.
     """
 
@@ -173,7 +173,7 @@ def arm_label(study: str, topology: str, load: str) -> str:
 
 
 def replayed_in(summary: Summary) -> list[Replayed]:
-    """Gives what the summary of replayed studies has in addition to what every summary has."""
+    """Gives the part of a summary that only replayed studies have."""
     return cast("StudySummary", summary)["studies"]
 
 

@@ -1,4 +1,4 @@
-"""The figures that claims are about, of single arms and block by block."""
+"""The figures that claims are about, for single arms and block by block."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ UNITS: dict[Metric, str] = {
 }
 """The unit of each metric of a claim."""
 _OF_THE_PROTOCOL = ("services", "gateways")
-"""Groups of components whose CPU and memory count: those with a protocol, without edge and database."""
+"""Groups of components whose CPU and memory count: they speak the protocol, unlike edge and database."""
 _USED: dict[Metric, Literal["cpu_s", "rss_mb"]] = {"cpu_percent": "cpu_s", "memory_mb": "rss_mb"}
 _NS_PER_S = 1e9
 
@@ -61,10 +61,10 @@ class Figures:
         return _ratio(sides[0], sides[1], len(blocks)), [side.value for side in sides]
 
     def payload_effect(self, left: Sequence[str], right: Sequence[str]) -> tuple[Effect, list[float | None]]:
-        """Computes how an advantage at p50 grows from the first load to the last: the ratio of right over left.
+        """Computes by which factor an advantage at p50, right divided by left, grows from the first load to the last.
 
         Args:
-            left: Arm of the side claimed to gain, under the first load and the last.
+            left: Arm of the side that is claimed to gain, under the first load and under the last.
             right: Arm of the other side, under the same two loads.
         """
         arms = (left[0], right[0], left[-1], right[-1])
@@ -84,7 +84,7 @@ class Figures:
         return Effect(value, (value / reach, value * reach), p, len(blocks)), values[::-1]
 
     def saturation(self, arms: Sequence[str], users: Sequence[int]) -> int | None:
-        """Finds the number of users from which more users bring no shown gain; None if the last step still brings one.
+        """Finds the number of users above which no gain in throughput is shown; None if the last step still gains.
 
         Args:
             arms: Arms of one topology, by rising number of users.
@@ -133,7 +133,7 @@ class Figures:
         Args:
             metric: The metric.
             arm: Label of the arm.
-            blocks: Blocks that count.
+            blocks: Blocks to use.
             compared: Arms that are compared, including this arm.
         """
         latencies = self._measured.latencies
@@ -167,14 +167,14 @@ class Figures:
         return Effect(value, spread.around(value), spread.p_value(value), len(blocks), difference=True), [*means]
 
     def _count_answered(self, arm: str, block: int) -> float:
-        """Counts the journeys a second that ended ok during the load."""
+        """Computes how many journeys a second ended ok during the load."""
         rows = self._measured.journeys[arm].filter(pl.col("block") == block)
         seconds = length_s(self._measured.run.manifest, arm)
         took_s = (rows["ended_ns"] - rows["intended_ns"].min()) / _NS_PER_S
         return float(((rows["outcome"] == "ok") & (took_s <= seconds)).sum()) / seconds
 
     def _per_journey(self, column: str, arm: str, blocks: Sequence[int], compared: Sequence[str]) -> Section:
-        """Computes the mean over journeys of the tape that ended ok in each of these arms, in the same block."""
+        """Computes a column's mean over journeys of the tape that ended ok in all compared arms, in the same block."""
         keys = ["block", "seq"]
         rows = self._ok(arm)
         for other in compared:

@@ -1,4 +1,4 @@
-"""Replayed studies, as a kind of experiment."""
+"""The kind of experiment that replays published studies."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ def count_verdicts(verdicts: Sequence[Verdict]) -> str:
 
 
 def several_note(verdicts: Sequence[Verdict]) -> str:
-    """Describes how the verdicts change if all claims are tested together."""
+    """Describes how the verdicts change with a correction over all claims."""
     decided = [one for one in verdicts if one["outcome"] in ("holds", "contradicted") and one["p_holm"] is not None]
     lost = [one["claim"]["id"] for one in decided if (one["p_holm"] or 0.0) >= SIGNIFICANCE]
     several = "Each interval is for one claim alone."
@@ -166,7 +166,7 @@ def size_text(verdict: Verdict) -> str:
 
 
 def explain(verdict: Verdict) -> str:
-    """Explains why a claim is contradicted, and where it holds; empty without anything to explain."""
+    """Explains why a claim is contradicted, and where it holds; empty if there is nothing to explain."""
     texts = list(verdict["why"])
     other = verdict["other_client"]
     if other is not None and other["outcome"] != verdict["outcome"]:

@@ -15,7 +15,7 @@ from hops.statistics.two_stage import blocks_for
 from hops.units import ALL
 
 MAX_BLOCKS = 100
-"""Maximum number of blocks that is suggested."""
+"""Maximum number of blocks to suggest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class Effect:
     Args:
         value: Left divided by right, or left minus right.
         interval: 95 % interval of the value.
-        p: Probability of an effect at least this far from no effect; None if it was not tested.
+        p: Probability that chance alone shows an effect at least this large; None if it was not tested.
         blocks: Number of blocks.
         difference: Whether the value is left minus right, in points.
         reason: Why there is no interval; None if there is one.
@@ -58,7 +58,7 @@ class Judgement:
     Args:
         outcome: The verdict on the direction.
         reason: Reason for the outcome.
-        blocks: Number of blocks that would show a direction; None if too many, or if one is shown.
+        blocks: Number of blocks that would show a direction; None if too many, or if a direction is shown.
     """
 
     outcome: Outcome
@@ -97,8 +97,8 @@ def judge_order(full: Sequence[int | None], refused: str | None) -> Judgement:
     """Judges a claimed order by the number of users from which each side levels off.
 
     Args:
-        full: Number of users from which each side levels off, in the claimed order; None if it does not.
-        refused: Why nothing can be said; None if something can.
+        full: Number of users from which each side levels off, in the claimed order; None if a side does not.
+        refused: Why no verdict is possible; None if one is.
     """
     if refused:
         return Judgement("not shown", f"It {refused}.")
@@ -137,7 +137,7 @@ def ends_of(value: float | list[float]) -> tuple[float, float]:
 
 def holm(p_values: Sequence[float | None]) -> list[float | None]:
     """Corrects for multiple tests (S. Holm, *Scandinavian Journal of Statistics* 6, 1979); None stays None."""
-    # The tests have different pairs of sides, so no test implies another.
+    # Each test gets a different pair of sides, so that no test implies another.
     tests = {(ALL, f"{number} left", f"{number} right"): p for number, p in enumerate(p_values) if p is not None}
     result = {test: one.p for test, one in correct_tests(tests).items()}
     return [result.get((ALL, f"{number} left", f"{number} right")) for number in range(len(p_values))]
@@ -167,7 +167,7 @@ def _where(claim: Claim, *, other: bool = False) -> str:
 
 
 def _blocks(effect: Effect, bounds: tuple[float, float]) -> int | None:
-    """Estimates how many blocks make an interval around the same effect exclude the boundary; None if too many."""
+    """Estimates how many blocks an interval around the same effect needs to exclude the boundary; None if too many."""
     low, high = effect.interval
     assert effect.value is not None
     assert low is not None

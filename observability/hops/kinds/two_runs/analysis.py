@@ -25,11 +25,11 @@ from hops.statistics.over_blocks import Section, rate_section
 from hops.units import ALL
 
 WATCHED = ("p50", "p99")
-"""Metrics that a threshold applies to unless the user names others."""
+"""Metrics that a threshold applies to unless the user names other metrics."""
 KNOWN_METRICS = (*METRICS, CPU)
 
 Regression = Literal["shown", "possible", "no", "unknown"]
-"""`shown`: the whole interval is beyond the threshold. `possible`: only the figure itself is."""
+"""`shown`: the whole interval is beyond the threshold. `possible`: only the ratio itself is."""
 
 
 class RunDifference(Difference):
@@ -47,7 +47,7 @@ class RunDifference(Difference):
 
 
 class RunFacts(TypedDict):
-    """One of the two runs; `reasons` are its failing gates; `notice` says what was slowed on purpose, or is empty."""
+    """One of the two runs; `reasons` are its failing gates; `notice` says what was slowed on purpose, if anything."""
 
     name: str
     blocks: int
@@ -85,8 +85,8 @@ class Threshold:
     def judge(self, row: RunDifference) -> Regression | None:
         """Judges whether b is worse than a by more than the threshold.
 
-        It is shown only if the near end of the ratio's 95 % interval is beyond the threshold, and the difference itself
-        is shown after the correction: an alarm that stops a build must not be noise.
+        A regression is `shown` only if the lower end of the ratio's 95 % interval is beyond the threshold, and the
+        difference itself is shown after the correction: an alarm that stops a build must not be noise.
         """
         if row["metric"] not in self.metrics:
             return None
@@ -103,7 +103,7 @@ def compare_runs(a: RunFiles, b: RunFiles, threshold: Threshold | None = None) -
     """Compares two runs.
 
     Args:
-        a: The earlier run, or the one to compare with.
+        a: The earlier run, or another run to compare with.
         b: The other run.
         threshold: How much slower is too much; None for no verdict.
 
@@ -139,7 +139,7 @@ def judge_runs(compared: Iterable[tuple[str, str, Pair]], threshold: Threshold |
     """Tests figures of two runs.
 
     Args:
-        compared: Names of the topology in a and in b, and a figure of both; the left of the pair is b's.
+        compared: Names of the topology in a and in b, and a figure of both; the left side of the pair is b.
         threshold: How much slower is too much; None for no verdict.
     """
     rows = [_row(name_a, name_b, pair) for name_a, name_b, pair in compared]

@@ -1,4 +1,4 @@
-"""Whether two runs can be compared, and how else they differ."""
+"""Whether two runs can be compared, and how they differ otherwise."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def require_comparable(a: RunFiles, b: RunFiles) -> None:
     first, second = a.manifest, b.manifest
     reasons = []
     if first["mode"] != second["mode"]:
-        reasons.append(f"a has {_loop(first)} and b {_loop(second)}, whose latencies count from different moments")
+        reasons.append(f"a has {_loop(first)} and b {_loop(second)}, whose latencies start at different moments")
     elif first.get("closed") != second.get("closed"):
         reasons.append(f"the loads differ: {_loop(first)} against {_loop(second)}")
     for name in ("warmup_s", "duration_s"):
@@ -64,12 +64,12 @@ def pairs(a: RunFiles, b: RunFiles) -> list[tuple[str, str]]:
         return [(a.topologies[0], b.topologies[0])]
     raise NotComparableError(
         f"{a.path.name} and {b.path.name} have no topology in common: {', '.join(a.topologies)} against "
-        f"{', '.join(b.topologies)}; two runs of one topology each can be compared all the same"
+        f"{', '.join(b.topologies)}; runs of only one topology each can be compared even then"
     )
 
 
 def what_differs(a: RunFiles, b: RunFiles) -> list[Differs]:
-    """Lists allowed differences, which often explain the rest: commit, machine, switches, versions, topologies."""
+    """Lists allowed differences, which often explain the results: commit, machine, switches, versions, topologies."""
     first, second = a.manifest, b.manifest
     rows = [
         Differs(what="commit", a=_commit(first), b=_commit(second)),

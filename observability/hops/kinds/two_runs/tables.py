@@ -1,4 +1,4 @@
-"""Tables of two compared runs: what they are, what differs, what is shown, and the verdict on a threshold."""
+"""Tables of two compared runs: which runs, how they differ, what is shown, and the verdict on a threshold."""
 
 from __future__ import annotations
 

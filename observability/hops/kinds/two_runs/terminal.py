@@ -10,7 +10,7 @@ from hops.terminal.render import render
 
 
 def runs_view(comparison: RunsComparison) -> Group:
-    """Shows what the two runs are, what differs, the figures, what is shown, and the threshold.
+    """Shows which runs these are, how they differ, the figures, what is shown, and the verdict on the threshold.
 
     Args:
         comparison: Comparison as returned by `compare_runs`.

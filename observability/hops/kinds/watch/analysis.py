@@ -22,7 +22,7 @@ NOBODY = {"protocol": "", "reconnects": 0, "longest_reconnect_s": 0.0, "opened_s
 
 
 def watch_figures(measured: Measured) -> Mapping[str, Watched]:
-    """Computes what a run with waiting customers has in addition to the figures of every run."""
+    """Computes the figures that only a run with waiting customers has."""
     run = measured.run
     asked: Mapping[str, Asked] = run.manifest[KIND]
     of_arms = list(asked.values())

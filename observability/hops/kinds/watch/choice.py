@@ -1,4 +1,4 @@
-"""Which way of waiting for updates to choose, from a run of `make watch`: in time, and at the lowest cost."""
+"""Which way of waiting for updates to choose, given a run of `make watch`: in time, and at the lowest cost."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from hops.kinds.watch.tables import THOUSAND, bytes_of, cases, cores_of, each, h
 from hops.statistics.over_blocks import spread_of
 
 MIN_INTERVAL_S = 1.0
-"""Minimum time between two polls of a customer: for less, a stream is better."""
+"""Minimum time between two polls of a customer: for shorter times, a stream is better."""
 TIED_CORES = 0.05
-"""With a single block, which gives no interval, memory decides between ways whose CPU differs by less, in cores."""
+"""With a single block, which gives no interval, memory decides between ways that differ by fewer cores than this."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +47,10 @@ class Choice:
 
 
 def choices(watched: Watched, watchers: int, lateness_s: float) -> list[Choice]:
-    """Lists the ways that are in time, the cheapest first: the way shown to take the least CPU, then by memory.
+    """Lists the ways that are in time, cheapest first: by memory if their CPU may be the lowest, then by CPU.
 
     A customer's cost is taken from the smallest measured number of customers that is not below `watchers`. Customers
-    who poll do so as rarely as the lateness allows, and cost in proportion.
+    who poll do so as rarely as the lateness allows, which lowers their cost in proportion.
 
     Args:
         watched: The run.
@@ -63,7 +63,7 @@ def choices(watched: Watched, watchers: int, lateness_s: float) -> list[Choice]:
 
 
 def _limit(ways: Sequence[Choice]) -> float:
-    """Computes up to how many cores of CPU a way to wait may be as cheap as the cheapest way."""
+    """Computes the number of cores up to which a way may take as little CPU as the cheapest way."""
     return min(ways, key=lambda one: one.cores).cores_high if ways else 0.0
 
 
@@ -74,7 +74,7 @@ def _in_time(watched: Watched, watchers: int, lateness_s: float) -> Iterator[Cho
             continue
         late_ms, interval_s, as_often = _late(of), 0.0, 1.0
         if way == POLL:
-            # An answer takes time too: lateness above the interval comes from that.
+            # Lateness above the polling interval is the time of an answer.
             answer_ms = max(late_ms - 1_000 * watched["interval_s"], 0.0)
             interval_s = float(np.floor(lateness_s - answer_ms / 1_000))
             if interval_s < MIN_INTERVAL_S:
@@ -98,7 +98,7 @@ def _in_time(watched: Watched, watchers: int, lateness_s: float) -> Iterator[Cho
 
 
 def choice_elements(watched: Watched, watchers: int, lateness_s: float) -> list[Element]:
-    """Shows on a terminal the ways in their order, and which to choose."""
+    """Shows the ways on a terminal, cheapest first, and which to choose."""
     ways, measured = choices(watched, watchers, lateness_s), _find_count(watched, watchers)
     if not ways:
         soonest = min(_late(of) for (_, _, count), of in cases(watched) if count == measured)

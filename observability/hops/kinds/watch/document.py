@@ -1,4 +1,4 @@
-"""What a run with customers who wait for updates requested, measured and found, in addition to what every run has."""
+"""What the summary of a run with waiting customers has in addition to what every summary has."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ class Waited(TypedDict):
         repeated: Updates that reached a watcher again.
         reconnects: How often watchers had to connect again.
         longest_reconnect_s: Longest time that a watcher was without a stream.
-        lateness_ms: Time from the change of the order to the arrival of the update, by name of a percentile: `p50`.
-        opened_s: Time until all watchers waited.
-        open_s: Time that they waited from then on.
+        lateness_ms: Time from the change of the order to the arrival of the update, by percentile, such as `p50`.
+        opened_s: Time until all watchers were waiting.
+        open_s: Time that all watchers waited from then on.
         seconds: Duration of the load.
         cpu_s: CPU seconds of each component during the load.
         memory_mb: Peak memory of each component during the load.
@@ -82,5 +82,5 @@ class Watched(TypedDict):
 
 
 def watched_of(summary: Mapping[str, object]) -> Watched:
-    """Gives what the summary of a run with waiting customers has in addition to what every summary has."""
+    """Gives the part of a summary that only a run with waiting customers has."""
     return cast("Watched", summary[KIND])

@@ -1,4 +1,4 @@
-"""A run with customers who wait for updates, as a kind of experiment."""
+"""The kind of experiment that has customers wait for updates."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ HOUR_S = 3_600
 WAYS = {PUSH: "stream", POLL: "polling"}
 
 Case = tuple[str, str, int]
-"""Topology, way, watchers."""
+"""Topology, way to wait, number of watchers."""
 
 
 def section(view: SummaryView) -> Section:
@@ -77,7 +77,7 @@ def cost_table(watched: Watched) -> Table:
 
 
 def budget_table(watched: Watched) -> Table:
-    """Shows where the time of pushed, traced updates went; customers who poll wait for a poll, which is no hop."""
+    """Shows where the time of traced updates over streams went; polling customers wait for a poll, which is no hop."""
     counts = watched["counts"][1:]
     rows: list[Sequence[Cell]] = []
     for topology in watched["topologies"]:
@@ -139,7 +139,7 @@ def conclusions(watched: Watched) -> Iterator[str]:
 
 
 def holds(of: Sequence[Waited]) -> bool:
-    """Whether nothing failed or was missed, and an update came."""
+    """Whether no journey failed, no update was missed, and updates came in every block."""
     return bool(of) and not any(one["failed"] or one["missed"] or not one["updates"] for one in of)
 
 
@@ -180,7 +180,7 @@ def _alone(watched: Watched, one: Waited) -> Waited:
 
 
 def cases(watched: Watched) -> Iterator[tuple[Case, list[Waited]]]:
-    """Groups the results of each topology, way and number of watchers except 0, by block."""
+    """Groups the results by topology, way and number of watchers except 0; a group has a result for each block."""
     for topology in watched["topologies"]:
         for way in watched["ways"]:
             for count in filter(None, watched["counts"]):
@@ -200,5 +200,5 @@ def _lateness(name: str) -> Callable[[Waited], float]:
 
 
 def each(of: Sequence[Waited], figure: Callable[[Waited], float]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    """Computes a figure of each block."""
+    """Computes a figure for each block."""
     return np.array([figure(one) for one in of])

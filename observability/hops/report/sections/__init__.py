@@ -1,1 +1,1 @@
-"""The report's sections, a module each."""
+"""The sections of the report, one module for each."""

@@ -1,4 +1,4 @@
-"""Hop budgets compared: where the wait goes in each topology, at the median and at the slow end."""
+"""Hop budgets compared: where the wait goes in each topology, at the median and in the tail."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ HTTP3_SENDS_INSIDE = (
 
 
 def section(view: View) -> Section:
-    """Makes the section."""
+    """Makes the section on hop budgets."""
     traced = [name for name in view.journeys_and_all if any(cell["traces"] for _, cell in view.cells(name))]
     if not traced:
         return Section("budgets", "Where the wait goes", [Text("No journey was traced, so there are no hop budgets.")])
@@ -67,7 +67,7 @@ def section(view: View) -> Section:
 
 
 def mean_figures(view: View) -> Figures | None:
-    """The mean hop budgets of the whole mix, with their legend; None if nothing was traced."""
+    """Draws the mean hop budgets of the whole mix, with their legend; None if nothing was traced."""
     if not any(cell["traces"] for _, cell in view.cells(ALL)):
         return None
     return Figures(
@@ -80,7 +80,7 @@ def mean_figures(view: View) -> Figures | None:
 
 
 def groups_table(view: View, journeys: Sequence[str], bands: Sequence[str], key: str) -> Table:
-    """Lists budgets by group, a row per journey, topology and band."""
+    """Lists budgets by group, with a row per journey, topology and band."""
     groups = used_groups(view)
     columns = [Column(name, numeric=False) for name in ("journey", view.compared.one, "band")]
     columns += [Column("traces"), *(Column(group, "ms") for group in groups), Column("adds up to", "ms")]
@@ -104,14 +104,14 @@ def groups_table(view: View, journeys: Sequence[str], bands: Sequence[str], key:
 
 
 def mean_chart(view: View, width: int = WIDTH) -> Chart:
-    """Draws stacked bars of all journeys together, a row per topology, on one scale."""
+    """Draws stacked bars of all journeys together, with a row per topology, on one scale."""
     rows, described = _stacks(view, ALL, MEAN)
     spec = {**_bars(view, rows, BAND_TITLES[MEAN]), "width": width}
     return draw("The whole mix", f"Mean hop budgets of all journeys: {described}; parts in the table.", spec, rows)
 
 
 def budget_chart(view: View, journey: str) -> Chart | None:
-    """Draws stacked bars of one journey, a row per topology, for each of two bands; None without traces."""
+    """Draws stacked bars of one journey for each of two bands, with a row per topology; None without traces."""
     drawn = [
         draw(
             f"{journey}, {BAND_TITLES[band]}",
@@ -128,7 +128,7 @@ def budget_chart(view: View, journey: str) -> Chart | None:
 
 
 def _stacks(view: View, journey: str, band: str) -> tuple[list[dict[str, Any]], str]:
-    """Makes the rows of a chart, and describes the sums."""
+    """Makes the rows of a chart, and describes their sums in words."""
     rows: list[dict[str, Any]] = []
     described = []
     for name, cell in view.cells(journey):

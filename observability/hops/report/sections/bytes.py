@@ -13,7 +13,7 @@ from hops.tables.network import bytes_table, has_wire, over_fetching_table, sele
 
 
 def section(view: View) -> Section:
-    """Makes the section."""
+    """Makes the section on requests and bytes."""
     charts = [chart for journey in view.journeys if (chart := bytes_chart(view, journey))]
     alone = "“On the wire” counts everything that TCP carried for a journey sent alone, headers and framing included. "
     elements: list[Element] = [

@@ -18,7 +18,7 @@ WHOLE = "whole"
 
 
 def difference_elements(view: View) -> list[Element]:
-    """Makes a fold for each pair, the first one open."""
+    """Makes a fold for each pair of topologies; the first fold is open."""
     elements: list[Element] = [
         Text(
             "The difference between the means of traced journeys, split by hop budget. The rows of a journey add up to "
@@ -49,7 +49,7 @@ def difference_elements(view: View) -> list[Element]:
 
 
 def difference_chart(view: View, row: HopDifference) -> Chart:
-    """Draws the groups of one journey as points with intervals, the whole last."""
+    """Draws the differences of one journey by group, as points with intervals, with the whole difference last."""
     parts = [(one["part"], one["difference_ms"], one["ci95"]) for one in row["groups"]]
     parts.sort(key=lambda one: GROUPS.index(one[0]) if one[0] in GROUPS else len(GROUPS))
     parts.append((WHOLE, row["difference_ms"], row["ci95"]))
@@ -93,7 +93,7 @@ def _look(view: View, topology: str) -> Look:
 
 
 def difference_table(left: str, right: str, rows: list[HopDifference]) -> Table:
-    """Lists the whole and its groups, a row per journey."""
+    """Lists the whole difference and its groups, with a row per journey."""
     present = {one["part"] for row in rows for one in row["groups"]}
     groups = [group for group in GROUPS if group in present]
     columns = [Column("journey", numeric=False), Column("traces left"), Column("traces right")]
@@ -112,7 +112,7 @@ def difference_table(left: str, right: str, rows: list[HopDifference]) -> Table:
 
 
 def part_difference_table(left: str, right: str, rows: list[HopDifference]) -> Table:
-    """Lists every part of every journey."""
+    """Lists the difference of every part in every journey."""
     columns = [Column("journey", numeric=False), Column("part", numeric=False)]
     columns += [Column(left, "ms"), Column(right, "ms"), Column("difference", "ms", interval=True)]
     cells = [

@@ -1,4 +1,4 @@
-"""How far away the customers are: medians over the round-trip time, and where the ranking of topologies flips."""
+"""The effect of the customers' distance: medians over the round-trip time, and where the ranking flips."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ _TICKS = (0, 2, 5, 10, 20, 50, 100, 200)
 _BEND_MS = 5
 """Round-trip time below which the axis is nearly linear, and above which it is nearly logarithmic."""
 _NEAREST_MARKED_MS = 1.5
-"""Named networks nearer than this are all at the left edge of the chart."""
+"""Named networks nearer than this are not marked: all of them are at the left edge of the chart."""
 
 
 def section(view: View, distance: Distance) -> Section:
-    """Makes the section."""
+    """Makes the section on the distance of customers."""
     differ = "" if view.is_alone else f", and {view.compared.many} differ in how many a journey needs"
     elements: list[Element] = [Text(f"On one machine a round trip is free. To a customer it is not{differ}. {MODEL}")]
     rings = "" if view.is_alone else "Rings: break-even distances that are shown, with their 95 % intervals. "
@@ -66,7 +66,7 @@ def section(view: View, distance: Distance) -> Section:
             [named_table(view, distance, view.journeys_and_all, "distance_named"), networks_text(distance["named"])],
         ),
         Fold(
-            "What the model has and has not: own time, round trips and bytes",
+            "What the model includes and omits: own time, round trips and bytes",
             [Text(limits_text(view)), model_table(view, distance)],
         ),
     ]
@@ -74,7 +74,7 @@ def section(view: View, distance: Distance) -> Section:
 
 
 def distance_chart(view: View, distance: Distance, journey: str) -> Chart:
-    """Draws p50 of one journey over the round-trip time, a line per topology."""
+    """Draws p50 of one journey over the round-trip time, with a line per topology."""
     one, grid = distance["journeys"][journey], distance["grid_ms"]
     rows = [
         {"topology": name, "rtt": rtt, "ms": ms, "low": low, "high": high}
@@ -149,7 +149,7 @@ def distance_chart(view: View, distance: Distance, journey: str) -> Chart:
 
 
 def _level(one: JourneyDistance, grid: list[float], row: BreakEven) -> float:
-    """Gives the height of a break-even: the value of both curves there."""
+    """Gives the vertical position of a break-even: the value of both curves there."""
     return float(np.interp(row["at_ms"] or 0.0, grid, one["curves"][row["left"]]))
 
 

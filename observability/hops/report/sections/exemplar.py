@@ -33,14 +33,14 @@ from hops.traces.tree import Node, Tree, grow
 
 EXEMPLARS = "exemplars.jsonl"
 _STEP, _DEEPEST = 0.7, 6.0
-"""Indentation of a level, in rem; less in a deep tree, so that names have room."""
+"""Indentation of a level, in rem, and maximum total indentation, which leaves room for names in a deep tree."""
 _MIN_PERCENT = 0.25
 _SELDOM = (NETWORK_GROUP, HANDSHAKE_GROUP, "sidecars", CACHE_GROUP, MESSAGING_GROUP, EXTERNAL_GROUP)
 """Groups that most runs lack."""
 
 
 def section(view: View) -> Section:
-    """Makes the section."""
+    """Makes the section on exemplars."""
     key = group_key({group for group in GROUPS if group not in _SELDOM} | set(used_groups(view)))
     elements: list[Element] = [
         Text(

@@ -1,4 +1,4 @@
-"""Flame graphs: the mean trace of each topology, and the difference of two with its intervals.
+"""Flame graphs: the mean trace of each topology, and the difference between two mean traces with its intervals.
 
 The root is on top, and each frame is as wide as its time. Below a frame are the calls that it waited for.
 """
@@ -30,7 +30,7 @@ from hops.units import ALL
 WIDTH = 640
 """Width of a graph, in pixels."""
 MORE, LESS = "var(--bad)", "var(--accent)"
-"""Red where the left of two topologies takes longer, blue where the right does."""
+"""Red where the left topology takes longer, blue where the right topology does."""
 _NOT_KEPT = "This run kept no call paths, so it has no flame graphs."
 _MIN_PX, _MIN_CHARACTERS, _CHARACTER_PX, _ROW_PX = 1.0, 4, 6.2, 19
 _STEP = " › "
@@ -42,11 +42,11 @@ class _Frame:
 
     Args:
         path: Its call path.
-        ms: Its width.
-        labels: Its label, then shorter forms for less room.
+        ms: Its time, which is its width.
+        labels: Its label, then shorter labels for narrower frames.
         title: Text that appears when a reader points at the frame.
         fill: Its colour.
-        opacity: Its opacity, 0 to 1; paler frames let the label be read.
+        opacity: Its opacity, 0 to 1; paler frames keep the label readable.
     """
 
     path: str
@@ -81,7 +81,7 @@ def flame_elements(view: View) -> list[Element]:
 
 
 def difference_flame(view: View, left: str, right: str) -> list[Element]:
-    """Shows the difference of two mean traces; nothing if the run did not keep call paths."""
+    """Shows the difference between two mean traces; empty if the run did not record call paths."""
     if not all(_trace_of(view, name) for name in (left, right)):
         return []
     paths = {name: _paths(view, name) for name in (left, right)}
@@ -113,7 +113,7 @@ def _paths(view: View, topology: str) -> pl.DataFrame:
 
 
 def _trace_of(view: View, topology: str) -> dict[str, float]:
-    """Gives the mean trace of a topology; empty if its trials did not all keep their call paths."""
+    """Gives the mean trace of a topology; empty unless all its trials recorded call paths."""
     frames = mean_trace(_paths(view, topology))
     cell = view.cell(topology, ALL)
     mean_ms = None if cell is None else cell["traced_mean_ms"]
@@ -202,12 +202,12 @@ def _draw(title: str, description: str, frames: Iterable[_Frame], width_ms: floa
 
 
 def _labels(part: str, *figures: str) -> tuple[str, ...]:
-    """Makes labels of a frame, the longest first; the shortest names a call by its callee alone."""
+    """Makes labels of a frame, longest first; the shortest label names a call only by its callee."""
     return (*(f"{part} {figure}" for figure in figures), part, part[max(0, part.find("→")) :])
 
 
 def _fit(labels: Sequence[str], px: float) -> str:
-    """Gives the first label that a frame has room for, else the beginning of the last; empty if that is too short."""
+    """Gives the first label that fits into a frame, else the beginning of the last label; empty if too little fits."""
     room = int((px - 8) / _CHARACTER_PX)
     fitting = (label for label in labels if len(label) <= room)
     return next(fitting, f"{labels[-1][: room - 1]}…" if room >= _MIN_CHARACTERS else "")

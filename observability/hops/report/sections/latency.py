@@ -17,7 +17,7 @@ from hops.report.view import View, latencies_ms
 from hops.tables.latency import comparison_table, latency_table, latency_text
 
 _NINES = np.concatenate([np.linspace(0, 1, 25), np.linspace(1, 3, 37)[1:]])
-"""-log10 of the share above: 0 is the minimum, 1 is p90, 2 is p99, 3 is p99.9."""
+"""-log10 of the share of slower journeys: 0 is the minimum, 1 is p90, 2 is p99, 3 is p99.9."""
 _OFFSETS = {"p50": -6, "p99": 6}
 """Offset of the median above, and of p99 below, the middle of a topology's row, in pixels."""
 _PERCENT_LABELS = "datum.value==0?'0':datum.value==1?'90':datum.value==2?'99':'99.9'"
@@ -35,7 +35,7 @@ def picture(view: View) -> Figures:
 
 
 def section(view: View) -> Section:
-    """Makes the section."""
+    """Makes the section on latencies."""
     elements: list[Element] = [
         latency_text(view),
         *([heat_table(view, "p99", "p99")] if len(view.looks) > 1 else []),
@@ -54,7 +54,7 @@ def section(view: View) -> Section:
 
 
 def interval_chart(view: View, journey: str) -> Chart:
-    """Draws median and p99 of one journey with their intervals, a row per topology."""
+    """Draws median and p99 of one journey with their intervals, with a row per topology."""
     rows = list(_interval_rows(view, journey))
     values = [row[key] for row in rows for key in ("value", "low", "high") if row[key]]
     low, high = _bounds(values)
@@ -75,7 +75,7 @@ def interval_chart(view: View, journey: str) -> Chart:
 
 
 def percentile_chart(view: View, journey: str) -> Chart:
-    """Draws latency over the percentile, a line per topology."""
+    """Draws latency over the percentile, with a line per topology."""
     rows: list[dict[str, Any]] = []
     for look in view.looks:
         values = latencies_ms(view, look.name, journey)

@@ -22,7 +22,7 @@ _NS_PER_S = 1e9
 
 
 def section(view: View) -> Section:
-    """Makes the section."""
+    """Makes the section on the load."""
     is_open, several = view.summary["closed"] is None, view.summary["blocks"] > 1
     text = f"Journeys a second that ended ok{', one thin line per block' if several else ''}."
     if is_open:
@@ -35,7 +35,7 @@ def section(view: View) -> Section:
 
 
 def rate_chart(view: View, look: Look, planned: float | None) -> Chart:
-    """Draws journeys a second over time, a line per block."""
+    """Draws journeys a second over time, with a line per block."""
     rows: list[dict[str, Any]] = []
     for (block,), frame in _ok(view, look.name).sort("block", "seq").group_by("block", maintain_order=True):
         begins = _begin_ns(view, look.name, int(str(block)))

@@ -1,4 +1,4 @@
-"""The cost of tracing, the contents of the manifest, and the meaning of its words."""
+"""The sections on the cost of tracing and on the contents of the manifest."""
 
 from __future__ import annotations
 

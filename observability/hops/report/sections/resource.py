@@ -30,11 +30,11 @@ _LIKE = {
     "other": UNATTRIBUTED_GROUP,
     TOTAL: UNATTRIBUTED_GROUP,
 }
-"""Groups of components that are drawn like a group of parts with a different name."""
+"""For groups of components that are no group of parts, a group of parts that looks the same."""
 
 
 def section(view: View) -> Section:
-    """Makes the section."""
+    """Makes the section on resources and cost."""
     key = [(f"fill {group_class(_LIKE.get(group, group))}", group) for group in groups_of(view)]
     replicas = replicas_fact(view)
     elements: list[Element] = [
@@ -89,7 +89,7 @@ def fills() -> list[str]:
 
 
 def cost_chart(view: View) -> Chart:
-    """Draws stacked core-hours, a row per topology."""
+    """Draws stacked core-hours, with a row per topology."""
     rows: list[dict[str, Any]] = []
     totals: list[dict[str, Any]] = []
     for look in view.looks:
@@ -122,7 +122,7 @@ def cost_chart(view: View) -> Chart:
 
 
 def cpu_table(view: View) -> Table:
-    """Lists CPU milliseconds of a journey by component."""
+    """Lists the CPU time of a journey by component, in ms."""
     used = {name: one["cpu_ms_per_journey"] for name, one in view.summary["topologies"].items()}
     return _by_component("cpu", "CPU time of a journey by component, ms", "ms", used)
 

@@ -12,11 +12,11 @@ from hops.run.switches import Switches, is_of_the_shop, mesh_text, programs_of, 
 
 
 def section(manifest: Mapping[str, Any], facts: Sequence[tuple[str, str]], *notes: Element) -> Section:
-    """Makes the section.
+    """Makes the section on the topologies, the load and the machine.
 
     Args:
         manifest: Manifest of the run.
-        facts: Load and machine, in words.
+        facts: Facts about the load and the machine, in words.
         notes: Elements below the facts.
     """
     elements: list[Element]
@@ -78,7 +78,7 @@ def section(manifest: Mapping[str, Any], facts: Sequence[tuple[str, str]], *note
 
 
 def _distinct(manifest: Mapping[str, Any]) -> dict[str, tuple[Mapping[str, Any], Switches]]:
-    """Lists the topologies and their switches, each once: if arms differ only in their load, by the topology's name."""
+    """Lists the topologies with their switches; arms that differ only in their load are one entry."""
     arms = {label: (one, switches_of(manifest, label)) for label, one in manifest["topologies"].items()}
     alike: dict[str, list[str]] = {}
     for label, arm in arms.items():

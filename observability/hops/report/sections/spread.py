@@ -1,4 +1,4 @@
-"""All journeys and topologies at a glance: a heat map, and boxes of where most latencies lie."""
+"""All journeys and topologies at a glance: a heat map, and box plots that show where most latencies lie."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from hops.report.encodings import layer, topology_axis, topology_color
 from hops.report.view import View, latencies_ms
 
 SHADES = (1.1, 1.25, 1.5, 2.0, 3.0, 5.0)
-"""A cell's shade, by the ratio of its value to the fastest in its row."""
+"""Limits of a cell's shade, by the ratio of its value to the lowest value in its row."""
 _QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 
 def heat_table(view: View, metric: str, title: str) -> Table:
-    """Lists journeys by topologies, with the value in each cell and its shade."""
+    """Makes a table of journeys by topologies, in which each cell has a value and its shade."""
     values = {
         (journey, name): cell["latency_ms"].get(metric)
         for journey in view.journeys_and_all
@@ -44,7 +44,7 @@ def heat_table(view: View, metric: str, title: str) -> Table:
 
 
 def shade(times: float) -> int:
-    """Gives the shade: from 0 for the fastest to 6."""
+    """Gives the shade of a ratio: from 0 for the fastest to 6."""
     return sum(times >= limit for limit in SHADES)
 
 

@@ -27,7 +27,7 @@ PROTOCOLS = {
     "http": "HTTP",
 }
 _BY_EDGE = {"transcoder": "rest", "grpc-web": "grpc-web"}
-"""Protocol of clients at an edge that transcodes it to gRPC, by the entry."""
+"""Protocol of clients whose edge transcodes it to gRPC, by entry."""
 _SPOKEN_BY = {"graphql-gateway": "graphql", "rest-gateway": "rest", **_BY_EDGE}
 _BOX, _TALL, _GAP_X, _GAP_Y = 116, 30, 60, 14
 
@@ -81,7 +81,7 @@ def links_of(topology: Document, *, edge: bool) -> list[Link]:
 
 
 def browser_note(topologies: Mapping[str, Document]) -> str:
-    """Explains which topologies' web channels cannot be browsers; empty if all can be."""
+    """Explains in which topologies the web channel cannot be a browser; empty if it can be in all of them."""
     names = [
         name
         for name, one in topologies.items()
@@ -110,13 +110,13 @@ def draw_topology(
         topology: Topology as in the manifest.
         edge: Proxy between clients and the rest, `envoy` or `kong`; `none` without a proxy.
         replicas: Number of replicas of the components that have several.
-        programs: What runs instead of components in Python: a language, or `command`.
+        programs: What runs instead of a component in Python, by component: a language, or `command`.
     """
     plan = _plan(topology, edge=edge != "none")
     step = _TALL + _GAP_Y
     width = len(plan.columns) * (_BOX + _GAP_X) - _GAP_X
     services = max(x for x, column in enumerate(plan.columns) if column) - 1
-    # Components that call services have a separate row, so that no line to those services passes behind them.
+    # Components that call services are in a separate row, so that no line to a service passes behind them.
     callers = len(plan.callers)
     lower = max(len(column) for column in plan.columns if column is not plan.callers)
     height = (callers + lower) * step - _GAP_Y
@@ -159,7 +159,7 @@ def _plan(topology: Document, *, edge: bool) -> _Plan:
     rest = [name for name in services if name not in gateways]
     first = [name for name in rest if name in callers]
     last = [name for name in rest if name not in callers]
-    # An empty column keeps its place, so that services are at the same place in every drawing.
+    # An empty column still takes up space, so that services are at the same place in every drawing.
     columns = [channels, *([[EDGE]] if edge else []), gateways, first, last, [DATABASE]]
     return _Plan(columns, first, links)
 

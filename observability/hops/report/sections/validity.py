@@ -14,7 +14,7 @@ from hops.tables.validity import every_gate, failing_elements, left_out_elements
 
 
 def section(view: View) -> Section:
-    """Makes the section."""
+    """Makes the section on whether the figures can be trusted."""
     seconds = seconds_table(view.run.trials, view.run.manifest["profile"])
     folds = [
         Fold("Every gate", [every_gate(view), *left_out_elements(view)], opened=True),
@@ -28,13 +28,13 @@ def trials_table(view: View) -> Table:
     """Lists every trial, including trials that a later attempt replaced."""
     rows: list[list[Cell]] = []
     speeds = {(row["block"], row["topology"], row["attempt"]): row["machine_speed"] for row in view.summary["verdicts"]}
-    # A single speed says nothing.
+    # Speeds are relative, so a single speed says nothing.
     comparable = sum(speed is not None for speed in speeds.values()) > 1
     for trial in sorted(view.run.trials, key=lambda row: (row["block"], row["position"], row["attempt"])):
         reasons = [gate_name(name) for name in failing_gates(trial["gates"])]
         verdict = verdict_of(trial["gates"])
         speed = speeds[trial["block"], trial["topology"], trial["attempt"]]
-        # From the rows, as in the gate; the generator's own account has another figure with the same name.
+        # The gate's value, from the rows; the generator reports another figure with the same name.
         lag = next((gate["value"] for gate in trial["gates"] if gate["name"] == "start_lag_p99_ms"), None)
         seconds = sum(trial["phases_s"].values())
         rows.append(

@@ -1,1 +1,1 @@
-"""The tables and sentences of any system's traces, made once for the terminal, Markdown and the page."""
+"""The tables and sentences about any system's traces, for the terminal, Markdown and the page."""

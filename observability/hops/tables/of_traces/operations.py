@@ -1,4 +1,4 @@
-"""Tables of any system's traces."""
+"""Tables of the root operations in any system's traces."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MIN_SHARE = 0.005
 
 
 def answer_of(operations: Sequence[Operation]) -> str:
-    """Says which root operation takes most of the time, and in which part; empty without any."""
+    """Says which root operation takes the most time, and in which part; empty if there are no operations."""
     if not operations:
         return ""
     first = operations[0]
@@ -34,7 +34,7 @@ def answer_of(operations: Sequence[Operation]) -> str:
 
 
 def operations_table(operations: Sequence[Operation]) -> Table:
-    """Makes a row per root operation."""
+    """Makes a table with a row per root operation."""
     columns: list[tuple[Column, Callable[[Operation], Cell]]] = [
         (Column("operation", numeric=False), lambda one: words(one.name)),
         (Column("traces"), lambda one: whole(one.traces)),
@@ -49,7 +49,7 @@ def operations_table(operations: Sequence[Operation]) -> Table:
 
 
 def operation_parts_table(operation: Operation) -> Table:
-    """Lists every part of an operation's budgets, the largest first: a column per band."""
+    """Lists every part of an operation's budgets, largest first, with a column per band."""
     budgets = operation.budget_ms
     mean = budgets[MEAN]
     parts = sorted({part for band in BANDS for part in budgets[band]}, key=lambda part: (-mean.get(part, 0.0), part))

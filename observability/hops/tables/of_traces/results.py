@@ -1,6 +1,6 @@
-"""Results on sets of traces: the effect of a change, the limits that are kept, and how two sets differ.
+"""Results about sets of traces: the predicted effect of a change, which limits are kept, and how two sets differ.
 
-Each result begins with its answer, then has its tables, and ends with how to read them.
+Each result begins with the answer, continues with tables, and ends with notes on how to read them.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from hops.elements.element import Element, Points, Text
 from hops.elements.table import Cell, Column, Table, estimate, number, table_of, whole, words
 
 MIN_SHARE = 0.01
-"""Parts that change by less than this share of an operation's mean are only in the JSON."""
+"""Parts that change by less than this share of an operation's mean are only in the JSON output."""
 _MAX_NAMES = 3
 """Maximum number of operations that an answer names."""
 _DIRECTIONS = {"slower": {"slower"}, "faster": {"faster"}, "slower and faster, by figure": {"slower", "faster"}}
 NO_QUEUES = (
     "The spans of every trace were laid out again, each after the spans that it waited for. Queues are not modelled: "
-    "under load, a slower part also makes others wait, and a faster part saves them that wait. The interval of a "
-    "prediction is that of what as many traces would show."
+    "under load, a slower part also makes other requests wait, and a faster part shortens their wait. The interval of "
+    "a prediction is for what a new set of equally many traces would show."
 )
 NO_EXPERIMENT = (
     "This is not an experiment: the two sets may also differ in load, time, machine and customers. Anything that "
-    "slowed one of them as a whole looks like a change. Intervals are over sections of each set's time. All operations "
+    "slowed one whole set looks like a change. Intervals are over sections of each set's time. All operations "
     "and figures are corrected together, so that equal sets show a difference in at most 5 % of cases."
 )
 TOGETHER = (
@@ -37,14 +37,15 @@ TOGETHER = (
 )
 
 ALONE = (
-    "A machine with slow hours can break limits that the system keeps: where its states last a quarter of the set, in "
-    "about one set in five. --against BASELINE compares with traces from the same time."
+    "A machine that is slow for hours can break limits that the system keeps. This happens in about one set in five if "
+    "each state of the machine lasts for a quarter of the set. --against BASELINE compares with traces from the same "
+    "time."
 )
 AGAINST = "Figures that are not shown to be above the baseline's break no limit."
 
 
 def what_if_elements(rows: Sequence[Foreseen]) -> list[Element]:
-    """Shows the predictions, for people."""
+    """Shows the predicted effect of a change."""
     unknown = {
         f"{row.operation}: no interval for {figure.metric}, as {clause(figure.reason)}."
         for row in rows
@@ -114,7 +115,7 @@ def _critical(row: Foreseen) -> str:
 
 
 def limits_elements(rows: Sequence[Checked]) -> list[Element]:
-    """Shows which limits are kept, for people."""
+    """Shows which limits are kept."""
     states = [row.state for row in rows]
     against = any(row.baseline_ms is not None for row in rows)
     table = table_of(
@@ -148,7 +149,7 @@ def _verdict(row: Checked) -> Cell:
 
 
 def sets_elements(sets: Sets) -> list[Element]:
-    """Shows how two sets differ, for people."""
+    """Shows how two sets differ."""
     table = table_of(
         "trace_sets",
         "Time of each root operation in both sets; the ratio is B over A, with its 95 % interval",
@@ -195,7 +196,7 @@ def sets_elements(sets: Sets) -> list[Element]:
 
 
 def _sentences(sets: Sets) -> Iterator[str]:
-    """Says which operations differ, the answer first."""
+    """Says which operations differ, in sentences; the first is the answer."""
     differing: dict[str, list[Differing]] = {}
     for row in sets.figures:
         if row.verdict in ("slower", "faster"):
@@ -224,7 +225,7 @@ def _names(differing: Mapping[str, Sequence[Differing]]) -> str:
 
 
 def _change(sets: Sets, operation: str, rows: Sequence[Differing]) -> str:
-    # The parts are those of the mean, or of the slowest traces if only these differ: in both cases, the first row's.
+    # The parts explain the first row: the mean, or the slowest traces if only these differ.
     sign = 1 if rows[0].verdict == "slower" else -1
     parts = [row for row in sets.parts if row.operation == operation and row.shown and row.difference_ms * sign > 0]
     verdicts = list(dict.fromkeys(row.verdict for row in rows))

@@ -15,7 +15,7 @@ def trace_table(title: str, parts_ns: Mapping[str, int], crossings: Mapping[str,
     Args:
         title: Title of the table.
         parts_ns: Nanoseconds on the critical path by part.
-        crossings: How often each part was entered.
+        crossings: Number of times that each part was entered.
     """
     total = sum(parts_ns.values())
     names = sorted({*parts_ns, *crossings}, key=lambda part: (-parts_ns.get(part, 0), part))
@@ -33,7 +33,7 @@ def trace_table(title: str, parts_ns: Mapping[str, int], crossings: Mapping[str,
 
 
 def after_text(one: Budget) -> Text:
-    """Describes how much of a trace is in none of its parts; empty if every nanosecond is."""
+    """Describes how much of a trace's time belongs to no part; empty if all of it belongs to a part."""
     if not one.after_ns:
         return Text("")
     return Text(f"{_exact(one.after_ns)} ms of the trace are after its root's end, in no part.")

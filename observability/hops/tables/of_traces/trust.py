@@ -36,7 +36,7 @@ _DEFECTS = {
 
 
 def trust_elements(trust: Trust, *, end_to_end: bool = False) -> list[Element]:
-    """Shows what a reader must know before any figure.
+    """Shows what a reader must know before reading any figure.
 
     Args:
         trust: How trustworthy the traces are.

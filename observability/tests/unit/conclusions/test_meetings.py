@@ -16,7 +16,7 @@ MEDIANS = {"rest": 10.0, "graphql": 15.0}
 LONGER = {"value": 31.0, "ci95": [25.0, 37.0]}
 TAIL = {"value": 158.0, "ci95": [65.0, 251.0]}
 MET = "ran at the same time as a bulk_lines"
-TEST = "Whether that made them slower, “make isolate topology=graphql journey=bulk_lines” tells."
+TEST = "“make isolate topology=graphql journey=bulk_lines” shows whether that made them slower."
 ABOUT = re.compile(r"(With \w+, [\d.]+ % of|Of the [\w ]*journeys of|In \w+, [\d.]+ % of) .*")
 FIGURE = re.compile(r"\d[\d.,]*(?: %| ms)?(?: \([^)]* to [^)]*\))?")
 
@@ -101,7 +101,7 @@ def test_what_the_faster_topology_loses_too_is_subtracted():
 def test_the_experiment_on_one_topology_behind_several_edges_is_named_without_an_arm():
     summary = made.summary(MEDIANS, []) | {"meetings": [meeting(journey="all")], "compared": "edge"}
     (text,) = meeting_sentences(summary)
-    assert text.endswith("tells.")
+    assert text.endswith("slower.")
     assert "“make isolate journey=bulk_lines”" in text
 
 
