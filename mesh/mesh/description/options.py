@@ -32,7 +32,7 @@ def takes_settings(
 
     Args:
         command: Name of the row.
-        plan: A second function, whose parameters the first one takes as keyword arguments.
+        plan: A second function, whose parameters the first function takes as keyword arguments.
 
     Raises:
         TypeError: A setting has no parameter, or a parameter has no setting.
@@ -78,7 +78,7 @@ def takes_settings(
             _option(setting, types.get(name, str | None), defaults.get(setting.name), name)
             for name, setting in named.items()
         ]
-        # typer reads the options from this.
+        # typer reads the options from this signature.
         with_options.__signature__ = inspect.Signature([*options, *kept])  # type: ignore[attr-defined]
         return with_options
 
