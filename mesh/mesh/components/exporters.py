@@ -41,7 +41,7 @@ class Exporter:
 
     @property
     def debian_package(self) -> str:
-        """The package of Debian and Ubuntu, which has the program's name there."""
+        """The package's name in Debian and Ubuntu, which is also the program's name there."""
         return f"prometheus-{self.name.replace('_', '-')}"
 
     @property
@@ -73,7 +73,7 @@ def exporter_component(
     """
     place = places.listens(metrics_port(exporter.component))
     if exporter is OF_POSTGRES:
-        # A trial replaces the shop's database, but not this one.
+        # A trial replaces the shop's database, but not the maintenance database that this URL names.
         env = {"DATA_SOURCE_NAME": with_sslmode(database.url(MONITOR_ROLE, urlsplit(database.admin_url).path[1:]))}
     else:
         assert cache is not None

@@ -44,11 +44,11 @@ DATABASE_TASK = "database"
 MONITOR_ROLE = "shop_monitor"
 """The role that reads the database server's statistics, but no rows."""
 CONTRACT = "1"
+"""Version of the contract between a component and its surroundings (docs/system/your-component.md)."""
 IMAGE = "shop"
 """Name of the image of the project's Python programs; other programs' images are named after it."""
-"""Version of the contract between a component and its surroundings (docs/system/your-component.md)."""
 GATEWAY_RANK, SERVICE_RANK = 1, 2
-"""Stop ranks: gateways are stopped before what they call."""
+"""Stop ranks: gateways are stopped before the services that they call."""
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,7 @@ def role_passwords(database: Database, *, monitored: bool = False) -> dict[str, 
 
 
 def arguments_of(service: str, *, measured: bool) -> list[str]:
-    """Arguments of Python that run a service or gateway.
+    """Python's arguments for running a service or gateway.
 
     Args:
         service: Name of the service or gateway.
@@ -187,7 +187,7 @@ def environment(component: str, around: Surroundings, replica: int = 1) -> dict[
 
 
 def measurement(component: str, around: Surroundings) -> dict[str, str]:
-    """The settings of one of the shop's processes that only an experiment needs."""
+    """The settings that only an experiment needs, for one of the shop's processes."""
     env = {
         "SHOP_TOPOLOGY": around.topology.name,
         "SHOP_TRIAL": around.trial,
@@ -318,7 +318,7 @@ def database_task(
     Args:
         database: The database server.
         data: The data that the run begins with.
-        after: Components that must be ready before.
+        after: Components that must be ready before the task starts.
         monitored: Whether the monitor's role is created too.
         checkout: Folder of the checkout that has the migrations and the seed, as in `Topology`.
     """

@@ -90,7 +90,7 @@ def require_fit(topology: Topology, switches: Switches) -> None:
 
 
 def _require_cacheable(topology: Topology, switches: Switches) -> None:
-    """Checks that a shared cache can forward every channel, and can keep answers of at least one."""
+    """Checks that a shared cache can forward every channel's requests, and keep answers for at least one channel."""
     spoken = {topology.client_speaks(channel) for channel in topology.entry}
     setting = f"edge_cache={switches.edge_cache}"
     if not spoken & set(CACHEABLE) or Protocol.THRIFT in spoken or any(map(topology.speaks_grpc, topology.entry)):
@@ -107,7 +107,7 @@ def _require_cacheable(topology: Topology, switches: Switches) -> None:
 
 
 def _require_programs(topology: Topology, switches: Switches) -> None:
-    """Checks that components that other programs replace get only switches in the contract of
+    """Checks that programs that replace components get only the switches in the contract of
     docs/system/your-component.md."""
     for _, problem in find_unserved(topology):
         raise SwitchError(f"implementation: {problem}.")
