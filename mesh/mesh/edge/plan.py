@@ -31,7 +31,7 @@ class Upstream:
             of a name.
         socket: The Unix domain socket where the edge's own sidecar accepts requests for the component; None without a
             mesh.
-        authority: The host that such requests carry.
+        authority: The host that requests through this socket carry.
         journey: The only kind of journey that the component serves; empty if it serves all other kinds.
     """
 
