@@ -27,7 +27,7 @@ class ClusterOptions:
         images: Prefix of the names of the project's images.
         kong_image: Image of Kong, for `edge=kong`.
         pull_policy: When a node pulls an image.
-        replicas: Pods of each component; 1 for components that it does not name.
+        replicas: Pods of each component; 1 for components that are not named.
         database_url: URL of a managed PostgreSQL server as its administrator; None for the bench's own server.
         storage: Size of PostgreSQL's volume, such as `10Gi`; None for a volume that is deleted with its pod.
         istio_cni: Whether the cluster's nodes redirect traffic to sidecars (Istio's CNI plugin), so that pods need no
@@ -85,7 +85,7 @@ def cluster_options(
     Args:
         environ: `IMAGE_PREFIX`, `IMAGE_TAG`, `KONG_IMAGE` and `DATABASE_URL` are read from it.
         namespace: Namespace of everything.
-        replicas: Pods of each component; 1 for components that it does not name.
+        replicas: Pods of each component; 1 for components that are not named.
         istio_cni: Whether the cluster's nodes redirect traffic to sidecars.
         seed: Seed of the generated data.
         storage: Size of PostgreSQL's volume; None for a volume that is deleted with its pod.

@@ -19,9 +19,9 @@ USER = 65532
 LEAVES_S = 5
 """How long a terminating pod keeps accepting calls, until every node knows that it gets no new connections."""
 FORGOTTEN_S = 40
-"""That time if callers look up pods by DNS: a name server may cache addresses for 30 s, and callers for 5 s."""
+"""The same time if callers look up pods by DNS: a name server may cache addresses for 30 s, and callers for 5 s."""
 DRAIN_S = 10
-"""How long clients have after that to close their connections, as each answer requests."""
+"""How long clients then have to close their connections, as each answer asks them to do."""
 GRACE_S = 90
 STAYS_S = 5
 """How long a new pod must be ready before an update continues: callers look for new pods every 5 s."""
@@ -96,7 +96,7 @@ class Workload:
 
 
 def labels(name: str, options: ClusterOptions) -> dict[str, str]:
-    """Kubernetes' recommended labels of a resource."""
+    """Kubernetes' recommended labels for a resource."""
     part = PARTS.get(name)
     run = {"hopwise/run": options.run} if options.run else {}
     return {
@@ -146,7 +146,7 @@ def container(
     mounts: Sequence[Document] = (),
     **content: Any,
 ) -> Document:
-    """A container that may write to `/tmp` and its volumes only, and do nothing that needs a privilege.
+    """A container that may write only to `/tmp` and its volumes, and has no privileges.
 
     Args:
         name: Its name.
@@ -167,7 +167,7 @@ def container(
             "readOnlyRootFilesystem": True,
             "capabilities": {"drop": ["ALL"]},
         },
-        "volumeMounts": [{"name": "tmp", "mountPath": "/tmp"}, *mounts],  # noqa: S108 - of the pod alone
+        "volumeMounts": [{"name": "tmp", "mountPath": "/tmp"}, *mounts],  # noqa: S108 - inside the pod only
     }
 
 
@@ -266,7 +266,7 @@ def service(name: str, ports: Mapping[int, str], options: ClusterOptions, **spec
         name: Its name.
         ports: The protocol at each port: `grpc`, `http`, `h2c` (HTTP/1.1 and HTTP/2) or `tcp`.
         options: For namespace and labels.
-        spec: More of the service's specification.
+        spec: Further fields of the service's specification.
     """
     return document(
         "Service",

@@ -157,9 +157,9 @@ def migration_job(options: ClusterOptions) -> Document:
 
 
 def _database_spec(command: list[str], limit_s: int, options: ClusterOptions) -> Document:
-    """A command as the administrator, once the server answers.
+    """The specification of a job that runs a command as the database's administrator, once the server answers.
 
-    The check for its answer runs without the password: the node's other users see a command's arguments.
+    The check for an answer runs without the password: the node's other users see a command's arguments.
     """
     address = f"sed -E '{PUBLIC_PART}' {DATABASE_FOLDER / ADMIN_URL}"
     asked = f'until pg_isready --dbname="$({address})"; do sleep 0.5; done'
