@@ -67,7 +67,7 @@ def sync() -> None:
     """Installs the lock file's versions into `.venv`, and the project's own packages.
 
     Raises:
-        SetupError: The index does not answer, or this Python is too new.
+        SetupError: The package index does not answer, or this Python is too new.
     """
     if sys.version_info[:2] > MAX_PYTHON:
         newest = ".".join(map(str, MAX_PYTHON))
@@ -139,7 +139,7 @@ def install(package: str, into: Path, title: str, hint: str) -> None:
 
 
 def install_locked(lock: Path, into: Path, title: str, hint: str) -> None:
-    """Installs what a lock file has into a separate environment.
+    """Installs the packages of a lock file into a separate environment.
 
     Args:
         lock: The lock file.

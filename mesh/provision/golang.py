@@ -31,7 +31,7 @@ ENVIRONMENT: Mapping[str, str] = {
     "GOWORK": "off",
 }
 _INSTALLING, _COMPILING = threading.Lock(), threading.Lock()
-"""Locks for the thread that installs Go, and for the thread whose `go build` uses all cores and much memory."""
+"""Locks: one for the thread that installs Go, one for the thread whose `go build` uses all cores and much memory."""
 PROXY_ADVICE = (
     "Check the network and its proxy (HTTPS_PROXY), then run the same command again; what was fetched is kept. "
     "Another module proxy can be named with GOPROXY."
@@ -65,7 +65,7 @@ def _go(module: Path) -> str:
     own = _own()
     if own is None or _version(own) < lowest:
         wanted = ".".join(map(str, lowest))
-        raise SetupError(f"Go {wanted} or newer is needed, and the installed one does not run. Put one on PATH.")
+        raise SetupError(f"Go {wanted} or newer is needed, and the installed Go does not run. Put Go on PATH.")
     return own
 
 

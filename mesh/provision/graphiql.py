@@ -30,7 +30,7 @@ LIMITS = {
     "npm_config_fetch_retry_mintimeout": "1000",
     "npm_config_fetch_timeout": "20000",
 }
-"""Limits of npm's fetches; times are in milliseconds."""
+"""Limits for npm's downloads; times are in milliseconds."""
 ADVICE = (
     "Everything else works without it; the same command tries again. Check the network and its proxy (HTTPS_PROXY); "
     "another registry can be named with npm_config_registry."
@@ -80,7 +80,7 @@ def fetch() -> None:
     """Puts `.tools/graphiql` in place, and fetches its files if the shared cache does not have them.
 
     Raises:
-        SetupError: The registry does not answer, or gives other bytes than those pinned.
+        SetupError: The registry does not answer, or a package does not match its pinned digest.
     """
     pins = hashlib.sha256(repr(PACKAGES).encode()).hexdigest()[:12]
     link_to_shared(LINK, cache() / f"graphiql-{PACKAGES[0].version}-{pins}" / "files", _fetch)
@@ -99,7 +99,7 @@ def fetch_packages(packages: Sequence[Package], title: str, target: Path) -> Non
         target: The folder, which appears when it is complete.
 
     Raises:
-        SetupError: The registry does not answer, or gives other bytes than those pinned.
+        SetupError: The registry does not answer, or a package does not match its pinned digest.
     """
     specs = [f"{package.name}@{package.version}" for package in packages]
     with tempfile.TemporaryDirectory(dir=target.parent) as scratch:
@@ -126,8 +126,8 @@ def _unpack(package: Package, tarball: Path, into: Path, title: str) -> None:
     digest = base64.b64encode(hashlib.sha512(tarball.read_bytes()).digest()).decode()
     if digest != package.sha512:
         raise SetupError(
-            f"{title}: {tarball.name} has the SHA-512 {digest}, and {package.sha512} is pinned: the npm "
-            f"registry gave other bytes.\n{ADVICE}"
+            f"{title}: {tarball.name} has the SHA-512 {digest}, but {package.sha512} is pinned: the npm "
+            f"registry sent different bytes.\n{ADVICE}"
         )
     with tarfile.open(tarball) as archive:
         for name, path in package.files.items():
