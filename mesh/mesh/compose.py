@@ -51,7 +51,7 @@ from provision.images import PREFIX, TARGETS
 from provision.jaeger import VERSION as JAEGER_VERSION
 
 Service = dict[str, Any]
-"""A service of a Compose file, as plain data."""
+"""A service in a Compose file, as plain data."""
 
 FILE, FOLDER = Path("compose.yaml"), Path("compose")
 """The Compose file, and the folder of the configuration files that its containers mount."""
@@ -314,7 +314,7 @@ def _grafana(root: str) -> Service:
     return _server(
         f"${{GRAFANA_IMAGE:-{GRAFANA_IMAGE}}}",
         environment={
-            "GF_AUTH_ANONYMOUS_ENABLED": "true",  # read-only
+            "GF_AUTH_ANONYMOUS_ENABLED": "true",  # visitors can only read
             "GF_ANALYTICS_REPORTING_ENABLED": "false",
             "GF_ANALYTICS_CHECK_FOR_UPDATES": "false",
             "GF_PATHS_DATA": "/tmp/grafana",  # noqa: S108 - inside the container only

@@ -40,7 +40,7 @@ ALONE = "--disable-hot-restart"
 
 
 def base_config(file: Path) -> dict[str, Any]:
-    """A copy of one of the project's configuration files, which are parsed once."""
+    """A copy of one of the project's configuration files; each file is parsed only once."""
     return copy.deepcopy(_parse(file))
 
 

@@ -35,7 +35,7 @@ _ACCEPTS_GRAPHQL = {"header_filter": {"header": {"name": "accept", "string_match
 
 
 def mappers_of(reply: Reply) -> Iterator[dict[str, Any]]:
-    """Yields the mappers of a reply; the first that matches a request wins."""
+    """Yields the mappers for a reply; the first mapper that matches a request wins."""
     yield of_call(reply)
     for asked, body in shapes(reply):
         yield mapper(reply, asked, body)
@@ -64,7 +64,7 @@ def mapper(
 
     Args:
         reply: The reply.
-        asked: Filters of the requests that the reply answers.
+        asked: Filters for the requests that the reply answers.
         body: Body of the reply.
         headers: Additional headers of the reply.
     """

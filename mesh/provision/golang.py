@@ -70,7 +70,7 @@ def _go(module: Path) -> str:
 
 
 def cache_path(program: str, module: Path, dependency: str, own: bytes = b"") -> Path:
-    """Path of a program in the shared cache; its folder is named by its version and the hash of its sources.
+    """Path of a program in the shared cache; its folder is named after the version and the hash of the sources.
 
     Args:
         program: Name of the program.
@@ -95,7 +95,7 @@ def build_generator() -> None:
 
 
 def build_service(component: str, root: Path = ROOT) -> Path:
-    """Builds a component in Go, unless the program in `.tools/bin` is up to date with the sources.
+    """Builds a component that is written in Go, unless the program in `.tools/bin` is up to date with the sources.
 
     Args:
         component: Name of the component, and of its command.
@@ -220,5 +220,5 @@ def _version(program: str) -> tuple[int, ...]:
 
 
 def _numbers(version: re.Match[str] | None) -> tuple[int, ...]:
-    """The numbers of a version; 0 where there is none."""
+    """The numbers of a version; 0 if there is no version."""
     return tuple(map(int, version.group(1).split("."))) if version else (0,)

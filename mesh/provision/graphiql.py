@@ -1,8 +1,8 @@
 """The files of the GraphiQL page, fetched from the npm registry once for all checkouts of this user.
 
-No Python package carries a current GraphiQL. `npm pack` fetches a package's tarball alone: it installs nothing, runs no
-script, and uses the registry of the user's npm configuration. GraphiQL 4 and React 18 are the last versions that come
-as plain scripts; later ones need a bundler.
+No Python package contains a current GraphiQL. `npm pack` fetches a package's tarball alone: it installs nothing, runs
+no script, and uses the registry of the user's npm configuration. GraphiQL 4 and React 18 are the last versions that
+come as plain scripts; later versions need a bundler.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Package:
     Attributes:
         name: Name in the registry.
         version: Version.
-        sha512: Digest of the tarball in base64, as npm's `integrity` has it.
+        sha512: Digest of the tarball in base64, as in npm's `integrity`.
         files: Local names of its files, with their paths in the tarball.
     """
 

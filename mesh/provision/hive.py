@@ -1,7 +1,7 @@
 """Hive Gateway, the router of the topology `federation`, fetched from the npm registry on first use.
 
-`npm ci` fetches what `mesh/router/package-lock.json` pins by hashes, once for all checkouts of this user, and runs no
-script of any package.
+`npm ci` fetches the packages that `mesh/router/package-lock.json` pins by hash, once for all checkouts of this user,
+and runs no script of any package.
 """
 
 from __future__ import annotations

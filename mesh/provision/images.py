@@ -78,7 +78,7 @@ def copy_contents(program: str, image: str, into: Path) -> None:
 
 
 def engine(environ: Mapping[str, str]) -> str:
-    """The path of podman or docker, whichever is there.
+    """The path of podman or docker, whichever is installed.
 
     Args:
         environ: `IMAGE_ENGINE` is read from it, the name or path of another program.

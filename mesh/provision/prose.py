@@ -124,7 +124,7 @@ def refuse_growth(allowed: Counts, now: Counts) -> None:
     """Lets counts shrink, and lets findings move into a file that the baseline does not have yet.
 
     Raises:
-        SetupError: A file of the baseline has more findings of a rule, or all files together have more.
+        SetupError: A file in the baseline has more findings of a rule, or all files together have more.
     """
     known = {file for file, _ in allowed}
     grown = [

@@ -1,6 +1,6 @@
 """Checkouts that supply components: this checkout, another folder, or a git worktree of a revision.
 
-A worktree and its Python environment are made once for each commit, below `.tools/versions`, and used again.
+A worktree and its Python environment are made once for each commit, below `.tools/versions`, and reused.
 `make clean-versions` removes them.
 """
 
@@ -50,7 +50,7 @@ class Checkout:
         return ROOT / self.folder
 
     def require_unchanged(self) -> None:
-        """Checks that the folder is there at its commit, and that nothing that it supplies differs from that commit.
+        """Checks that the folder exists at its commit, and that nothing that it supplies differs from that commit.
 
         Raises:
             InputError: The folder is missing or has changed; the message says what to do.
@@ -175,7 +175,7 @@ def _make_environment(found: Checkout) -> None:
     step = Step(
         title=f"Environment of {found.commit[:12]} (the packages of its lock file)",
         hint="20 s, more on a slow network",
-        # Without site-packages: only the other checkout's modules must be found.
+        # Without site-packages, so that Python finds only the other checkout's modules.
         argv=[sys.executable, "-S", "-m", "provision", "venv"],
         advice=f"To try again, repeat the command; `make clean-versions` removes what was made below {VERSIONS}.",
         cwd=found.path,

@@ -1,5 +1,5 @@
-"""Varnish as a shared cache in front of the edge, the emulated network behind it, and the process that makes spans
-from its log."""
+"""Varnish as a shared cache in front of the edge, the emulated network behind Varnish, and the process that makes spans
+from Varnish's log."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SPANS = "edge-cache-spans"
 NOTIFIES_EDGE_CACHE = "product"
 """The service whose changes invalidate answers in the cache."""
 BOUND_S = 60
-"""How long the cache keeps an answer that nothing invalidates, in seconds; the catalogue's answers allow as much."""
+"""How long the cache keeps an answer that nothing invalidates, in seconds: as long as the catalogue's answers allow."""
 BOUND_SETTING = "SHOP_EDGE_CACHE_BOUND_S"
 VCL = Path(__file__).parent / "templates" / "edge_cache.vcl"
 STORAGE = "malloc,64m"

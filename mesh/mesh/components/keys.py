@@ -29,7 +29,7 @@ def key_pair(folder: RunFolder) -> KeyPair:
 
 
 def key_pair_in(folder: Path) -> KeyPair:
-    """The key pair of a folder, made on first use."""
+    """The key pair in a folder, made on first use."""
     keys = KeyPair(private=folder / PRIVATE_KEY, public=folder / PUBLIC_KEY)
     if keys.private.is_file() and keys.public.is_file():
         return keys

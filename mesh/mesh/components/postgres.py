@@ -58,10 +58,10 @@ INITDB = (
 
 @dataclass(frozen=True)
 class Database:
-    """The database server and every role's password; all passwords are derived from one.
+    """The database server and every role's password; all passwords are derived from one password.
 
     Attributes:
-        admin_url: A superuser's URL of the maintenance database, with the password.
+        admin_url: A superuser's URL for the maintenance database, with the password.
         embedded: Whether this project starts the server.
     """
 
@@ -154,7 +154,7 @@ def postgres_components(folder: RunFolder, ports: Ports) -> list[Component]:
     """What to run for the embedded server: `initdb` on the first use of the folder, then the server.
 
     Args:
-        folder: Folder of the run, whose lock is held; the data stay there or where its link points.
+        folder: Folder of the run, whose lock is held; the data stay there, or where the folder's link points.
         ports: Ports of the run.
 
     Raises:

@@ -178,7 +178,7 @@ def _copied_programs(state: Path, owner: User) -> Path:
     installed = postgres_programs().parent
     record = metadata.distribution(POSTGRES_PACKAGE).read_text("RECORD") or ""  # a digest of every file
     copy = state / "programs" / hashlib.sha256(record.encode()).hexdigest()[:16]
-    # The programs find their shared libraries at this path, relative to their own.
+    # The programs find their shared libraries by a path relative to this one.
     programs = Path(installed.parent.name, installed.name, "bin")
     if not copy.is_dir():
         _make_enterable(copy.parent)
@@ -236,7 +236,7 @@ def _as_user(user: User | None) -> list[str]:
 
 
 def _unused_user() -> User:
-    """The first number that is neither a user's nor a group's: `nobody` is shared by other programs of the machine."""
+    """The first number that is neither a user's nor a group's: `nobody` is shared by other programs on the machine."""
     for number in UIDS:
         if not _is_known(pwd.getpwuid, number) and not _is_known(grp.getgrgid, number):
             return User(number, number)

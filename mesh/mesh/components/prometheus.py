@@ -109,7 +109,7 @@ def jobs_of(
 
 
 def _sidecar_jobs(workloads: Sequence[Workload]) -> list[dict[str, Any]]:
-    """A scrape job for the sidecars of each component; its series carry the component's name too."""
+    """A scrape job for the sidecars of each component; the job's series carry the component's name too."""
     beside: dict[str, list[Workload]] = {}
     for workload in workloads:
         beside.setdefault(workload.component, []).append(workload)

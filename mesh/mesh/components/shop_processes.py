@@ -78,14 +78,14 @@ class Surroundings:
         store: Where the services keep their data: "postgres", or "memory" that is filled from the database.
         delay_ms: Time added to every request that a component serves, by component.
         hold: How the event loop of a component is blocked, by component.
-        workloads: Components with sidecars, by name; a component without one serves and calls over TCP.
+        workloads: Components with sidecars, by name; a component without a sidecar serves and calls over TCP.
         encrypted: Whether the sidecars prove their identities to each other.
         tracing: What records the processes' spans: "lean" or "sdk".
         telemetry: Folder in which every process writes the account of its spans; None for no accounts.
         cache: The cache that is read before the database; None for no cache.
         metrics: Whether every process exposes metrics.
         admission: Whether processes that clients reach refuse excess requests.
-        compression: Whether processes that clients reach compress messages of gRPC.
+        compression: Whether processes that clients reach compress gRPC messages.
         measured: Whether the project's programs run with the experiment's additions.
     """
 
@@ -203,7 +203,7 @@ def measurement(component: str, around: Surroundings) -> dict[str, str]:
 
 
 def python_of(checkout: str) -> str:
-    """The interpreter that has a checkout's packages; `checkout` is as in `Topology`."""
+    """The Python interpreter with a checkout's packages; `checkout` is as in `Topology`."""
     return str(ROOT / checkout / ".venv" / "bin" / "python") if checkout else sys.executable
 
 

@@ -31,14 +31,14 @@ from mesh.edge.kong import require_kong
 from mesh.errors import SwitchError
 
 WITHOUT_MASKS = {"thrift", "thrift-json", "rest-transcoded"}
-"""Protocols in which clients cannot request some fields of a resource."""
+"""Protocols over which clients cannot select the fields of a resource."""
 
 
 def require_fit(topology: Topology, switches: Switches) -> None:
     """Checks that a topology can run with these switches.
 
     Raises:
-        SwitchError: The topology cannot; the message has the reason, and what it can run with.
+        SwitchError: The topology cannot run with them; the message has the reason and the valid values.
     """
     _require_programs(topology.with_implementations(switches.implementation), switches)
     if topology.frames_thrift:
@@ -236,7 +236,7 @@ def framed_url(places: Places, service: str = "product") -> str:
 
 
 def network_of(switches: Switches) -> dict[str, Any]:
-    """The network in front of a topology, as the load generator reads it; empty if the generator emulates none."""
+    """The network in front of a topology, as the load generator reads it; empty if it emulates no network."""
     if not switches.emulates_network or switches.has_edge_cache:
         return {}
     networks = switches.networks or dict.fromkeys(Channel, switches.customers_network)

@@ -23,7 +23,7 @@ SETTINGS: Mapping[str, str] = {
     "bind": HOST,
     "maxmemory": "64mb",
     "maxmemory-policy": "allkeys-lru",
-    "save": '""',  # a restart begins empty
+    "save": '""',  # after a restart, the cache is empty
     "appendonly": "no",
 }
 

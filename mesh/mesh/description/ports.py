@@ -73,7 +73,7 @@ class Ports:
         return range(first, first + self.replicas.get(component, 1))
 
     def sidecar_address(self, component: str, replica: int = 1) -> str:
-        """Loopback address of the sidecar of one of a component's replicas."""
+        """Loopback address of a replica's sidecar."""
         return at_replica(self.addresses[component], replica)
 
     def require_free(self, names: Iterable[str], at: str | None = None, *, udp: bool = False) -> None:
@@ -85,7 +85,7 @@ class Ports:
             udp: Whether the ports are for UDP, not for TCP.
 
         Raises:
-            PortError: Ports are taken; the message names each taken port, the process that has it, and what to do.
+            PortError: Ports are taken; the message names each taken port, the process that uses it, and what to do.
         """
         places = [
             (name, place)
@@ -137,7 +137,7 @@ def load_ports(environ: Mapping[str, str], file: Path = PORTS_FILE) -> Ports:
     if not (given.isascii() and given.isdigit() and MIN_BASE <= int(given) <= highest):
         raise PortError(
             f"SHOP_PORT_BASE={given}: must be an integer from {MIN_BASE} to {highest}; "
-            f"a run uses {data['span']} ports, beginning with it."
+            f"a run uses {data['span']} ports, beginning with this one."
         )
     return Ports(int(given), dict(data["offsets"]), dict(data["addresses"]))
 

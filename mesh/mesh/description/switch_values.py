@@ -74,7 +74,7 @@ def entry(
     name: str | None = None,
 ) -> Any:
     """Declares a switch: a field of `mesh.description.switches.Switches`; arguments as in `Switch`."""
-    # Everything but the field's name is known already.
+    # The field's name is filled in later.
     metadata = {
         ENTRY: lambda own: Switch(
             **vars(values), name=name or own, field=own, default=default, layer=layer, needs=needs
@@ -141,7 +141,7 @@ def delays(name: str, given: str) -> dict[str, float]:
 def journey_kind(name: str, given: str) -> str:
     """Reads the name of a kind of journey; the workload decides which kinds there are."""
     if re.fullmatch("[a-z][a-z_]{0,59}", given, re.ASCII) is None:
-        raise SwitchError(f"{name}={given} is not a kind of journey; give one of the workload's, such as bulk_lines.")
+        raise SwitchError(f"{name}={given} is not a kind of journey; give a kind in the workload, such as bulk_lines.")
     return given
 
 
@@ -205,7 +205,7 @@ def implementations(name: str, given: str) -> dict[str, str]:
 
 
 def _by_component(name: str, given: str, what: str, value: str, examples: str) -> Iterator[tuple[str, str]]:
-    """The COMPONENT:VALUE pairs of a comma-separated list, each component once."""
+    """Yields the COMPONENT:VALUE pairs of a comma-separated list, in which each component may appear only once."""
     from mesh.description.topology import SERVES
 
     pattern = {"TIME": TIME, "TIME/N": _HOLD, "PERCENT": _PERCENT, "N": _COUNT, "LANGUAGE": _LANGUAGE}[value]

@@ -330,7 +330,7 @@ _NETWORK = ("network", "rtt", "bandwidth")
 
 
 def settings_of(command: str) -> tuple[Setting, ...]:
-    """Returns the settings of a command of the table, including switches, with their help."""
+    """Returns the settings of a command in the table, including switches, with their help."""
     settings: list[Setting] = []
     for setting in (TARGETS.get(command) or COMMANDS[command]).settings:
         if isinstance(setting, Setting):
@@ -351,7 +351,7 @@ def parse_switches(networks: Mapping[str, Network] | None = None, /, **given: st
         given: Values by the names of `SWITCHES`; None or an empty text stands for the default.
 
     Raises:
-        SwitchError: A switch has an invalid value; the message lists the valid ones.
+        SwitchError: A switch has an invalid value; the message lists the valid values.
     """
     read = {
         SWITCHES[name].field: SWITCHES[name].read(name, str(value))
@@ -406,7 +406,7 @@ def parse_switches(networks: Mapping[str, Network] | None = None, /, **given: st
 
 
 def _with_network(switches: Switches, given: Mapping[str, str | float | None]) -> Switches:
-    """Turns TLS on for customers at a distance, unless the user says otherwise."""
+    """Turns TLS on for customers at a distance, unless the user has set `tls`."""
     cause = next((f"{name}={given[name]}" for name in reversed(_NETWORK) if given.get(name)), "the workload's networks")
     if switches.in_cluster:
         raise SwitchError(
@@ -424,7 +424,7 @@ def _with_network(switches: Switches, given: Mapping[str, str | float | None]) -
 
 
 def _require_connections_to_keep(switches: Switches, given: Mapping[str, str | float | None]) -> None:
-    """Refuses settings for connections that stay open if each request opens a new connection."""
+    """If each request opens a new connection, refuses settings for connections that stay open."""
     if switches.reuse == "on":
         return
     if given.get("connections"):
@@ -440,7 +440,7 @@ def _require_connections_to_keep(switches: Switches, given: Mapping[str, str | f
 
 
 def _require_one_store(switches: Switches) -> None:
-    """Refuses settings that run a service as several processes if it keeps its data in memory."""
+    """If services keep their data in memory, refuses settings that run a service as several processes."""
     from mesh.description.topology import SERVICES
 
     if switches.store != "memory":
@@ -463,7 +463,7 @@ def _require_one_store(switches: Switches) -> None:
 
 
 def _require_fit_for_cache(switches: Switches) -> None:
-    """Refuses a cache if the shop runs elsewhere or without a database."""
+    """Refuses a cache if the shop runs in a cluster or without a database."""
     if switches.cache == "none":
         return
     for name, value, remedy in (("runtime", switches.runtime, "native"), ("store", switches.store, "postgres")):

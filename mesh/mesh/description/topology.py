@@ -64,11 +64,11 @@ SERVICES: Mapping[str, frozenset[str]] = {
 """The services, callees before their callers, and which other services each service calls."""
 
 NOTIFICATION = "notification"
-"""The service that runs with `updates=on` only; a topology need not have it."""
+"""The service that runs only with `updates=on`; a topology need not have it."""
 
 DELIVERIES: Mapping[str, frozenset[str]] = {"order": frozenset({NOTIFICATION})}
-"""Links over which a service notifies another. No call waits for a delivery, so the other service may call back, and
-either may start first."""
+"""Links over which a service notifies another service. No call waits for a delivery, so the other service may call
+back, and either may start first."""
 
 GATEWAYS: Mapping[str, Protocol] = {"graphql-gateway": Protocol.GRAPHQL, "rest-gateway": Protocol.REST}
 """The components between the edge and the services, and the protocol of their clients."""
@@ -96,7 +96,7 @@ SERVES: Mapping[str, frozenset[Protocol]] = {
     NOTIFICATION: frozenset({Protocol.GRPC, Protocol.REST, Protocol.GRAPHQL}),
     **{gateway: frozenset({protocol}) for gateway, protocol in GATEWAYS.items()},
 }
-"""Which protocols each component can serve; a link may use no other."""
+"""Which protocols each component can serve; a link may use no other protocol."""
 
 CALLS: Mapping[str, frozenset[str]] = {
     **{service: called | DELIVERIES.get(service, frozenset()) for service, called in SERVICES.items()},
@@ -166,7 +166,7 @@ class Program(BaseModel):
 
     Attributes:
         implementation: One of `BUILT_IN`.
-        command: A command line; the path of its program, if it is not absolute, starts at the topology's file.
+        command: A command line; a relative path to its program starts at the folder of the topology's file.
         image: The program's image, for a cluster and Compose, which start the image's entry point.
     """
 
@@ -370,7 +370,7 @@ def require_runnable(topology: Topology, key: str) -> None:
 
 
 def find_unserved(topology: Topology) -> Iterator[tuple[str, str]]:
-    """The components that cannot run as the built-in programs that a topology names, each with the reason."""
+    """Yields the components that cannot run as the built-in programs that a topology names, each with the reason."""
     if topology.federates and ROUTER not in topology.programs:
         yield ROUTER, f"{ROUTER} in {PYTHON} does not call over {Protocol.FEDERATION}; give hive, or a router's command"
     for component, program in topology.programs.items():
@@ -400,7 +400,7 @@ def metrics_port(component: str) -> str:
 
 
 def entrance_name(service: str) -> str:
-    """The name of the port at which a service accepts framed Thrift, only from clients."""
+    """The name of the port at which a service accepts framed Thrift from clients only."""
     return f"{service}-thrift-entrance"
 
 

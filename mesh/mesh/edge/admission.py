@@ -24,7 +24,7 @@ from mesh.envoy_replies import header
 PRIORITY = "priority"
 """The header by which a client says how urgent a request is."""
 UNDER_WAY, CHECKOUT = "u=0", "u=1"
-"""Values of this header for later requests of a journey and for a new checkout; other requests have urgency 3."""
+"""Priorities of later requests of a journey, and of a new checkout; other requests have urgency 3."""
 PERCENTILE, UPDATE_MS = 50, 200
 BUSY = "x-hopwise-busy"
 """The header by which the edge marks a request whose caller sends more than its share."""
@@ -119,7 +119,7 @@ class Slow:
     """Requests that are slow by nature, and pass only one limit.
 
     Attributes:
-        service: The service that answers them.
+        service: The service that answers these requests.
         limit: The limit.
         paths: Their paths by protocol.
         method: Their method; empty for any.

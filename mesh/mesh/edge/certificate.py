@@ -1,4 +1,4 @@
-"""The certificate that the edge shows to clients, and the authority that they trust."""
+"""The certificate that the edge presents to clients, and the authority that they trust."""
 
 from __future__ import annotations
 

@@ -188,7 +188,7 @@ def _service(plan: EdgePlan, upstream: Upstream, table: list[Route], *, streams:
                 "paths": [f"~{pattern(route)}"],
                 # Of routes with the same path, Kong takes the most specific route.
                 **({"headers": {limits.JOURNEY: [upstream.journey]}} if upstream.journey else {}),
-                # The first route of the table wins.
+                # The first route in the table wins.
                 "regex_priority": len(table) - number,
                 "protocols": _protocols(plan, "grpc" if is_grpc else "http"),
                 "strip_path": False,

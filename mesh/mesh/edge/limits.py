@@ -44,14 +44,15 @@ edge, customers have lower limits."""
 MAX_CALLERS = 10_000
 """Maximum number of callers whose requests an edge counts."""
 MARK = "x-hopwise-edge"
-"""Services that clients reach directly check the tokens of requests with this header, and refuse calls that only
-services may make. Its value is the client's address. A client can neither forge it nor leave it out."""
+"""The header by which the edge marks requests; its value is the client's address. Services that clients reach directly
+check the tokens of marked requests, and refuse calls that only services may make. A client can neither forge the header
+nor leave it out."""
 REMOVED_SUFFIX = "-bin"
 """Suffix of headers with binary metadata, which the edge removes. Clients have no reason to send them or gRPC's
 internal headers, and gRPC fails a call with INTERNAL if it cannot parse such a header."""
 REMOVED_PATTERN = ".*[^0-9a-z_.:-].*"
-"""Names of headers that HTTP allows but gRPC does not: gRPC fails the call with INTERNAL. Kong's nginx removes them by
-itself."""
+"""Names of headers that HTTP allows but gRPC does not. The edge removes such headers, because gRPC fails the call with
+INTERNAL. Kong's nginx removes them by itself."""
 REMOVED = ("grpc-previous-rpc-attempts", "grpc-retry-pushback-ms", "grpc-status", "grpc-internal-encoding-request")
 METHODS = "GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS"
 """Methods that the edge forwards; it refuses others, with the route's methods in `Allow` (`mesh.edge.routes`)."""
@@ -99,10 +100,10 @@ class Checked:
     below: str = "/"
 
 
-# gRPC resets a call with another method, and the client gets UNAVAILABLE.
+# gRPC resets a call with a method other than POST, and the client gets UNAVAILABLE.
 CALLED_BY_POST = Checked(":method", "POST", 405, "", CALLS)
-# gRPC keeps a header that it cannot parse in its HPACK table, and then refuses every later call that references the
-# header's name there. The edge shares connections, so this would hit all clients.
+# If gRPC cannot parse a header, it keeps the header in its HPACK table nevertheless, and then refuses every later call
+# that references the header's name there. The edge shares connections, so this would affect all clients.
 CHECKED: Sequence[Checked] = (
     Checked(
         *("grpc-timeout", "[0-9]{1,8}[HMSmun]", 460),

@@ -104,7 +104,7 @@ _STREAMING = {Protocol.REST: READS, Protocol.GRAPHQL: QUERIES, Protocol.GRPC: CA
 
 
 def routes(topology: Topology, describer: str = "") -> list[Route]:
-    """The edge's routes for a topology; the first that matches a path wins. Framed Thrift bypasses the edge.
+    """The edge's routes for a topology; the first route that matches a path wins. Framed Thrift bypasses the edge.
 
     Args:
         topology: The topology.

@@ -27,7 +27,7 @@ SHARED = ("internal_address_config", "early_header_mutation_extensions", "http2_
 
 def proxy_resources(workloads: Sequence[Workload], ports: Ports) -> list[Resource]:
     """The resource for tracing, and the patches to the sidecars' configuration."""
-    # A request with a trace context keeps its sampling decision; a request without one is traced.
+    # A request with a trace context keeps its sampling decision; a request without a trace context is traced.
     tracing = {"providers": [{"name": TRACES}], "randomSamplingPercentage": 100.0, "enableIstioTags": False}
     return [
         Resource("Telemetry", "tracing", "component jaeger", {"tracing": [tracing]}, TELEMETRY, ROOT_NAMESPACE),

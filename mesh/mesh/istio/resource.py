@@ -53,7 +53,7 @@ class Naming:
 
 
 NATIVE = Naming()
-"""A mesh on this machine."""
+"""The names in a mesh on this machine."""
 
 
 @dataclass(frozen=True)

@@ -92,7 +92,7 @@ def _origin(origin: str) -> tuple[str, str, str]:
 
 
 def _describe(resources: Sequence[Resource], kind: str, namespace: str, name: str, problem: str) -> str:
-    """Describes a problem of a resource by the link or component that it was made for."""
+    """Describes a problem with a resource by the link or component that the resource was made for."""
     made_for = next(
         (
             resource.made_for

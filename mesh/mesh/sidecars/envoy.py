@@ -47,7 +47,7 @@ REPEATED_WHEN = {
 FAILURES_IN_A_ROW, LOOKED_AT_EVERY, EJECTED_FOR = 5, "1s", "5s"
 """Outlier detection counts failed connections, and the answers of a proxy or an unavailable service: 502, 503, 504."""
 MAX_EJECTED = 50
-"""Percent of a service's instances that may be ejected. A service's only instance is never ejected. A service that
+"""Percentage of a service's instances that may be ejected. A service's only instance is never ejected. A service that
 reports another service as unavailable would otherwise become unavailable itself, even for calls that do not need the
 other service."""
 OUTLIER_DETECTION = {
@@ -239,7 +239,7 @@ def name_spans(provider: dict[str, Any], workload: Workload, direction: str, ins
     """Makes a sidecar's spans name the workload's component, and the component's replica.
 
     Args:
-        provider: Envoy's configuration of OpenTelemetry.
+        provider: Envoy's configuration for OpenTelemetry.
         workload: The workload.
         direction: `inbound` or `outbound`.
         instance: Name of the replica; None if several replicas share the configuration.

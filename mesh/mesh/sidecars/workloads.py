@@ -181,7 +181,7 @@ def lasting_paths(all_workloads: Sequence[Workload], service: str, protocol: Pro
 
 
 def link_of(caller: str, callee: str, topology: Topology) -> str:
-    """The name of a link in a topology's file: `client -> product` for calls that enter by the edge."""
+    """The name of a link in a topology's file: `client -> product` for calls that enter through the edge."""
     if caller != EDGE:
         return f"{caller} -> {callee}"
     for outside in OUTSIDE:

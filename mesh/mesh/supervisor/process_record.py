@@ -28,7 +28,7 @@ class Started:
     Args:
         component: Name of its component.
         pid: Process id.
-        created: When it started, in seconds since the epoch, by psutil.
+        created: When it started, in seconds since the epoch, as psutil reports it.
         stop_signal: Signal that asks it to stop.
     """
 
@@ -43,7 +43,7 @@ class Started:
         try:
             created = psutil.Process(pid).create_time()
         except psutil.Error:
-            created = 0.0  # the process is gone already; no process ever matches this
+            created = 0.0  # the process is gone already; no process matches this time
         return cls(component, pid, created, stop_signal)
 
     def find(self) -> psutil.Process | None:

@@ -99,7 +99,7 @@ class Supervisor:
         self._done: set[str] = set()
 
     def start(self, components: Iterable[Component]) -> None:
-        """Starts components, each as soon as the components before it are ready, and waits until all are ready.
+        """Starts components, each as soon as the components of its `after` are ready, and waits until all are ready.
 
         Raises:
             StartError: A component ended, or was not ready in time; the message has the end of its log.
@@ -364,7 +364,7 @@ def guard(argv: Sequence[str], death_signal: signal.Signals) -> list[str]:
     if setpriv is None:
         return list(argv)
     flag = ["--pdeathsig", death_signal.name.removeprefix("SIG")]
-    if argv[0] == setpriv:  # it already changes users; one call does both, because a change of users clears the signal
+    if argv[0] == setpriv:  # already changes users; one call must do both, because a change of users clears the signal
         return [setpriv, *flag, *argv[1:]]
     return [setpriv, *flag, *argv]
 

@@ -12,7 +12,7 @@ from mesh.description.ports import HOST
 
 Check = Callable[[], bool]
 TIMEOUT_S = 0.5
-"""How long one check may take."""
+"""How long one check may take, in seconds."""
 
 
 def tcp(port: int, host: str = HOST) -> Check:

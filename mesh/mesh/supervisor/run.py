@@ -69,7 +69,7 @@ class Run:
 
     def __enter__(self) -> Self:
         self.interrupts.install()
-        # A second path to `_close`, for an exception between `__enter__` and the body of the statement.
+        # A second path to `_close`, for an exception between `__enter__` and the body of the `with` statement.
         atexit.register(self._close)
         try:
             self._lock.acquire()

@@ -39,7 +39,7 @@ class Interrupts:
     def __init__(self) -> None:
         self._before: dict[signal.Signals, Any] = {}
         self._held = True
-        self._pending: int | None = None  # held back
+        self._pending: int | None = None  # a signal that is held back
         self._raised: int | None = None
 
     def install(self) -> None:

@@ -73,8 +73,8 @@ def _of_container(pod: str, container: Resource) -> Iterator[Cause]:
         yield Cause(
             pod,
             name,
-            f"{pod}: the image {container['image']} cannot be pulled: {_text_of(waiting)}. Push it there with "
-            "`make images`, or set IMAGE_PREFIX and IMAGE_TAG to where it is.",
+            f"{pod}: the image {container['image']} cannot be pulled: {_text_of(waiting)}. Build it with "
+            "`make images` and push it, or set IMAGE_PREFIX and IMAGE_TAG to where it is.",
         )
     elif reason in NEVER_STARTS:
         yield Cause(pod, name, f"{pod}: {name} cannot start: {_text_of(waiting)}", crashed=ended is not None)

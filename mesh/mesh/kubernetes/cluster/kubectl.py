@@ -93,7 +93,7 @@ class Kubectl:
         """Runs a call that must succeed, and returns its output.
 
         Raises:
-            ClusterError: The call failed; the message has what the cluster said.
+            ClusterError: The call failed; the message quotes the cluster.
         """
         done = self.ask(*arguments, stdin=stdin, limit_s=limit_s)
         if done.returncode != 0:

@@ -19,9 +19,10 @@ USER = 65532
 LEAVES_S = 5
 """How long a terminating pod keeps accepting calls, until every node knows that it gets no new connections."""
 FORGOTTEN_S = 40
-"""The same time if callers look up pods by DNS: a name server may cache addresses for 30 s, and callers for 5 s."""
+"""How long a terminating pod keeps accepting calls if callers look up pods by DNS: a name server may cache addresses
+for 30 s, and callers for 5 s."""
 DRAIN_S = 10
-"""How long clients then have to close their connections, as each answer asks them to do."""
+"""How long a terminating pod then waits for clients to close their connections, as each answer asks them to do."""
 GRACE_S = 90
 STAYS_S = 5
 """How long a new pod must be ready before an update continues: callers look for new pods every 5 s."""
@@ -31,7 +32,7 @@ SERVICE, VERSION, WORKLOAD = "app", "version", "workload"
 """Labels that select the pods of a service, of one of its versions, or of one component, as in a native mesh."""
 CPU_LIMIT = "2"
 APP_PROTOCOL: Mapping[str, Document] = {"tcp": {}, "h2c": {"appProtocol": "kubernetes.io/h2c"}}
-"""Kubernetes' names of a port's protocol, where they differ."""
+"""Kubernetes' names for a port's protocol, where they differ from ours."""
 PARTS: Mapping[str, str] = {
     **dict.fromkeys((*SERVICES, CANARY), "service"),
     **dict.fromkeys(GATEWAYS, "gateway"),
@@ -120,7 +121,7 @@ def document(
         version: API group and version of the kind.
         name: Its name.
         options: For namespace and labels.
-        of: The component that the resource is for, if its name differs.
+        of: The component that the resource is for, if the component's name differs.
         content: Everything except its metadata.
     """
     metadata = {"name": name, "namespace": options.namespace, "labels": labels(of or name, options)}

@@ -100,7 +100,7 @@ def edge_workload(program: str, plan: EdgePlan, config: Document, options: Clust
     Args:
         program: `envoy` or `kong`.
         plan: What the edge must do.
-        config: The edge's configuration; a change of it creates new pods.
+        config: The edge's configuration; a change to it creates new pods.
         options: For images and names.
     """
     digest = hashlib.sha256(json.dumps([config.get("data"), config.get("binaryData")]).encode()).hexdigest()

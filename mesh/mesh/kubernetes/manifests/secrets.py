@@ -58,7 +58,7 @@ def secrets(keys: KeyPair, database: Database, options: ClusterOptions) -> list[
 
     Args:
         keys: Key pair of the tokens.
-        database: The database server at the pods' address.
+        database: The database server, at the address by which pods reach it.
         options: For namespace and labels.
     """
     pair = {PRIVATE_KEY: keys.private.read_text(), PUBLIC_KEY: keys.public.read_text()}

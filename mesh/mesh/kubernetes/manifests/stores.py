@@ -64,7 +64,7 @@ def initdb(password: str) -> str:
 
 
 def server_options(port: int) -> list[str]:
-    """The server's options: those of a native run, but reachable for other pods."""
+    """The server's options: the same as in a native run, but with an address that other pods can reach."""
     settings = {**SETTINGS, "listen_addresses": EVERYWHERE, "port": str(port), "hba_file": str(HBA)}
     return ["-D", f"{DATA}/data", *(part for name, value in settings.items() for part in ("-c", f"{name}={value}"))]
 

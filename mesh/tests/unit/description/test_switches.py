@@ -81,7 +81,7 @@ def test_empty_stands_for_the_default() -> None:
         (
             "apart",
             "Bulk lines",
-            "apart=Bulk lines is not a kind of journey; give one of the workload's, such as bulk_lines",
+            "apart=Bulk lines is not a kind of journey; give a kind in the workload, such as bulk_lines",
         ),
         ("cache", "redis", "cache=redis is unknown; valid: none, valkey"),
         ("store", "redis", "store=redis is unknown; valid: postgres, memory"),
