@@ -103,7 +103,7 @@ def with_monitor(switches: Given, monitor: str) -> Given:
     """Returns the switches of a topology, with metrics if it is monitored.
 
     Raises:
-        SwitchError: `monitor` is neither on nor off, or it is on and there would be nothing to look at.
+        SwitchError: `monitor` is neither on nor off, or it is on with `metrics=off`.
         NotInstalledError: `monitor` is on, and there is no Prometheus.
     """
     if monitor not in ("off", "on"):
@@ -155,7 +155,7 @@ def status(as_json: Json = False) -> None:
         for row in components:
             runs = "yes" if row["running"] else "no"
             table.add_row(str(row["component"]), str(row["pid"]), runs, f"{row['rss_mb']:.0f}", str(row["restarts"]))
-        # A name with brackets is not markup.
+        # Otherwise, Rich would read brackets in a name as markup.
         Console(markup=False, emoji=False, highlight=False).print(table)
 
 
@@ -196,7 +196,7 @@ def manifests(
         public_key = make_secrets(folder, options).public.read_text()
         write(cluster_manifests(loaded, chosen, replace(options, jwt_public_key=public_key)), folder)
         typer.echo(f"Wrote {folder}. Apply it with: kubectl apply --kustomize {folder / BENCH}")
-        typer.echo(f"In production, with your secrets (docs/system/production.md): {folder / PRODUCTION}")
+        typer.echo(f"In production, apply {folder / PRODUCTION} with your own secrets (docs/system/production.md).")
 
 
 @app.command()
@@ -220,7 +220,7 @@ def compose(
         if check:
             stale = [str(path) for path, text in files.items() if not _has(folder / path, text)]
             if stale:
-                raise InputError(f"Out of date: {', '.join(stale)}. Run make compose.")
+                raise InputError(f"Out of date: {', '.join(stale)}. Run `make compose`.")
             return
         for path, text in files.items():
             (folder / path).parent.mkdir(parents=True, exist_ok=True)
@@ -249,7 +249,7 @@ def show(state: State, as_json: bool, how_to_stop: str) -> None:
     typer.echo(f"{state.topology} is ready at {state.edge}")
     lines = dict(state.urls)
     if "Jaeger" in lines and not (jaeger_pages(os.environ) or jaeger_has_pages(jaeger(os.environ), os.environ)):
-        lines["Jaeger"] += "\n(the last traces; make JAEGER=release setup has Jaeger's UI too)"
+        lines["Jaeger"] += "\n(the last traces; `make JAEGER=release setup` also installs Jaeger's UI)"
     lines |= {"CA certificate": state.ca_certificate} if state.ca_certificate else {}
     lines |= {switch: "\n".join(added) for switch, added in state.additions.items()}
     lines |= {**state.commands, "Logs": state.logs, **_faults(state)}
@@ -261,7 +261,7 @@ def show(state: State, as_json: bool, how_to_stop: str) -> None:
 
 
 def _faults(state: State) -> dict[str, str]:
-    """How the running topology is disturbed on purpose, in words."""
+    """Describes in words the faults that are injected into the running topology, by kind."""
     faults = {
         "DELAYED": delays_in_words(state.switches["delay_ms"]),
         "ABORTED": aborts_in_words(state.switches["abort_share"]),

@@ -1,4 +1,4 @@
-"""A topology as a Compose file: its processes in containers of one machine, behind Envoy and, on request, Kong."""
+"""A topology as a Compose file: its processes in containers on one machine, behind Envoy and, on request, Kong."""
 
 from __future__ import annotations
 
@@ -51,14 +51,14 @@ from provision.images import PREFIX, TARGETS
 from provision.jaeger import VERSION as JAEGER_VERSION
 
 Service = dict[str, Any]
-"""A service of a Compose file, as plain data."""
+"""A service in a Compose file, as plain data."""
 
 FILE, FOLDER = Path("compose.yaml"), Path("compose")
-"""The file, and the folder of the configuration that its containers mount."""
+"""The Compose file, and the folder of the configuration files that its containers mount."""
 HEADER = "# Made by `make compose`: change the topology, the tables of ports and routes, or mesh/mesh/compose.py.\n"
 SECRETS = Path("/var/lib/hopwise/secrets")
-"""Where `shop.secrets` has a folder for every component that has secrets; each of these folders is a separate
-volume."""
+"""The folder in which `shop.secrets` makes a folder for every component with secrets; each of these folders is a
+separate volume."""
 PUBLIC, ADMIN = "public", "admin"
 ENVOY_IMAGE = "edge-envoy"
 KONG = "edge-kong"
@@ -68,7 +68,7 @@ BASE_IMAGE = "docker.io/library/debian:bookworm-slim"
 CPUS = 1.0
 """CPU time per second that a container may use. Docker refuses a limit above the machine's number of CPUs."""
 START_LIMIT_S = 120
-"""How long PostgreSQL's start may take."""
+"""How long PostgreSQL's start may take, in seconds."""
 GRAFANA, GRAFANA_PORT = "grafana", 3000
 PROMETHEUS_IMAGE, GRAFANA_IMAGE = "docker.io/prom/prometheus:v3.5.0", "docker.io/grafana/grafana:12.1.1"
 EXPORTER, EXPORTER_IMAGE = OF_POSTGRES.component, "docker.io/prometheuscommunity/postgres-exporter:v0.18.1"
@@ -100,13 +100,13 @@ PUBLISHED = {
     PROMETHEUS: ("PROMETHEUS_PORT", 18083),
     GRAFANA: ("GRAFANA_PORT", 18084),
 }
-"""Services that the host reaches: the variable of the host's port, and its default."""
+"""Services that the host can reach: for each, the variable that sets the port on the host, and the default port."""
 _APART: Service = {"driver_opts": {"isolate": "true"}}
 """Podman passes packets between networks unless they are isolated; Docker always isolates them."""
 STARTED, HEALTHY = {"condition": "service_started"}, {"condition": "service_healthy"}
 DONE = {"condition": "service_completed_successfully"}
 _ELSEWHERE = Database("postgresql://nobody:nothing@nowhere/nothing", embedded=False)
-"""A placeholder for the settings that hold passwords; PostgreSQL's clients find the passwords by PGPASSFILE."""
+"""A placeholder in settings that would contain a password; PostgreSQL's clients read the passwords from PGPASSFILE."""
 
 
 def compose_files(topology: Topology, data: Data, folder: Path, *, metrics: bool = False) -> dict[Path, str]:
@@ -115,7 +115,7 @@ def compose_files(topology: Topology, data: Data, folder: Path, *, metrics: bool
     Args:
         topology: Which components run, and which calls which.
         data: The data that the shop starts with.
-        folder: The folder that the files are for; sources of images are named relative to it.
+        folder: The folder that the files are written for; paths to the sources of images are relative to it.
         metrics: Whether Prometheus collects the components' metrics and Grafana shows them.
 
     Raises:
@@ -237,7 +237,7 @@ def _shop(component: str, plan: EdgePlan, places: ClusterPlaces) -> Service:
     protocol = topology.protocols_of(component)[0]
     port = places.listens(port_name(component, protocol)).port
     image, command = in_image(component, topology, _image, measured=False)
-    # A service listens when it is ready. Each call to gRPC's health service would start a Python interpreter.
+    # A service listens only once it is ready. Each call to gRPC's health service would start a Python interpreter.
     asks = _check_port(port) if protocol is Protocol.GRPC else _check_http(port, limits.HEALTH_PATH)
     # The user's image has a command, and may lack a program for a health check.
     started: Service = {"command": command} if command else {}
@@ -268,7 +268,7 @@ def _envoy(plan: EdgePlan, root: str) -> Service:
 
 
 def _kong(plan: EdgePlan) -> Service:
-    own = {**kong.settings(plan), "KONG_PREFIX": "/tmp/kong", "KONG_DECLARATIVE_CONFIG": _at(KONG_FILE)}  # noqa: S108 - of the container alone
+    own = {**kong.settings(plan), "KONG_PREFIX": "/tmp/kong", "KONG_DECLARATIVE_CONFIG": _at(KONG_FILE)}  # noqa: S108 - inside the container only
     return _server(
         f"${{KONG_IMAGE:-{KONG_IMAGE}}}",
         memory="1g",
@@ -300,7 +300,7 @@ def _prometheus(places: ClusterPlaces, root: str) -> Service:
     return _server(
         f"${{PROMETHEUS_IMAGE:-{PROMETHEUS_IMAGE}}}",
         memory="1g",
-        command=options(config, Path("/tmp/prometheus"), listens),  # noqa: S108 - of the container alone
+        command=options(config, Path("/tmp/prometheus"), listens),  # noqa: S108 - inside the container only
         volumes=[
             _file(f"./{FOLDER / PROMETHEUS_FILE}", config),
             _file(f"{root}/{ALERT_RULES.relative_to(ROOT)}", rules),
@@ -314,10 +314,10 @@ def _grafana(root: str) -> Service:
     return _server(
         f"${{GRAFANA_IMAGE:-{GRAFANA_IMAGE}}}",
         environment={
-            "GF_AUTH_ANONYMOUS_ENABLED": "true",  # read-only
+            "GF_AUTH_ANONYMOUS_ENABLED": "true",  # visitors can only read
             "GF_ANALYTICS_REPORTING_ENABLED": "false",
             "GF_ANALYTICS_CHECK_FOR_UPDATES": "false",
-            "GF_PATHS_DATA": "/tmp/grafana",  # noqa: S108 - of the container alone
+            "GF_PATHS_DATA": "/tmp/grafana",  # noqa: S108 - inside the container only
         },
         volumes=[*read, _file(f"{root}/{DASHBOARDS.relative_to(ROOT)}", _OF_GRAFANA / "json")],
         ports=[_publish(GRAFANA, GRAFANA_PORT)],
@@ -330,13 +330,13 @@ def _image(target: str) -> str:
 
 
 def _all_of(topology: Topology) -> dict[str, Service]:
-    """Waits for every component, and until it is healthy if it has a health check."""
+    """Makes a service wait until each component is healthy, or has started if the component has no health check."""
     theirs = {name for name, program in topology.programs.items() if program.image}
     return {name: STARTED if name in theirs else HEALTHY for name in topology.components}
 
 
 def _with_builds(services: Mapping[str, Service], root: str) -> dict[str, Service]:
-    """Lets the first service that uses one of the project's images build it."""
+    """Lets the first service that uses an image of the project build that image."""
     targets = {_image(target): target for target in TARGETS}
     built = {}
     for name, service in services.items():
@@ -349,8 +349,8 @@ def _with_builds(services: Mapping[str, Service], root: str) -> dict[str, Servic
 
 
 def _networks(topology: Topology, *, metrics: bool) -> dict[str, set[str]]:
-    """The services of each network. A caller has a network with its callees; the database is in a separate one, so that
-    neither an edge nor a gateway reaches it."""
+    """The services in each network. Each caller shares a network with its callees; the database is in a separate
+    network, so that neither an edge nor a gateway can reach it."""
     called = {caller: set(callees) for caller, callees in links(topology, Switches()).items() if caller != LOAD}
     if not topology.needs_envoy:
         called[KONG] = called[EDGE]
@@ -384,13 +384,13 @@ def _task(image_name: str, *, memory: str = "512m", **content: Any) -> Service:
 
 
 def _container(image_name: str, memory: str, content: Mapping[str, Any]) -> Service:
-    """A container that may write to `/tmp` and its volumes only, and do nothing that needs a privilege."""
+    """A container that may write only to `/tmp` and its volumes, and has no privileges."""
     return {
         "image": image_name,
         **content,
         "user": f"{USER}:{USER}",
         "read_only": True,
-        "tmpfs": ["/tmp"],  # noqa: S108 - of the container alone
+        "tmpfs": ["/tmp"],  # noqa: S108 - inside the container only
         "cap_drop": ["ALL"],
         "security_opt": ["no-new-privileges"],
         "cpus": CPUS,
@@ -409,7 +409,7 @@ def _secrets_of(owner: str, mode: str = "ro") -> str:
 
 
 def _file(source: str, target: str | Path) -> str:
-    # z: lets containers read it under SELinux.
+    # The option z lets containers read the file under SELinux.
     return f"{source}:{target}:ro,z"
 
 

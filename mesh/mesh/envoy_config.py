@@ -18,7 +18,7 @@ EDGE_FILE = Path(__file__).parent / "edge" / "templates" / "envoy.yaml"
 """The part of the edge's configuration that does not depend on the topology; the sidecars' clusters are copies of its
 clusters."""
 DESCRIPTOR = ROOT / "gateway" / "envoy" / "transcoder" / "shop.pb"
-"""The contract with its REST paths, made by `make stubs`."""
+"""Descriptors of the contract with its REST paths, made by `make stubs`."""
 OTLP_CLUSTER = "jaeger-otlp"
 TYPES = "type.googleapis.com"
 ON_ANOTHER_INSTANCE: Mapping[str, Any] = {
@@ -30,17 +30,17 @@ ON_ANOTHER_INSTANCE: Mapping[str, Any] = {
     ],
     "host_selection_retry_max_attempts": 3,
 }
-"""Has Envoy repeat a request on an instance that it has not tried yet, as Istio does."""
+"""Makes Envoy retry a request on an instance that it has not tried yet, as Istio does."""
 WEBSOCKET = "websocket"
 METRICS, METRICS_PATH = "metrics", "/stats/prometheus"
 OPTIONS = ("--concurrency", "1", "--log-level", "warning")
-"""One worker: on the few cores of a test machine, more workers would only compete."""
+"""One worker thread: on the few cores of a test machine, more threads would only compete for CPU time."""
 ALONE = "--disable-hot-restart"
-"""Options of an Envoy without hot restart: it shares no memory with other Envoys of its machine."""
+"""The option of an Envoy without hot restart: it shares no memory with other Envoys on its machine."""
 
 
 def base_config(file: Path) -> dict[str, Any]:
-    """A copy of one of the project's configuration files, which are parsed once."""
+    """A copy of one of the project's configuration files; each file is parsed only once."""
     return copy.deepcopy(_parse(file))
 
 
@@ -61,7 +61,7 @@ def pipe_address(path: Path, mode: int | None = None) -> dict[str, Any]:
 
 
 def endpoints(cluster: str, addresses: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """The name of a cluster, and where its instances are."""
+    """The part of a cluster's configuration that has its name and the addresses of its instances."""
     instances = [{"endpoint": {"address": address}} for address in addresses]
     return {"name": cluster, "load_assignment": {"cluster_name": cluster, "endpoints": [{"lb_endpoints": instances}]}}
 
@@ -74,7 +74,7 @@ def holding_streams(cluster: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def show_metrics(config: dict[str, Any], place: Place) -> None:
-    """Exposes Envoy's statistics at a port. The rest of its admin page is at a socket only.
+    """Exposes Envoy's statistics at a port, without the rest of Envoy's admin page.
 
     Args:
         config: Envoy's configuration, with the admin page's address, and lists of listeners and clusters.

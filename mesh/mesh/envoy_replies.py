@@ -9,17 +9,18 @@ from typing import Any
 from mesh.description.replies import AWAY, GRAPHQL, GRAPHQL_TYPE, LATE, Reply
 
 UNSENT = "x-hopwise-unsent"
-"""Header of a callee's sidecar: the request did not reach the callee. The caller's sidecar removes it."""
+"""Header field with which a callee's sidecar says that the request did not reach the callee. The caller's sidecar
+removes it."""
 RETRIED_UNSENT: Mapping[str, Any] = {
     "retry_on": "connect-failure,refused-stream,retriable-headers",
     "retriable_headers": [{"name": UNSENT, "present_match": True}],
 }
-"""Retries of a request that no instance has seen, which are safe for every method."""
+"""Retries of requests that reached no instance; such retries are safe for every method."""
 OVERWRITE = "OVERWRITE_IF_EXISTS_OR_ADD"
 DETAILS = "grpc-status-details-bin"
 _CALLS_GRPC = (
     {"header_filter": {"header": {"name": "content-type", "string_match": {"prefix": "application/grpc"}}}},
-    # A call made by the transcoder came as JSON; no client can send this header.
+    # The transcoder adds this header to its calls, whose clients sent JSON; clients cannot send the header.
     {"header_filter": {"header": {"name": "x-envoy-original-method", "present_match": False}}},
 )
 
@@ -34,14 +35,14 @@ _ACCEPTS_GRAPHQL = {"header_filter": {"header": {"name": "accept", "string_match
 
 
 def mappers_of(reply: Reply) -> Iterator[dict[str, Any]]:
-    """Yields the mappers of a reply; the first that matches a request wins."""
+    """Yields the mappers for a reply; the first mapper that matches a request wins."""
     yield of_call(reply)
     for asked, body in shapes(reply):
         yield mapper(reply, asked, body)
 
 
 def shapes(reply: Reply) -> Iterator[tuple[Sequence[Mapping[str, Any]], dict[str, Any]]]:
-    """The body for each kind of client over HTTP, with the filters that select the client."""
+    """Yields the body for each kind of HTTP client, with the filters that select this kind."""
     errors = {"errors": [{"message": reply.detail, "extensions": reply.extensions}]}
     yield [*_ASKS_GRAPHQL, _ACCEPTS_GRAPHQL], {"content_type": GRAPHQL_TYPE, "json_format": errors}
     yield _ASKS_GRAPHQL, {"content_type": "application/json", "json_format": errors}
@@ -63,7 +64,7 @@ def mapper(
 
     Args:
         reply: The reply.
-        asked: Filters of the requests that the reply answers.
+        asked: Filters for the requests that the reply answers.
         body: Body of the reply.
         headers: Additional headers of the reply.
     """
@@ -114,7 +115,8 @@ def sidecar_replies(*, inbound: bool) -> dict[str, Any]:
     """Renders the `local_reply_config` of a sidecar. Over gRPC, Envoy's own status is enough.
 
     Args:
-        inbound: Whether the sidecar answers for its own component, and says when a request did not reach it.
+        inbound: Whether the sidecar answers its own component's callers, and marks requests that did not reach the
+            component.
     """
     # UF: no connection could be opened, so nothing was sent.
     failed = {"response_flag_filter": {"flags": ["UF"]}}

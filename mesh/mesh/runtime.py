@@ -1,4 +1,4 @@
-"""The runtime of a topology, natively or in a cluster, with the same interface for trials."""
+"""The interface through which trials run a topology, natively or in a cluster."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Runtime(AbstractContextManager["Runtime"], Protocol):
         switches: The switches that it runs with.
         ports: Ports of the run on this machine.
         trial: Name of the trial; every span carries it.
-        database: The database server, at this machine's address.
+        database: The database server, at its address on this machine.
     """
 
     topology: Topology
@@ -72,7 +72,7 @@ class Runtime(AbstractContextManager["Runtime"], Protocol):
         """The latest span accounts of the shop's processes, by name; empty where they are not available."""
 
     def cache_counts(self, began_s: float, ended_s: float) -> Mapping[str, CacheCounts]:
-        """The cache requests of the shop's ended processes within a period, by component."""
+        """Counts of the cache requests that the shop's ended processes made within a period, by component."""
 
     def edge_cache_counts(self) -> Mapping[str, int]:
         """Counters of the shared cache in front of the edge since its start; empty without such a cache."""
@@ -81,12 +81,12 @@ class Runtime(AbstractContextManager["Runtime"], Protocol):
         """The current state of the sidecars; None without a mesh."""
 
     def node_of(self, component: str) -> str:
-        """The node of a cluster that a component runs on; empty on this machine, or if the component runs on several
+        """The cluster node that a component runs on; empty on this machine, or if the component runs on several
         nodes."""
 
     def stop_serving(self) -> None:
-        """Stops the components that serve customers, so that they send their last spans; trace store and database keep
-        running."""
+        """Stops the components that serve customers, so that they send their last spans; the trace store and the
+        database keep running."""
 
 
 def system_of(topology: Topology, switches: Switches, ports: Ports, trial: str, *, data: Data | None = None) -> Runtime:

@@ -1,4 +1,4 @@
-"""`make audit-dependencies`: known vulnerabilities, licences of what is shipped, and secrets in the history.
+"""`make audit-dependencies`: known vulnerabilities, licences of shipped packages, and secrets in the history.
 
 The scanners print their findings. A scanner whose database does not answer fails, which counts as a finding.
 """
@@ -22,10 +22,10 @@ OSV_SCANNER = "github.com/google/osv-scanner/v2/cmd/osv-scanner@v2.2.4"
 GOVULNCHECK = "golang.org/x/vuln/cmd/govulncheck@v1.9.0"
 GITLEAKS = "github.com/zricethezav/gitleaks/v8@v8.30.1"
 RULES = ROOT / "osv-scanner.toml"
-"""Accepted findings, with reasons; `.gitleaks.toml` has false alarms about secrets."""
+"""Accepted findings, with reasons; `.gitleaks.toml` lists false alarms about secrets."""
 LICENCES = "0BSD Apache-2.0 BSD-2-Clause BSD-3-Clause CC0-1.0 ISC MIT MIT-0 MPL-2.0 PSF-2.0 PostgreSQL Zlib"
-"""Licences that an Apache-2.0 project may ship. MPL-2.0 requires the source of changed files, and no files are
-changed."""
+"""Licences that an Apache-2.0 project may ship. MPL-2.0 requires publishing the source of changed files, but no
+files are changed."""
 SOURCES = {"load": "./...", "services/go": "./...", "load/tools": "github.com/bojand/ghz/cmd/ghz"}
 PROGRAMS = ("jaeger", "kube-score", "toxiproxy-server", "istiod", "pilot-agent", "istioctl")
 """Our modules with the packages to scan, and other projects' programs that are built here."""
@@ -45,7 +45,7 @@ def audit() -> int:
     """
     failed = [title for title, argv, accepted in _scans() if not passes(title, argv, accepted)]
     missing = [name for name in PROGRAMS if not (BIN / name).exists()]
-    say(f"NOT CHECKED, as they are not built: {', '.join(missing)}." if missing else "All programs were looked at.")
+    say(f"NOT CHECKED, as they are not built: {', '.join(missing)}." if missing else "All programs were checked.")
     say(f"FAILED: {', '.join(failed)}." if failed else "Nothing to repair.")
     return 1 if failed else 0
 
@@ -66,17 +66,17 @@ def _scans() -> Iterator[tuple[str, list[str], frozenset[str]]]:
             locking = [graphiql.npm(), "install", "--package-lock-only", "--ignore-scripts", "--no-audit"]
             if passes(f"{title}'s packages", [*locking, f"--prefix={folder}"]):
                 lockfiles.append(f"--lockfile={folder}/package-lock.json")
-        yield "advisories of packages of Python and Mermaid", [*osv, *others], frozenset()
-        yield "advisories of the router's packages", [*osv, f"--lockfile={hive.SOURCES}/package-lock.json"], frozenset()
+        yield "advisories for Python packages and Mermaid", [*osv, *others], frozenset()
+        yield "advisories for router packages", [*osv, f"--lockfile={hive.SOURCES}/package-lock.json"], frozenset()
         licences = f"--licenses={','.join(LICENCES.split())}"
-        yield "licences and advisories of what is shipped", [*osv, licences, *shipped], frozenset()
+        yield "licences and advisories for shipped packages", [*osv, licences, *shipped], frozenset()
     accepted = frozenset(one["id"] for one in tomllib.loads(RULES.read_text())["IgnoredVulns"])
     scanner = str(golang.tool(GOVULNCHECK, "govulncheck"))
     for module, packages in SOURCES.items():
-        yield f"advisories of {module}", [scanner, "-C", str(ROOT / module), packages], accepted
+        yield f"advisories for {module}", [scanner, "-C", str(ROOT / module), packages], accepted
     for program in (BIN / name for name in PROGRAMS):
         if program.exists():
-            yield f"advisories of {program.name}", [scanner, "-mode=binary", str(program)], accepted
+            yield f"advisories for {program.name}", [scanner, "-mode=binary", str(program)], accepted
     gitleaks = str(golang.tool(GITLEAKS, "gitleaks"))
     yield "secrets", [gitleaks, "git", "--no-banner", "--redact", "--log-opts=HEAD", str(ROOT)], frozenset()
 
@@ -87,7 +87,7 @@ def passes(title: str, argv: list[str], accepted: frozenset[str] = frozenset()) 
     Args:
         title: Subject of the scan.
         argv: The command line.
-        accepted: Names of advisories of Go's database.
+        accepted: Ids of accepted advisories in Go's vulnerability database.
     """
     say(f"== {title}")
     try:

@@ -21,7 +21,7 @@ def install() -> None:
     """Installs the locked Sphinx.
 
     Raises:
-        SetupError: The index does not answer.
+        SetupError: The package index does not answer.
     """
     install_locked(DOCS_LOCK, ENVIRONMENT, "Installing Sphinx, which builds the site", "10 s, 90 MB")
 
@@ -30,7 +30,7 @@ def fetch_mermaid() -> None:
     """Puts `.tools/mermaid` in place, and fetches it if the shared cache does not have it.
 
     Raises:
-        SetupError: The registry does not answer, or gives other bytes than those pinned.
+        SetupError: The registry does not answer, or a package does not match its pinned digest.
     """
     files = cache() / f"mermaid-{MERMAID.version}" / "files"
     link_to_shared(LINK, files, lambda into: fetch_packages([MERMAID], "Fetching Mermaid", into))

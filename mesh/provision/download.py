@@ -23,7 +23,7 @@ def main(address: str, file: str) -> str | None:
         file: Path to write to.
 
     Returns:
-        The reason of a failure, in one line; None after success.
+        The reason for a failure, in one line; None after success.
     """
     done = 0
     try:

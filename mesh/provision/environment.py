@@ -57,7 +57,7 @@ def _uv() -> str:
     try:
         require([sys.executable, "-m", "venv", str(own)], f"{sys.executable} cannot make a virtual environment")
     except SetupError as error:
-        raise SetupError(f"{error}\nOn Debian and Ubuntu, the package python3-venv has what is missing.") from error
+        raise SetupError(f"{error}\nOn Debian and Ubuntu, the package python3-venv provides this.") from error
     pip = [str(own / "bin" / "python"), "-m", "pip", "install", "--disable-pip-version-check", "--no-input"]
     _from_index("Installing uv", "5 s", [*pip, "--timeout", "20", "--retries", "2", f"uv=={UV_VERSION}"], 300)
     return program
@@ -67,7 +67,7 @@ def sync() -> None:
     """Installs the lock file's versions into `.venv`, and the project's own packages.
 
     Raises:
-        SetupError: The index does not answer, or this Python is too new.
+        SetupError: The package index does not answer, or this Python is too new.
     """
     if sys.version_info[:2] > MAX_PYTHON:
         newest = ".".join(map(str, MAX_PYTHON))
@@ -108,7 +108,7 @@ def lock() -> None:
     The lock files of the images and of the site have the same versions.
 
     Raises:
-        SetupError: The index does not answer, or the pins contradict each other.
+        SetupError: The package index does not answer, or the pins contradict each other.
     """
     options = ["--universal", "--python-version", "3.11", "--generate-hashes"]
     quiet = ["--quiet", "--no-annotate", "--no-header", "--no-emit-index-url"]
@@ -131,7 +131,7 @@ def install(package: str, into: Path, title: str, hint: str) -> None:
         hint: How long it takes, roughly.
 
     Raises:
-        SetupError: The index does not answer.
+        SetupError: The package index does not answer.
     """
     program = uv()
     _make(program, into)
@@ -139,7 +139,7 @@ def install(package: str, into: Path, title: str, hint: str) -> None:
 
 
 def install_locked(lock: Path, into: Path, title: str, hint: str) -> None:
-    """Installs what a lock file has into a separate environment.
+    """Installs the packages of a lock file into a separate environment.
 
     Args:
         lock: The lock file.
@@ -148,7 +148,7 @@ def install_locked(lock: Path, into: Path, title: str, hint: str) -> None:
         hint: How long it takes, roughly.
 
     Raises:
-        SetupError: The index does not answer.
+        SetupError: The package index does not answer.
     """
     program = uv()
     _make(program, into)

@@ -31,7 +31,7 @@ ENVIRONMENT: Mapping[str, str] = {
     "GOWORK": "off",
 }
 _INSTALLING, _COMPILING = threading.Lock(), threading.Lock()
-"""Locks for the thread that installs Go, and for the thread whose `go build` uses all cores and much memory."""
+"""Locks: one for the thread that installs Go, one for the thread whose `go build` uses all cores and much memory."""
 PROXY_ADVICE = (
     "Check the network and its proxy (HTTPS_PROXY), then run the same command again; what was fetched is kept. "
     "Another module proxy can be named with GOPROXY."
@@ -65,12 +65,12 @@ def _go(module: Path) -> str:
     own = _own()
     if own is None or _version(own) < lowest:
         wanted = ".".join(map(str, lowest))
-        raise SetupError(f"Go {wanted} or newer is needed, and the installed one does not run. Put one on PATH.")
+        raise SetupError(f"Go {wanted} or newer is needed, and the installed Go does not run. Put Go on PATH.")
     return own
 
 
 def cache_path(program: str, module: Path, dependency: str, own: bytes = b"") -> Path:
-    """Path of a program in the shared cache; its folder is named by its version and the hash of its sources.
+    """Path of a program in the shared cache; its folder is named after the version and the hash of the sources.
 
     Args:
         program: Name of the program.
@@ -95,7 +95,7 @@ def build_generator() -> None:
 
 
 def build_service(component: str, root: Path = ROOT) -> Path:
-    """Builds a component in Go, unless the program in `.tools/bin` is up to date with the sources.
+    """Builds a component that is written in Go, unless the program in `.tools/bin` is up to date with the sources.
 
     Args:
         component: Name of the component, and of its command.
@@ -220,5 +220,5 @@ def _version(program: str) -> tuple[int, ...]:
 
 
 def _numbers(version: re.Match[str] | None) -> tuple[int, ...]:
-    """The numbers of a version; 0 where there is none."""
+    """The numbers of a version; 0 if there is no version."""
     return tuple(map(int, version.group(1).split("."))) if version else (0,)

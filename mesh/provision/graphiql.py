@@ -1,7 +1,7 @@
 """The files of the GraphiQL page, fetched from the npm registry once for all checkouts of this user.
 
-No Python package carries a current GraphiQL. GraphiQL 4 and React 18 are the last versions that come as plain scripts;
-later ones need a bundler.
+No Python package contains a current GraphiQL. GraphiQL 4 and React 18 are the last versions that come as plain
+scripts; later versions need a bundler.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def fetch() -> None:
     """Puts `.tools/graphiql` in place, and fetches its files if the shared cache does not have them.
 
     Raises:
-        SetupError: The registry does not answer, or gives other bytes than those pinned.
+        SetupError: The registry does not answer, or a package does not match its pinned digest.
     """
     pins = hashlib.sha256(repr(PACKAGES).encode()).hexdigest()[:12]
     link_to_shared(LINK, cache() / f"graphiql-{PACKAGES[0].version}-{pins}" / "files", _fetch)

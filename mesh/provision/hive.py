@@ -1,7 +1,7 @@
 """Hive Gateway, the router of the topology `federation`, fetched from the npm registry on first use.
 
-`npm ci` fetches what `mesh/router/package-lock.json` pins by hashes, once for all checkouts of this user, and runs no
-script of any package.
+`npm ci` fetches the packages that `mesh/router/package-lock.json` pins by hash, once for all checkouts of this user,
+and runs no script of any package.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def command() -> list[str]:
     """Returns the router's command line; fetches the router if it is missing.
 
     Raises:
-        SetupError: A registry does not answer, or gives other bytes than those pinned.
+        SetupError: A registry does not answer, or a package does not match its pinned hash.
     """
     return [node(), str(fetch() / "router.mjs")]
 
@@ -47,7 +47,7 @@ def fetch() -> Path:
     """Puts `.tools/router` in place, with the locked packages and our programs, and returns it.
 
     Raises:
-        SetupError: The registry does not answer, or gives other bytes than those pinned.
+        SetupError: The registry does not answer, or a package does not match its pinned hash.
     """
     pins = b"".join((SOURCES / name).read_bytes() for name in PINS)
     packages = cache() / f"router-{hashlib.sha256(pins).hexdigest()[:12]}" / PACKAGES
@@ -80,7 +80,7 @@ def _fetch(target: Path) -> None:
 
 
 def compose(into: Path = SUPERGRAPH) -> None:
-    """Composes the services' current subgraphs into a supergraph, by default the committed one.
+    """Composes the services' current subgraphs into a supergraph, by default into the committed file.
 
     Raises:
         SetupError: The subgraphs do not fit together, or the packages cannot be fetched.
@@ -108,7 +108,7 @@ def node() -> str:
     own = _own()
     if own is None or not _is_enough(own):
         lowest = ".".join(map(str, MIN_NODE))
-        raise SetupError(f"Node {lowest} or newer is needed, and the installed one does not run. Put one on PATH.")
+        raise SetupError(f"Node {lowest} or newer is needed, and the installed Node does not run. Put Node on PATH.")
     return own
 
 
@@ -119,7 +119,7 @@ def _own() -> str | None:
 
 
 def _npm(program: str) -> Path:
-    """The npm that comes with a Node."""
+    """The npm that comes with a Node program."""
     return Path(program).resolve().parents[1] / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
 
 

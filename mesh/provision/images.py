@@ -37,10 +37,10 @@ ADVICE = (
 
 
 def build() -> None:
-    """Builds every image, by its tag.
+    """Builds all images, and tags them.
 
     Raises:
-        SetupError: There is no podman and no docker, or a build failed.
+        SetupError: There is neither podman nor docker, or a build failed.
     """
     program = engine(os.environ)
     prefix, version = os.environ.get("IMAGE_PREFIX") or PREFIX, tag(os.environ)
@@ -78,7 +78,7 @@ def copy_contents(program: str, image: str, into: Path) -> None:
 
 
 def engine(environ: Mapping[str, str]) -> str:
-    """The path of podman or docker, whichever is there.
+    """The path of podman or docker, whichever is installed.
 
     Args:
         environ: `IMAGE_ENGINE` is read from it, the name or path of another program.
@@ -99,7 +99,7 @@ def tag(environ: Mapping[str, str], root: Path = ROOT) -> str:
     """The tag of the images. The same content has the same tag, so a node need not pull it again.
 
     Args:
-        environ: `IMAGE_TAG` is read from it; by default, the project's version and a digest of what images are made of.
+        environ: `IMAGE_TAG` is read from it; by default, the project's version and a digest of the images' sources.
         root: Folder of the project.
     """
     given = environ.get("IMAGE_TAG")

@@ -30,8 +30,8 @@ SHA256 = "c967368ba09be356089ef7e8aab2a76d170dc007ff6ccf7925c8167ede2900d7"
 MACHINE = ("Linux", "x86_64")
 """System and processor that the pinned release is for; elsewhere Jaeger is compiled."""
 CHOICES = ("release", "build")
-"""Values of `JAEGER`: fetch the release or fail, and compile. Without a value, Jaeger is compiled if the fetch
-fails."""
+"""Values of `JAEGER`: `release` fetches the release or fails, `build` compiles Jaeger. Without a value, Jaeger is
+compiled if the release cannot be fetched."""
 
 MODULE = ROOT / "observability" / "jaeger" / "build"
 LEFT_OUT = MODULE / "elasticsearch"
@@ -44,7 +44,7 @@ HINT = "3 min on 2 cores, once; later checkouts find it in the cache"
 CONFIG = ROOT / "observability" / "jaeger" / "config.yaml"
 
 CONNECT_S, SILENCE_S, LIMIT_S = 5.0, 20.0, 900.0
-"""Time limits of the server's answer, of a silence during the download, and of the whole download."""
+"""Time limits for the server's answer, for a pause during the download, and for the whole download, in seconds."""
 START_LIMIT_S = 60.0
 ADVICE = (
     "Check the network and its proxy (HTTPS_PROXY). JAEGER_RELEASES names a mirror of the releases, JAEGER_BIN a "

@@ -27,7 +27,7 @@ LIMITS = {
     "npm_config_fetch_retry_mintimeout": "1000",
     "npm_config_fetch_timeout": "20000",
 }
-"""Limits of npm's fetches; times are in milliseconds."""
+"""Limits for npm's downloads; times are in milliseconds."""
 ADVICE = (
     "Everything else works without it; the same command tries again. Check the network and its proxy (HTTPS_PROXY); "
     "another registry can be named with npm_config_registry."
@@ -41,7 +41,7 @@ class Package:
     Attributes:
         name: Name in the registry.
         version: Version.
-        sha512: Digest of the tarball in base64, as npm's `integrity` has it.
+        sha512: Digest of the tarball in base64, as in npm's `integrity`.
         files: Local names of its files, with their paths in the tarball.
     """
 
@@ -60,7 +60,7 @@ def fetch_packages(packages: Sequence[Package], title: str, target: Path) -> Non
         target: The folder, which appears when it is complete.
 
     Raises:
-        SetupError: The registry does not answer, or gives other bytes than those pinned.
+        SetupError: The registry does not answer, or a package does not match its pinned digest.
     """
     specs = [f"{package.name}@{package.version}" for package in packages]
     with tempfile.TemporaryDirectory(dir=target.parent) as scratch:
@@ -87,8 +87,8 @@ def _unpack(package: Package, tarball: Path, into: Path, title: str) -> None:
     digest = base64.b64encode(hashlib.sha512(tarball.read_bytes()).digest()).decode()
     if digest != package.sha512:
         raise SetupError(
-            f"{title}: {tarball.name} has the SHA-512 {digest}, and {package.sha512} is pinned: the npm "
-            f"registry gave other bytes.\n{ADVICE}"
+            f"{title}: {tarball.name} has the SHA-512 {digest}, but {package.sha512} is pinned: the npm "
+            f"registry sent different bytes.\n{ADVICE}"
         )
     with tarfile.open(tarball) as archive:
         for name, path in package.files.items():

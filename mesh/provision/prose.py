@@ -22,7 +22,7 @@ CONFIGURATION = ROOT / ".vale.ini"
 BASELINE = "docs/style/baseline.txt"
 """The baseline's path in the checkout; its lines have a file, a rule and the number of allowed findings."""
 COMMENT_MARKS = {".go": "//", ".proto": "//", ".sql": "--", ".mk": "#", "Makefile": "#"}
-"""Mark of comments in each language, by suffix or name of a file."""
+"""The characters that begin a comment in each language, by a file's suffix or name."""
 GENERATED = (
     "docs/settings.md",
     "docs/example/",
@@ -32,9 +32,9 @@ GENERATED = (
     "proto/go/",
 )
 """Generated files, whose text is checked in their sources."""
-NO_COMPILER = "building Vale needs a C compiler, and there is none; CC names a compiler other than gcc."
+NO_COMPILER = "building Vale needs a C compiler, and there is none; set CC to name a compiler other than gcc."
 MIN_WORDS = 4
-"""Number of words in a row that make a string in a program a sentence for people."""
+"""Number of consecutive words that make a string in a program count as a sentence for people."""
 TIMEOUT_S = 600
 PROSE = re.compile(rf"(?:[A-Za-z][\w',`]*[ \n]+){{{MIN_WORDS - 1},}}[A-Za-z]")
 PROGRAM = re.compile(
@@ -46,7 +46,7 @@ ARGUMENT = re.compile(r"[\w.*, ]{1,40}: ")
 HEADING = re.compile(r"(?:Args|Attributes|Raises|Returns|Yields):$")
 
 Counts = Mapping[tuple[str, str], int]
-"""How many findings each file has of each rule."""
+"""Number of findings, by file and rule."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,11 +90,11 @@ def check(root: Path = ROOT) -> int:
     for file, rule in grown:
         print(f"{file} has {now[file, rule]} findings of {rule}; the baseline allows {allowed.get((file, rule), 0)}.")
     if grown:
-        print("Mend the new findings. For text that you moved into a new file: make prose-baseline")
+        print("Mend the new findings. If you moved text into a new file, run `make prose-baseline`.")
         return 1
     lower = sum(1 for key, number in allowed.items() if number > now.get(key, 0))
     if lower:
-        print(f"The English got better: make prose-baseline lowers {lower} of the baseline's {len(allowed)} lines.")
+        print(f"The English got better: `make prose-baseline` lowers {lower} of the baseline's {len(allowed)} lines.")
     return 0
 
 
@@ -124,7 +124,7 @@ def refuse_growth(allowed: Counts, now: Counts) -> None:
     """Lets counts shrink, and lets findings move into a file that the baseline does not have yet.
 
     Raises:
-        SetupError: A file of the baseline has more findings of a rule, or all files together have more.
+        SetupError: A file in the baseline has more findings of a rule, or all files together have more.
     """
     known = {file for file, _ in allowed}
     grown = [
@@ -248,7 +248,7 @@ def comments(text: str, mark: str) -> Iterator[tuple[int, str]]:
 
     Args:
         text: The program.
-        mark: What a comment begins with.
+        mark: The characters that begin a comment.
     """
     comment = re.compile(rf"(^|.*\s){re.escape(mark)}+:? (.+)")
     last, was_behind_code = 0, False
@@ -302,7 +302,7 @@ def _paragraph(number: int, line: str) -> Iterator[tuple[int, str]]:
 
 
 def _name(node: ast.AST) -> str:
-    """The kind and name of a definition. Empty for other nodes, and for functions that may be named by an adjective:
+    """The kind and name of a definition. Empty for other nodes, and for functions whose name may be an adjective:
     functions with a decorator, such as properties, and functions that return a bool."""
     if isinstance(node, ast.ClassDef):
         return f"class {node.name}"

@@ -20,7 +20,7 @@ from provision.paths import LOGS, ROOT
 
 POLL_S = 0.1
 QUIET_BEAT_S = 15.0
-"""How often a progress line is printed without a terminal, in seconds."""
+"""Interval between progress lines if there is no terminal, in seconds."""
 TAIL_LINES = 12
 NO_ANSWER = re.compile(
     r"timed? ?out|connection (refused|reset|broken)|cannot connect|connect error|dial tcp|no such host"
@@ -47,9 +47,9 @@ class Step:
         silence_s: The command is ended after this time without output, in seconds; None where silence is normal.
         answer_s: The command is ended if it has written nothing after this time, in seconds; None if silence at the
             start is normal.
-        unit: Unit of the count of its output lines; None to show the last line instead.
-        total: Approximate number of units.
-        quiet: Whether the command is not shown, because it takes only seconds.
+        unit: What each output line counts as, such as `packages`; None to show the last line instead of a count.
+        total: Approximate number of these units.
+        quiet: Whether to hide the command, because it takes only seconds.
     """
 
     title: str

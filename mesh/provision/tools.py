@@ -55,7 +55,7 @@ class Tool:
 
 
 KUBE_SCORE = Tool("kube-score", ROOT / "mesh" / "kube-score", "github.com/zegl/kube-score", "cmd/kube-score")
-"""A linter of Kubernetes manifests."""
+"""A linter for Kubernetes manifests."""
 TOXIPROXY = Tool("toxiproxy-server", ROOT / "load" / "toxiproxy", "github.com/Shopify/toxiproxy/v2", "cmd/server")
 """A proxy between two components that cuts, resets or slows connections."""
 VALE = Tool(
@@ -65,4 +65,5 @@ VALE = Tool(
     "cmd/vale",
     {"CGO_ENABLED": "1", "CGO_CFLAGS": "-O0"},
 )
-"""A linter of prose. Its parsers of programming languages are in C, unused here, and compile faster unoptimised."""
+"""A linter for prose. Its parsers for programming languages are in C; they are unused here, and compile faster without
+optimisation."""

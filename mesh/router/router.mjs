@@ -1,4 +1,4 @@
-// Hive Gateway as a component of the shop: it joins the subgraphs, by the contract in docs/system/your-component.md.
+// Hive Gateway as a component of the shop: it joins the subgraphs, under the contract in docs/system/your-component.md.
 import { readFileSync } from "node:fs";
 import http from "node:http";
 import net from "node:net";
@@ -13,7 +13,7 @@ const DEADLINE = "x-envoy-expected-rq-timeout-ms";
 const FORWARDED = ["authorization", "x-hopwise-edge"];
 const LIMITS = { maxTokens: 500, maxCost: 5_000, listSize: 20, maxDocuments: 128, defaultMs: 5_000, maxMs: 30_000 };
 const SIGNALS = ["SIGTERM", "SIGINT"];
-const WORK_SHARE = 0.95; // of the caller's time limit
+const WORK_SHARE = 0.95; // The share of the caller's time limit in which the work must end.
 
 /** The shop's code for each error code of the router; errors from a subgraph keep their codes. */
 const CODES = {
@@ -118,7 +118,7 @@ function useShopErrors() {
   };
 }
 
-/** Matches the error for an entity that its subgraph does not show: its fields except its key are then null. */
+/** Matches the error for an entity that its subgraph does not return: all fields except the key are then null. */
 const NOT_SHOWN = /^Cannot return null for non-nullable field/;
 
 function shopError(error, status) {
@@ -143,7 +143,7 @@ function waits(header) {
 }
 
 for (const signal of SIGNALS) process.once(signal, () => process.exit(0));
-if (process.env.SHOP_CONTRACT && process.env.SHOP_CONTRACT !== "1") fail("SHOP_CONTRACT is another than 1; valid: 1");
+if (process.env.SHOP_CONTRACT && process.env.SHOP_CONTRACT !== "1") fail("SHOP_CONTRACT is not 1; valid: 1");
 const listen = required("SHOP_LISTEN_HTTP");
 const subgraphs = readSubgraphs();
 const supergraph = readFileSync(required("SHOP_SUPERGRAPH"), "utf8");
@@ -161,7 +161,7 @@ const gateway = createGatewayRuntime({
   landingPage: false,
   cors: false,
   logging: false,
-  maskedErrors: false, // `useShopErrors` does it.
+  maskedErrors: false, // `useShopErrors` masks errors instead.
   subgraphErrors: { subgraphNameProp: false },
   demandControl: { maxCost: LIMITS.maxCost, listSize: LIMITS.listSize, includeExtensionMetadata: false },
   plugins: () => [
@@ -175,7 +175,7 @@ const drainMs = Number(process.env.SHOP_DRAIN_S || 0) * 1_000;
 let stopping = false;
 const delayMs = Number(process.env.SHOP_DELAY_US || 0) / 1_000;
 const server = http.createServer((request, response) => {
-  if (stopping) response.setHeader("connection", "close"); // so that clients leave
+  if (stopping) response.setHeader("connection", "close"); // so that clients close their connections
   if (request.url === "/healthz") {
     response.end("ok");
     return;
@@ -195,7 +195,7 @@ const server = http.createServer((request, response) => {
     }),
   );
 });
-server.keepAliveTimeout = 0; // The edge keeps its connections for longer than Node's five seconds.
+server.keepAliveTimeout = 0; // The edge keeps idle connections for longer than Node's default of five seconds.
 server.on("error", (error) => {
   console.error(`error: SHOP_LISTEN_HTTP is ${listen}: ${error.message}`);
   process.exit(1);
@@ -214,7 +214,7 @@ async function stop() {
 }
 await gateway.getSchema();
 for (const signal of SIGNALS) {
-  process.removeAllListeners(signal); // Hive's own listeners break off requests under way.
+  process.removeAllListeners(signal); // Hive's own listeners abort requests in flight.
   process.once(signal, stop);
 }
 if (listen.startsWith("unix:")) {

@@ -18,19 +18,19 @@ const calls = new AsyncLocalStorage();
 export const within = (call, work) => calls.run(call, work);
 export const currentCall = () => calls.getStore() ?? newCall({}, 5_000);
 
-/** A request's facts; `late` aborts what the request waits for when its time is over. */
+/** A request's facts; `late` aborts pending work when the request's time is over. */
 export const newCall = (headers, ms) => ({ headers, endsAt: performance.now() + ms, late: AbortSignal.timeout(ms) });
 
-/** The caller's span, if it samples. */
+/** The caller's span, if the caller samples its trace. */
 function sampledCaller(traceparent) {
   const [, traceId, spanId, flags] = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/.exec(traceparent ?? "") ?? [];
   return traceId && Number.parseInt(flags, 16) & 1 ? { traceId, spanId, traceFlags: 1, isRemote: true } : undefined;
 }
 
 /**
- * The clock of spans: OpenTelemetry's own clock begins spans at whole milliseconds, some before their callers' spans.
+ * The clock of spans: with OpenTelemetry's own clock, spans begin at whole milliseconds, some before the caller's span.
  *
- * `Date.now` is behind the system's clock by less than a millisecond, so the largest difference seen is nearly right.
+ * `Date.now` is behind the system's clock by less than a millisecond: the largest difference observed is nearly right.
  */
 class Clock {
   #seen = -Infinity;
@@ -165,7 +165,7 @@ export function openTracing(env) {
       return open;
     },
 
-    /** Answers a request within its SERVER span, if its caller samples. */
+    /** Answers a request within a SERVER span, if the caller samples the trace. */
     async serve(request, response, answer) {
       const caller = sampledCaller(request.headers.traceparent);
       const below = caller ? trace.setSpanContext(context.active(), caller) : context.active();
@@ -189,13 +189,13 @@ export function openTracing(env) {
         if (SERVER_FAULTS.has(code)) span.setStatus({ code: SpanStatusCode.ERROR });
         span.end(clock.now());
       };
-      // The span ends at the first of the two events: if a client leaves, the answer never finishes.
+      // The span ends at the first of the two events: if a client disconnects, the answer never finishes.
       response.once("finish", end).once("close", end);
       const call = currentCall();
       await (span ? context.with(trace.setSpan(below, span), () => answer(span)) : answer(undefined));
     },
 
-    /** Fetches within a CLIENT span that lasts until the answer has come whole. */
+    /** Fetches within a CLIENT span that lasts until the whole answer has arrived. */
     fetch(subgraph, headers, send) {
       const active = trace.getActiveSpan();
       if (!active) {

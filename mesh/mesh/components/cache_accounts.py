@@ -18,12 +18,12 @@ class CacheCounts(NamedTuple):
     unanswered: int = 0
 
     def plus(self, asked: int, hits: int, unanswered: int) -> CacheCounts:
-        """The sum of both counts."""
+        """Returns these counts, with further counts added."""
         return CacheCounts(self.asked + asked, self.hits + hits, self.unanswered + unanswered)
 
 
 def cache_counts(folder: RunFolder, began_s: float, ended_s: float) -> Mapping[str, CacheCounts]:
-    """The cache requests of the processes that have ended, within a period, by component; empty without a cache.
+    """Counts of the cache requests that ended processes made within a period, by component; empty without a cache.
 
     Args:
         folder: Folder of the run.

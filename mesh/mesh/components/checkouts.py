@@ -1,6 +1,6 @@
-"""Checkouts that supply components: this one, another folder, or a git worktree of a revision.
+"""Checkouts that supply components: this checkout, another folder, or a git worktree of a revision.
 
-A worktree and its Python environment are made once for each commit, below `.tools/versions`, and used again.
+A worktree and its Python environment are made once for each commit, below `.tools/versions`, and reused.
 `make clean-versions` removes them.
 """
 
@@ -50,7 +50,7 @@ class Checkout:
         return ROOT / self.folder
 
     def require_unchanged(self) -> None:
-        """Checks that the folder is there at its commit, and that nothing that it supplies differs from that commit.
+        """Checks that the folder exists at its commit, and that nothing that it supplies differs from that commit.
 
         Raises:
             InputError: The folder is missing or has changed; the message says what to do.
@@ -61,8 +61,8 @@ class Checkout:
             raise InputError(f"{where}: {self.path} is gone, or is not a git checkout; start the comparison anew")
         if commit != self.commit:
             raise InputError(
-                f"{where}: {self.path} was at {self.commit[:12]} and is now at {commit[:12]}; check out the former and "
-                "resume, or start the comparison anew"
+                f"{where}: {self.path} was at {self.commit[:12]} and is now at {commit[:12]}; check out the former "
+                "commit and resume, or start the comparison anew"
             )
         if changed := _git(self.path, "status", "--porcelain", "--", *SUPPLIES).splitlines():
             more = f" and {len(changed) - 1} more" if len(changed) > 1 else ""
@@ -89,8 +89,8 @@ def find_checkout(name: str, given: str) -> Checkout:
     found = _of_folder(name, given) if given[0] in "./~" else _of_revision(name, given)
     found.require_unchanged()
     _require_contract(found, found.path.joinpath(DECLARES).read_text(encoding="utf-8"))
-    # A worktree never changes, so neither does its environment; the environment of a folder may be behind its lock
-    # file.
+    # A worktree never changes, so neither does its environment. The environment of a folder may be older than the
+    # folder's lock file.
     made = found.path.parent == VERSIONS and (found.path / ".venv" / ".synced").is_file()
     if found.folder and not made:
         _make_environment(found)
@@ -98,7 +98,7 @@ def find_checkout(name: str, given: str) -> Checkout:
 
 
 def disk_use() -> str:
-    """How much disk space worktrees and environments of revisions take, for people; empty if there are none."""
+    """How much disk space the worktrees and environments of revisions take, for people; empty without them."""
     folders = [one for one in VERSIONS.glob("*") if one.is_dir()] if VERSIONS.is_dir() else []
     if not folders:
         return ""
@@ -148,7 +148,7 @@ def _require_contract(found: Checkout, declares: str) -> None:
         raise InputError(
             f"{found.name}={found.given}: commit {found.commit[:12]} {has}, and this checkout runs components of "
             f"contract {CONTRACT} (SHOP_CONTRACT, docs/system/your-component.md). Give revisions with contract "
-            f"{CONTRACT}, or compare from a checkout that has theirs"
+            f"{CONTRACT}, or compare from a checkout with their contract"
         )
 
 
@@ -175,7 +175,7 @@ def _make_environment(found: Checkout) -> None:
     step = Step(
         title=f"Environment of {found.commit[:12]} (the packages of its lock file)",
         hint="20 s, more on a slow network",
-        # Without site-packages: only the other checkout's modules must be found.
+        # Without site-packages, so that Python finds only the other checkout's modules.
         argv=[sys.executable, "-S", "-m", "provision", "venv"],
         advice=f"To try again, repeat the command; `make clean-versions` removes what was made below {VERSIONS}.",
         cwd=found.path,
@@ -193,7 +193,7 @@ def _make_environment(found: Checkout) -> None:
 
 
 def _git(folder: Path, *arguments: str) -> str:
-    """What git prints; empty if it fails."""
+    """The output of a git command; empty if the command fails."""
     try:
         done = subprocess.run(  # noqa: S603 - our own command lines
             ["git", "-C", str(folder), *arguments],  # noqa: S607

@@ -1,5 +1,5 @@
-"""Varnish as a shared cache in front of the edge, the emulated network behind it, and the process that makes spans
-from its log."""
+"""Varnish as a shared cache in front of the edge, the emulated network behind Varnish, and the process that makes spans
+from Varnish's log."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SPANS = "edge-cache-spans"
 NOTIFIES_EDGE_CACHE = "product"
 """The service whose changes invalidate answers in the cache."""
 BOUND_S = 60
-"""How long the cache keeps an answer that nothing invalidates, in seconds; the catalogue's answers allow it."""
+"""How long the cache keeps an answer that nothing invalidates, in seconds: as long as the catalogue's answers allow."""
 BOUND_SETTING = "SHOP_EDGE_CACHE_BOUND_S"
 VCL = Path(__file__).parent / "templates" / "edge_cache.vcl"
 STORAGE = "malloc,64m"
@@ -32,7 +32,7 @@ STATISTICS_LIMIT_S = 10.0
 
 
 def invalidation_socket(folder: RunFolder, *, emulated: bool) -> Path:
-    """The Unix domain socket where the shop invalidates answers; it is behind the emulated network, if there is one."""
+    """The Unix domain socket where the shop invalidates answers, behind the emulated network if there is one."""
     return folder.sockets / ("far-ban" if emulated else "ban")
 
 
@@ -45,7 +45,7 @@ def edge_cache_components(
         ports: Ports of the run.
         folder: Folder of the run.
         environ: `VARNISH_BIN` and `PATH` are read from it.
-        line: The emulated network between cache and edge; None for none.
+        line: The emulated network between cache and edge; None if there is none.
         settings: Settings of the cache; `SHOP_EDGE_CACHE_BOUND_S` is one.
 
     Raises:
@@ -60,7 +60,7 @@ def edge_cache_components(
     command = [
         *(str(program), "-F", "-n", str(place), "-j", "none", "-T", "none", "-f", str(config), "-s", STORAGE),
         *("-a", f"clients={HOST}:{ports[EDGE_CACHE]},HTTP", "-a", f"shop={ban},HTTP,mode=600"),
-        # Clients get an answer as the origin encoded it, and HTTP/2 needs no TLS.
+        # Clients get answers as the origin encoded them, and may speak HTTP/2 without TLS.
         *("-p", "http_gzip_support=off", "-p", "feature=+http2"),
     ]
     cache = Component(EDGE_CACHE, argv=lambda: command, ready=tcp(ports[EDGE_CACHE]))
@@ -69,7 +69,7 @@ def edge_cache_components(
         *(sys.executable, "-m", "mesh.components.edge_cache_spans", "--log", str(varnish("varnishncsa", environ))),
         *("--workdir", str(place), "--otlp", f"{HOST}:{ports['jaeger-otlp-http']}", "--ready", str(ready)),
     ]
-    # It ends with the gateways, so that the trace store has every span before traces are read.
+    # This process stops with the gateways, so that the trace store has every span before traces are read.
     spans = Component(
         SPANS, argv=lambda: follow, ready=ready.exists, after=frozenset({EDGE_CACHE}), stop_rank=GATEWAY_RANK
     )
@@ -92,7 +92,7 @@ def _link(line: Line, ports: Ports, folder: RunFolder) -> Component:
 
 
 def _workdir(folder: RunFolder) -> Path:
-    # This is outside of the checkout, whose path may be longer than Varnish accepts.
+    # The folder is outside of the checkout, whose path may be longer than Varnish accepts.
     return folder.sockets / "varnish"
 
 

@@ -38,7 +38,7 @@ FORMAT = "\\t".join(
 )
 SAMPLED = 'ReqHeader:traceparent ~ "-01$" or BereqHeader:traceparent ~ "-01$"'
 SERVER, CLIENT = 2, 3
-"""Kinds of OTLP."""
+"""Kinds of spans in OTLP."""
 STATUS = "shop.edge_cache"
 """Attribute of the cache's SERVER span: `hit`, `miss` or `pass`."""
 BATCH_S = 0.25
@@ -47,7 +47,7 @@ NS_PER_S = 1_000_000_000
 
 
 def span_of(line: str) -> dict[str, Any] | None:
-    """The span of a line, in OTLP's JSON; None if it belongs to no trace, or has no end."""
+    """The span that a line describes, in OTLP's JSON; None if the span belongs to no trace, or has no end."""
     fields = line.rstrip("\n").split("\t", 11)
     if len(fields) != 12:
         return None
@@ -106,7 +106,7 @@ def send(spans: list[dict[str, Any]], otlp: str) -> None:
 
 
 def batches(lines: queue.SimpleQueue[str | None]) -> Iterator[list[dict[str, Any]]]:
-    """Batches of the spans that arrive within `BATCH_S`; ends with the lines."""
+    """Yields batches of the spans that arrive within `BATCH_S`, until the lines end."""
     while (line := lines.get()) is not None:
         spans = [span_of(line)]
         try:

@@ -41,7 +41,7 @@ class Exporter:
 
     @property
     def debian_package(self) -> str:
-        """The package of Debian and Ubuntu, which has the program's name there."""
+        """The package's name in Debian and Ubuntu, which is also the program's name there."""
         return f"prometheus-{self.name.replace('_', '-')}"
 
     @property
@@ -73,12 +73,12 @@ def exporter_component(
     """
     place = places.listens(metrics_port(exporter.component))
     if exporter is OF_POSTGRES:
-        # A trial replaces the shop's database, but not this one.
+        # A trial replaces the shop's database, but not the maintenance database that this URL names.
         env = {"DATA_SOURCE_NAME": with_sslmode(database.url(MONITOR_ROLE, urlsplit(database.admin_url).path[1:]))}
     else:
         assert cache is not None
-        # The password is in the address and not in REDIS_PASSWORD, because redis_exporter would send that to every
-        # target.
+        # The password is in the address and not in REDIS_PASSWORD, because redis_exporter would send REDIS_PASSWORD to
+        # every target.
         env = {"REDIS_ADDR": urlsplit(cache.url)._replace(scheme="redis").geturl()}
     return Component(
         exporter.component,
@@ -91,7 +91,7 @@ def exporter_component(
 
 
 def with_sslmode(url: str) -> str:
-    """Returns the URL of a server for a client that wants TLS unless the URL says otherwise."""
+    """Returns a server's URL with TLS turned off unless the URL sets `sslmode`; the client uses TLS by default."""
     parts = urlsplit(url)
     if "sslmode=" in parts.query:
         return url

@@ -1,4 +1,4 @@
-"""Jaeger: the trace store, and its own count of the spans that came in."""
+"""Jaeger: the trace store, and its own counts of the spans that it received."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def jaeger_component(ports: Ports, environ: Mapping[str, str], folder: RunFolder
         folder: Folder of the run; a Jaeger without a UI serves our page from there.
 
     Raises:
-        NotInstalledError: There is no Jaeger program, or no UI where one was named.
+        NotInstalledError: There is no Jaeger program, or no UI where `JAEGER_UI` names one.
     """
     program = jaeger(environ)
     pages = jaeger_pages(environ)
@@ -84,7 +84,7 @@ def jaeger_environment(places: Places, names: Iterable[str]) -> dict[str, str]:
         # stops.
         "OTEL_TRACES_SAMPLER": "always_off",
         # More memory saves CPU time under load: a span costs 7 µs to receive and store instead of 9. The limit is well
-        # above what a long run keeps.
+        # above the memory that a long run needs.
         "GOGC": "400",
         "GOMEMLIMIT": "1GiB",
     }

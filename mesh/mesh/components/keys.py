@@ -15,7 +15,7 @@ class KeyPair:
     """Two PEM files with an Ed25519 key.
 
     Attributes:
-        private: The key that signs; for the user service, and for the load generator's own tokens.
+        private: The key for signing: for the user service, and for tokens that the load generator makes itself.
         public: The key that checks signatures.
     """
 
@@ -24,12 +24,12 @@ class KeyPair:
 
 
 def key_pair(folder: RunFolder) -> KeyPair:
-    """The run's key pair, made on first use; it stays there, so that tokens outlive a restart."""
+    """The run's key pair, made on first use and then kept, so that tokens outlive a restart."""
     return key_pair_in(folder.keys)
 
 
 def key_pair_in(folder: Path) -> KeyPair:
-    """The key pair of a folder, made on first use."""
+    """The key pair in a folder, made on first use."""
     keys = KeyPair(private=folder / PRIVATE_KEY, public=folder / PUBLIC_KEY)
     if keys.private.is_file() and keys.public.is_file():
         return keys

@@ -1,4 +1,4 @@
-"""PostgreSQL on a private data folder, or the server that DATABASE_URL names."""
+"""PostgreSQL with a private data folder, or the server that DATABASE_URL names."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SETTINGS: Mapping[str, str] = {
     "unix_socket_directories": "",
     "max_connections": "300",
     "shared_buffers": "128MB",
-    "jit": "off",  # to compile a short query takes longer than to run it
+    "jit": "off",  # compiling a short query takes longer than running it
     "io_method": "sync",  # everything is in memory; worker processes would only add wake-ups
     "max_wal_size": "2GB",  # a checkpoint in the middle of a trial would be measured as latency
     "checkpoint_timeout": "30min",
@@ -53,15 +53,15 @@ INITDB = (
     "--no-sync",
     "--no-instructions",
 )
-"""Options of `initdb` beyond the places of data and password."""
+"""Options of `initdb`, in addition to the paths of the data and of the password file."""
 
 
 @dataclass(frozen=True)
 class Database:
-    """The database server and every role's password; all passwords are derived from one.
+    """The database server and every role's password; all passwords are derived from one password.
 
     Attributes:
-        admin_url: A superuser's URL of the maintenance database, with the password.
+        admin_url: A superuser's URL for the maintenance database, with the password.
         embedded: Whether this project starts the server.
     """
 
@@ -69,14 +69,14 @@ class Database:
     embedded: bool
 
     def url(self, role: str, name: str) -> str:
-        """The URL of a service's role on a database of this server."""
+        """The URL with which a service's role connects to a database of this server."""
         parts = urlsplit(self.admin_url)
         host = parts.netloc.rpartition("@")[2]
         netloc = f"{quote(role)}:{self.password(role)}@{host}"
         return urlunsplit((parts.scheme, netloc, f"/{quote(name)}", parts.query, ""))
 
     def admin_url_of(self, name: str) -> str:
-        """The superuser's URL of a database of this server."""
+        """The URL with which the superuser connects to a database of this server."""
         return urlunsplit(urlsplit(self.admin_url)._replace(path=f"/{quote(name)}"))
 
     def password(self, role: str) -> str:
@@ -107,7 +107,7 @@ def database(ports: Ports, environ: Mapping[str, str], folder: RunFolder) -> Dat
         # The URL may contain a password, so it is not repeated.
         raise InputError(
             "DATABASE_URL: must look like postgresql://admin:password@host:5432/postgres. The password is needed: the "
-            "services' own are derived from it."
+            "services' passwords are derived from it."
         )
     return Database(given, embedded=False)
 
@@ -125,11 +125,11 @@ def superuser_password(folder: RunFolder) -> str:
         new = path.with_name(f"{path.name}.{os.getpid()}")
         _write_private(new, secrets.token_hex(32))
         try:
-            # A link, not a rename: of two runs that start at once, both use the password that the first run made.
+            # A link, not a rename: if two runs start at once, both use the password that the first run made.
             path.hardlink_to(new)
         except FileExistsError:
             pass
-        except OSError:  # not every file system has links
+        except OSError:  # not every file system has hard links
             new.rename(path)
         finally:
             new.unlink(missing_ok=True)
@@ -154,7 +154,7 @@ def postgres_components(folder: RunFolder, ports: Ports) -> list[Component]:
     """What to run for the embedded server: `initdb` on the first use of the folder, then the server.
 
     Args:
-        folder: Folder of the run, whose lock is held; the data stay there or where its link points.
+        folder: Folder of the run, whose lock is held; the data stay there, or where the folder's link points.
         ports: Ports of the run.
 
     Raises:
@@ -166,13 +166,13 @@ def postgres_components(folder: RunFolder, ports: Ports) -> list[Component]:
     components = []
     if not new.is_done():
         if data.is_dir():
-            print(f"The database in {data} has a different password, or none, so it is recreated.", file=sys.stderr)
+            print(f"The database in {data} has a different or no password, so it is recreated.", file=sys.stderr)
         components.append(Component("initdb", argv=new.initdb, start_limit_s=60, stop_rank=STORE_RANK))
 
     def argv() -> Sequence[str]:
         new.take()
         settings = {**SETTINGS, "port": str(ports[POSTGRES])}
-        if not sys.platform.startswith("linux"):  # no other system has that call
+        if not sys.platform.startswith("linux"):  # no other system has the call syncfs
             del settings["recovery_init_sync_method"]
         options = [option for name, value in settings.items() for option in ("-c", f"{name}={value}")]
         return cluster.postgres("-D", str(data), *options)
@@ -199,7 +199,7 @@ class _NewCluster:
         self._password = password
         self._new = cluster.data.with_name("postgres.new")
         self._password_file = cluster.data.with_name("postgres.new.password")
-        # The password is a random number of 256 bits: its digest gives nothing away.
+        # The password is a random number of 256 bits, so its digest does not reveal it.
         self._mark = f"{hashlib.sha256(password.encode()).hexdigest()} {cluster.owner and cluster.owner.uid}\n"
 
     def is_done(self) -> bool:
@@ -220,7 +220,7 @@ class _NewCluster:
         return self._cluster.initdb("-D", str(self._new), f"--pwfile={self._password_file}", *INITDB)
 
     def take(self) -> None:
-        """Moves the data that `initdb` has made to their place; does nothing if they are there."""
+        """Moves the data that `initdb` has made into place; does nothing if they are already there."""
         if self.is_done():
             return
         self._password_file.unlink(missing_ok=True)

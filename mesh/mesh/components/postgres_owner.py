@@ -1,8 +1,8 @@
 """Which user PostgreSQL runs as, and where its programs and data are.
 
-An ordinary user runs the installed programs on a data folder inside of the run's folder. PostgreSQL refuses to serve
+An ordinary user runs the installed programs with a data folder inside the run's folder. PostgreSQL refuses to run as
 root, so root runs it as a nameless user without privileges, who cannot enter a checkout that belongs to root alone. So
-for root the data, and a copy of the programs, are in a system folder.
+for root, the data and a copy of the programs are in a system folder.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ class Cluster:
 
 
 def open_cluster(folder: RunFolder, state: Path = STATE) -> Cluster:
-    """The cluster of a run's folder; for root, also copies the programs and removes the data of runs that are gone.
+    """Returns the cluster of a run's folder; for root, also copies the programs and removes the data of deleted runs.
 
     Args:
         folder: Folder of the run, whose lock is held.
@@ -99,7 +99,7 @@ def open_cluster(folder: RunFolder, state: Path = STATE) -> Cluster:
         StartError: This machine cannot run PostgreSQL for root; the message has the reason and the alternatives.
     """
     if os.geteuid() != 0:
-        if folder.postgres.is_symlink():  # root ran this checkout before; its data are not for others
+        if folder.postgres.is_symlink():  # root used this checkout before, and others may not use root's data
             folder.postgres.unlink()
         return Cluster(folder.postgres, postgres_programs(), None)
     owner = _unused_user()
@@ -130,13 +130,13 @@ def remove_cluster(folder: RunFolder, state: Path = STATE) -> None:
 
 
 def _claim(folder: RunFolder, state: Path, owner: User) -> Path:
-    """The place of a run's data. It belongs to the run for as long as a link in the run's folder leads to it."""
+    """The place of a run's data. It belongs to the run for as long as a link in the run's folder points to it."""
     run = folder.path.resolve()
     place = state / "data" / hashlib.sha256(os.fsencode(run)).hexdigest()[:16]
     _make_enterable(place.parent)
     place.mkdir(mode=0o700, exist_ok=True)
     os.chown(place, 0, owner.gid)
-    place.chmod(0o710)  # the group has no other members: while the data are made, their maker's namesakes stay out
+    place.chmod(0o710)  # the group has no other members, so other processes of the maker's user cannot enter
     (place / "run").write_bytes(os.fsencode(run))
     link = folder.postgres
     if link.is_dir() and not link.is_symlink():
@@ -174,11 +174,11 @@ def _serves(data: Path) -> bool:
 
 
 def _copied_programs(state: Path, owner: User) -> Path:
-    """Folder of the programs, where the owner can run them; copied once for each version of their package."""
+    """The folder from which the owner can run the programs; they are copied once for each version of their package."""
     installed = postgres_programs().parent
     record = metadata.distribution(POSTGRES_PACKAGE).read_text("RECORD") or ""  # a digest of every file
     copy = state / "programs" / hashlib.sha256(record.encode()).hexdigest()[:16]
-    # The programs find their shared libraries at this path, relative to their own.
+    # The programs find their shared libraries by a path relative to this one.
     programs = Path(installed.parent.name, installed.name, "bin")
     if not copy.is_dir():
         _make_enterable(copy.parent)
@@ -236,7 +236,7 @@ def _as_user(user: User | None) -> list[str]:
 
 
 def _unused_user() -> User:
-    """The first number that is neither a user's nor a group's: `nobody` is shared by other programs of the machine."""
+    """The first number that is neither a user's nor a group's: `nobody` is shared by other programs on the machine."""
     for number in UIDS:
         if not _is_known(pwd.getpwuid, number) and not _is_known(grp.getgrgid, number):
             return User(number, number)
@@ -256,8 +256,8 @@ def _is_known(look_up: Callable[[int], object], number: int) -> bool:
 def _uid_with_a_name() -> int:
     """The uid of `nobody`, or of another user who is not root.
 
-    Other programs with this uid can neither reach the data while they are made nor look into `initdb`: both take the
-    group as well.
+    Other programs with this uid can neither reach the data during their creation nor inspect `initdb`: both also
+    require the group.
     """
     with contextlib.suppress(KeyError):
         return pwd.getpwnam("nobody").pw_uid
@@ -269,7 +269,7 @@ def _uid_with_a_name() -> int:
 
 def _make_enterable(folder: Path) -> None:
     folder.mkdir(exist_ok=True, parents=True)
-    folder.chmod(0o711)  # overrides the umask; a user who could open it could hold its lock and block every start
+    folder.chmod(0o711)  # overrides the umask; a user who could open the folder could lock it and block every start
 
 
 @contextlib.contextmanager

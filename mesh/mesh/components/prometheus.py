@@ -1,4 +1,4 @@
-"""Prometheus next to a run: the scrape jobs and the alert rules."""
+"""Prometheus, which monitors a run: its scrape jobs and its alert rules."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ SIDECAR_STATISTICS = "|".join(
         r"^server\.(days_until_first_cert_expiring|memory_allocated)$",
     )
 )
-"""Names of the statistics scraped from a sidecar: Envoy has some hundreds for each service that it calls."""
+"""Names of the statistics scraped from a sidecar: Envoy has several hundred for each service that it calls."""
 
 
 def prometheus_component(
@@ -103,13 +103,13 @@ def jobs_of(
         **({"istiod": ("/metrics", places.endpoints("istiod-http"))} if switches.mesh == "istio" else {}),
     }
     entered = topology.behind_edge
-    # Whether clients reach the component, so that its answers count.
+    # The label `entered`: whether clients reach the component, so that the alert rules count its answers.
     jobs = [_job(name, path, at, {"entered": str(name in entered).lower()}) for name, (path, at) in asked.items()]
     return [*jobs, *_sidecar_jobs(workloads)]
 
 
 def _sidecar_jobs(workloads: Sequence[Workload]) -> list[dict[str, Any]]:
-    """A scrape job for the sidecars of each component; its series carry the component's name too."""
+    """A scrape job for the sidecars of each component; the job's series carry the component's name too."""
     beside: dict[str, list[Workload]] = {}
     for workload in workloads:
         beside.setdefault(workload.component, []).append(workload)

@@ -44,11 +44,11 @@ DATABASE_TASK = "database"
 MONITOR_ROLE = "shop_monitor"
 """The role that reads the database server's statistics, but no rows."""
 CONTRACT = "1"
+"""Version of the contract between a component and its surroundings (docs/system/your-component.md)."""
 IMAGE = "shop"
 """Name of the image of the project's Python programs; other programs' images are named after it."""
-"""Version of the contract between a component and its surroundings (docs/system/your-component.md)."""
 GATEWAY_RANK, SERVICE_RANK = 1, 2
-"""Stop ranks: gateways are stopped before what they call."""
+"""Stop ranks: gateways are stopped before the services that they call."""
 
 
 @dataclass(frozen=True)
@@ -78,14 +78,14 @@ class Surroundings:
         store: Where the services keep their data: "postgres", or "memory" that is filled from the database.
         delay_ms: Time added to every request that a component serves, by component.
         hold: How the event loop of a component is blocked, by component.
-        workloads: Components with sidecars, by name; a component without one serves and calls over TCP.
+        workloads: Components with sidecars, by name; a component without a sidecar serves and calls over TCP.
         encrypted: Whether the sidecars prove their identities to each other.
         tracing: What records the processes' spans: "lean" or "sdk".
         telemetry: Folder in which every process writes the account of its spans; None for no accounts.
         cache: The cache that is read before the database; None for no cache.
         metrics: Whether every process exposes metrics.
         admission: Whether processes that clients reach refuse excess requests.
-        compression: Whether processes that clients reach compress messages of gRPC.
+        compression: Whether processes that clients reach compress gRPC messages.
         measured: Whether the project's programs run with the experiment's additions.
     """
 
@@ -121,7 +121,7 @@ def role_passwords(database: Database, *, monitored: bool = False) -> dict[str, 
 
 
 def arguments_of(service: str, *, measured: bool) -> list[str]:
-    """Arguments of Python that run a service or gateway.
+    """Python's arguments for running a service or gateway.
 
     Args:
         service: Name of the service or gateway.
@@ -187,7 +187,7 @@ def environment(component: str, around: Surroundings, replica: int = 1) -> dict[
 
 
 def measurement(component: str, around: Surroundings) -> dict[str, str]:
-    """The settings of one of the shop's processes that only an experiment needs."""
+    """The settings that only an experiment needs, for one of the shop's processes."""
     env = {
         "SHOP_TOPOLOGY": around.topology.name,
         "SHOP_TRIAL": around.trial,
@@ -203,7 +203,7 @@ def measurement(component: str, around: Surroundings) -> dict[str, str]:
 
 
 def python_of(checkout: str) -> str:
-    """The interpreter that has a checkout's packages; `checkout` is as in `Topology`."""
+    """The Python interpreter with a checkout's packages; `checkout` is as in `Topology`."""
     return str(ROOT / checkout / ".venv" / "bin" / "python") if checkout else sys.executable
 
 
@@ -318,7 +318,7 @@ def database_task(
     Args:
         database: The database server.
         data: The data that the run begins with.
-        after: Components that must be ready before.
+        after: Components that must be ready before the task starts.
         monitored: Whether the monitor's role is created too.
         checkout: Folder of the checkout that has the migrations and the seed, as in `Topology`.
     """

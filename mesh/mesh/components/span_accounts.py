@@ -14,7 +14,7 @@ class SpanAccount(msgspec.Struct, frozen=True):
 
     Attributes:
         recorded: Spans that have ended.
-        exported: How many of these spans the collector has taken.
+        exported: How many of these spans the collector has accepted.
         lost: How many of these spans the collector will never get.
         export_cpu_s: CPU seconds that the process needed to encode spans; 0 if it does not report this.
         cost_ns: Cost of a span for the thread that makes it, in ns of CPU time, by kind; empty before the process ends.

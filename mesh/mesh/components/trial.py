@@ -31,14 +31,14 @@ from mesh.edge.kong import require_kong
 from mesh.errors import SwitchError
 
 WITHOUT_MASKS = {"thrift", "thrift-json", "rest-transcoded"}
-"""Protocols in which clients cannot request some fields of a resource."""
+"""Protocols over which clients cannot select the fields of a resource."""
 
 
 def require_fit(topology: Topology, switches: Switches) -> None:
     """Checks that a topology can run with these switches.
 
     Raises:
-        SwitchError: The topology cannot; the message has the reason, and what it can run with.
+        SwitchError: The topology cannot run with them; the message has the reason and the valid values.
     """
     _require_programs(topology.with_implementations(switches.implementation), switches)
     if topology.frames_thrift:
@@ -90,7 +90,7 @@ def require_fit(topology: Topology, switches: Switches) -> None:
 
 
 def _require_cacheable(topology: Topology, switches: Switches) -> None:
-    """Checks that a shared cache can forward every channel, and can keep answers of at least one."""
+    """Checks that a shared cache can forward every channel's requests, and keep answers for at least one channel."""
     spoken = {topology.client_speaks(channel) for channel in topology.entry}
     setting = f"edge_cache={switches.edge_cache}"
     if not spoken & set(CACHEABLE) or Protocol.THRIFT in spoken or any(map(topology.speaks_grpc, topology.entry)):
@@ -107,7 +107,7 @@ def _require_cacheable(topology: Topology, switches: Switches) -> None:
 
 
 def _require_programs(topology: Topology, switches: Switches) -> None:
-    """Checks that components that other programs replace get only switches in the contract of
+    """Checks that programs that replace components get only the switches in the contract of
     docs/system/your-component.md."""
     for _, problem in find_unserved(topology):
         raise SwitchError(f"implementation: {problem}.")
@@ -236,7 +236,7 @@ def framed_url(places: Places, service: str = "product") -> str:
 
 
 def network_of(switches: Switches) -> dict[str, Any]:
-    """The network in front of a topology, as the load generator reads it; empty if the generator emulates none."""
+    """The network in front of a topology, as the load generator reads it; empty if it emulates no network."""
     if not switches.emulates_network or switches.has_edge_cache:
         return {}
     networks = switches.networks or dict.fromkeys(Channel, switches.customers_network)

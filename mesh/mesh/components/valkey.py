@@ -23,7 +23,7 @@ SETTINGS: Mapping[str, str] = {
     "bind": HOST,
     "maxmemory": "64mb",
     "maxmemory-policy": "allkeys-lru",
-    "save": '""',  # a restart begins empty
+    "save": '""',  # after a restart, the cache is empty
     "appendonly": "no",
 }
 
@@ -64,11 +64,11 @@ def cache(ports: Ports, environ: Mapping[str, str], database: Database) -> Cache
 
 
 def valkey_components(server: Cache, folder: RunFolder, ports: Ports) -> list[Component]:
-    """What to run for the cache; nothing for a server elsewhere.
+    """What to run for the cache; nothing for an external server.
 
     Raises:
         NotInstalledError: There is no Valkey for this machine.
-        StartError: The server elsewhere does not answer, or is too old.
+        StartError: The external server does not answer, or is too old.
     """
     if not server.embedded:
         require_external(server)

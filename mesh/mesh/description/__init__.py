@@ -1,1 +1,1 @@
-"""What is to run, as users describe it: topology, switches, customers' network, and the places of everything."""
+"""What to run, as users describe it: topology, switches and customers' network; and the addresses of all components."""

@@ -13,7 +13,7 @@ MAX_RTT_MS = 2_000.0
 MIN_BITS_S, MAX_BITS_S = 10_000.0, 10_000_000_000.0
 
 TIME = re.compile(r"([0-9]+(?:\.[0-9]+)?)(us|ms|s)|0", re.ASCII)
-"""A time with its unit; zero needs none."""
+"""A time with its unit; zero needs no unit."""
 _MS = {"us": 0.001, "ms": 1.0, "s": 1_000.0, None: 0.0}
 _RATE = re.compile(r"([0-9]+(?:\.[0-9]+)?)(kbit|mbit|gbit)", re.ASCII)
 _BITS_S = {"kbit": 1e3, "mbit": 1e6, "gbit": 1e9}
@@ -24,7 +24,7 @@ class Line:
     """The link between a customer and the edge, as the load generator emulates it.
 
     Attributes:
-        rtt_ms: Round-trip time without serialisation.
+        rtt_ms: Round-trip time without the serialisation delay.
         down_bits_per_s: Bandwidth towards the customer, headers included; 0 for no limit.
         up_bits_per_s: Bandwidth towards the edge.
     """
@@ -52,8 +52,8 @@ class Network:
 
     Attributes:
         network: One of `NAMES`.
-        rtt_ms: Round-trip time, None for the named network's.
-        bandwidth: Bandwidth as it was given, such as `10mbit/2mbit` (down/up); empty for the named network's.
+        rtt_ms: Round-trip time; None to use the named network's.
+        bandwidth: Bandwidth as it was given, such as `10mbit/2mbit` (down/up); empty to use the named network's.
     """
 
     network: str = LOOPBACK

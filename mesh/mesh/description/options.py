@@ -26,13 +26,13 @@ def takes_settings(
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Gives a function an option for each setting that a command has in the table.
 
-    A setting goes to the parameter of its name, with the parameter's type and bounds, or to a parameter's dataclass
-    that has a field of this name. A setting without such a place goes to `switches` if it is a switch, else to the
+    A setting goes to the parameter with its name, with the parameter's type and bounds, or to a parameter's dataclass
+    that has a field with this name. A setting without such a place goes to `switches` if it is a switch, else to the
     keyword arguments.
 
     Args:
         command: Name of the row.
-        plan: A second function, whose parameters the first one takes as keyword arguments.
+        plan: A second function, whose parameters the first function takes as keyword arguments.
 
     Raises:
         TypeError: A setting has no parameter, or a parameter has no setting.
@@ -65,7 +65,7 @@ def takes_settings(
         ]
         unplaced = [] if takes_any else [name for name in rest if name not in switches]
         if at_odds := sorted([*lacking, *unplaced]):
-            raise TypeError(f"the command {command} and its row of the table do not agree on {', '.join(at_odds)}")
+            raise TypeError(f"the command {command} and its row in the table do not agree on {', '.join(at_odds)}")
 
         @wraps(function)
         def with_options(**given: Any) -> None:
@@ -78,7 +78,7 @@ def takes_settings(
             _option(setting, types.get(name, str | None), defaults.get(setting.name), name)
             for name, setting in named.items()
         ]
-        # typer reads the options from this.
+        # typer reads the options from this signature.
         with_options.__signature__ = inspect.Signature([*options, *kept])  # type: ignore[attr-defined]
         return with_options
 

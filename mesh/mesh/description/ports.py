@@ -1,4 +1,4 @@
-"""Every port of a run, from one base."""
+"""All ports of a run, computed from one base port."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Ports:
         base: First port of the run's range.
         offsets: Distance from the base, by the port's name.
         addresses: Loopback address of each component's sidecar.
-        replicas: How many processes a component runs as; components that are not named run as one.
+        replicas: How many processes a component runs as; components that are not named run as one process.
         is_apart: Whether the ports belong to the separate components that serve one kind of journey only.
     """
 
@@ -50,15 +50,15 @@ class Ports:
         return self.base + self.offsets[name]
 
     def address(self, name: str) -> str:
-        """`127.0.0.1:port` of a port's name."""
+        """The address `127.0.0.1:port` of a named port."""
         return f"{HOST}:{self[name]}"
 
     def url(self, name: str) -> str:
-        """`http://127.0.0.1:port` of a port's name."""
+        """The URL `http://127.0.0.1:port` of a named port."""
         return f"http://{self.address(name)}"
 
     def listens(self, name: str, replica: int = 1) -> Place:
-        """Where a process of this machine listens, by its port's name."""
+        """Where a process on this machine listens, by its port's name."""
         return Place(at_replica(HOST, replica), self[name])
 
     def endpoints(self, name: str) -> Sequence[Place]:
@@ -73,7 +73,7 @@ class Ports:
         return range(first, first + self.replicas.get(component, 1))
 
     def sidecar_address(self, component: str, replica: int = 1) -> str:
-        """Loopback address of the sidecar of one of a component's replicas."""
+        """Loopback address of a replica's sidecar."""
         return at_replica(self.addresses[component], replica)
 
     def require_free(self, names: Iterable[str], at: str | None = None, *, udp: bool = False) -> None:
@@ -85,7 +85,7 @@ class Ports:
             udp: Whether the ports are for UDP, not for TCP.
 
         Raises:
-            PortError: Ports are taken; the message names each taken port, the process that has it, and what to do.
+            PortError: Ports are taken; the message names each taken port, the process that uses it, and what to do.
         """
         places = [
             (name, place)
@@ -109,13 +109,13 @@ class Ports:
 
 
 def at_replica(address: str, replica: int) -> str:
-    """The loopback address of a replica, given the first replica's: `127.0.1.5` for the second, `127.0.0.5` given."""
+    """The loopback address of a replica, given the first replica's: with `127.0.0.5`, the second has `127.0.1.5`."""
     first, second, third, fourth = address.split(".")
     return f"{first}.{second}.{int(third) + replica - 1}.{fourth}"
 
 
 def replica_name(component: str, replica: int) -> str:
-    """The name of a replica's process and log: `product`, `product-2`; apart, `product-apart`, `product-apart-2`."""
+    """The name of a replica's process and log: `product`, `product-2`; for a separate component `product-apart-2`."""
     if replica > MAX_REPLICAS:
         return replica_name(f"{component}-apart", replica - MAX_REPLICAS)
     return component if replica == 1 else f"{component}-{replica}"
@@ -137,7 +137,7 @@ def load_ports(environ: Mapping[str, str], file: Path = PORTS_FILE) -> Ports:
     if not (given.isascii() and given.isdigit() and MIN_BASE <= int(given) <= highest):
         raise PortError(
             f"SHOP_PORT_BASE={given}: must be an integer from {MIN_BASE} to {highest}; "
-            f"a run uses {data['span']} ports, beginning with it."
+            f"a run uses {data['span']} ports, beginning with this one."
         )
     return Ports(int(given), dict(data["offsets"]), dict(data["addresses"]))
 

@@ -1,7 +1,8 @@
 """A proxy's own answers to requests that it cannot forward: the shop's errors, in the gateways' format.
 
-Over HTTP, an answer is a problem (RFC 9457), or where clients send GraphQL, a GraphQL error; over gRPC, a status and a
-message. No answer reveals what is behind the proxy. Codes, titles and types are those of `shop.platform.error_codes`.
+Over HTTP, an answer is a problem document (RFC 9457); for clients that send GraphQL, it is a GraphQL error. Over gRPC,
+it is a status with a message. No answer reveals what is behind the proxy. Codes, titles and types are those of
+`shop.platform.error_codes`.
 """
 
 from __future__ import annotations
@@ -11,9 +12,9 @@ from dataclasses import dataclass
 from typing import Any
 
 GRAPHQL = "/graphql"
-"""The path at which, and below which, errors have GraphQL's shape."""
+"""At this path and below it, errors have GraphQL's format."""
 DOMAIN = "hopwise"
-"""Domain of the codes, over gRPC."""
+"""Domain of the error codes over gRPC."""
 GRAPHQL_TYPE = "application/graphql-response+json"
 """Media type of GraphQL's answers; clients that do not accept it get `application/json`."""
 
@@ -30,7 +31,7 @@ class Reply:
         grpc_status: Number of the status over gRPC.
         detail: Message for the client.
         retry_after_s: Seconds after which the same request may succeed; None where waiting does not help.
-        status: The HTTP status that clients get, if it differs from the program's; otherwise 0.
+        status: The HTTP status that clients get, if it differs from the proxy program's own status; otherwise 0.
     """
 
     min_status: int
@@ -49,7 +50,7 @@ class Reply:
 
     @property
     def extensions(self) -> dict[str, Any]:
-        """The `extensions` of GraphQL's error."""
+        """The `extensions` of the GraphQL error."""
         return {"code": self.code} | ({"retryAfter": self.retry_after_s} if self.retry_after_s else {})
 
     @property

@@ -17,7 +17,7 @@ LASTING: Mapping[str, Mapping[Protocol, Sequence[str]]] = {
     "rest-gateway": {Protocol.REST: PATHS[Protocol.REST]},
     NOTIFICATION: PATHS,
 }
-"""Regular expressions of these paths, by component."""
+"""The regular expressions of the paths that each component serves."""
 MAX_STREAMS = 10_000
-"""How many streams a proxy keeps open to a component. Each is a request, and over HTTP/1.1 a connection, for as long as
-its client waits."""
+"""How many streams a proxy keeps open to a component. Each stream occupies a request, and over HTTP/1.1 a connection,
+for as long as its client waits."""

@@ -24,7 +24,7 @@ class Need:
 
     Attributes:
         met: Returns whether the precondition is met, given all switches.
-        what: The missing part and the remedy; `{name}` and `{default}` stand for those of the switch.
+        what: The missing part and the remedy; `{name}` and `{default}` stand for the switch's name and default.
     """
 
     met: Callable[[Any], bool]
@@ -73,8 +73,8 @@ def entry(
     needs: Need | None = None,
     name: str | None = None,
 ) -> Any:
-    """Declares a switch: a field of `mesh.description.switches.Switches`; arguments as the attributes of `Switch`."""
-    # Only the field's name is not known yet.
+    """Declares a switch: a field of `mesh.description.switches.Switches`; arguments as in `Switch`."""
+    # The field's name is filled in later.
     metadata = {
         ENTRY: lambda own: Switch(
             **vars(values), name=name or own, field=own, default=default, layer=layer, needs=needs
@@ -86,7 +86,7 @@ def entry(
 
 
 def choice(about: str, *valid: str, to: Callable[[str], Any] = str) -> Values:
-    """One of a few values."""
+    """The values of a switch that has a fixed list of valid values."""
 
     def read(name: str, given: str) -> Any:
         if given not in valid:
@@ -98,7 +98,7 @@ def choice(about: str, *valid: str, to: Callable[[str], Any] = str) -> Values:
 
 
 def whole(about: str, lowest: int, highest: int) -> Values:
-    """An integer."""
+    """The values of a switch that takes an integer within bounds."""
 
     def read(name: str, given: str) -> int:
         if given.isascii() and given.isdigit() and lowest <= int(given) <= highest:
@@ -126,7 +126,7 @@ _HOLD = re.compile(rf"(?:{TIME.pattern})/[0-9]{{1,9}}", re.ASCII)
 
 
 def delays(name: str, given: str) -> dict[str, float]:
-    """Reads `payment:2ms,product:500us`, to the microsecond; a component delayed by 0 is as if it were not named."""
+    """Reads delays such as `payment:2ms,product:500us`, to the microsecond; leaves out components with a delay of 0."""
     delays_ms: dict[str, float] = {}
     for component, value in _by_component(name, given, "a delay", "TIME", "payment:2ms or payment:2ms,product:500us"):
         exactly_ms = milliseconds(value) or 0.0
@@ -141,7 +141,7 @@ def delays(name: str, given: str) -> dict[str, float]:
 def journey_kind(name: str, given: str) -> str:
     """Reads the name of a kind of journey; the workload decides which kinds there are."""
     if re.fullmatch("[a-z][a-z_]{0,59}", given, re.ASCII) is None:
-        raise SwitchError(f"{name}={given} is not a kind of journey; give one of the workload's, such as bulk_lines.")
+        raise SwitchError(f"{name}={given} is not a kind of journey; give a kind in the workload, such as bulk_lines.")
     return given
 
 
@@ -153,7 +153,7 @@ class Hold(NamedTuple):
 
 
 def holds(name: str, given: str) -> dict[str, Hold]:
-    """Reads `order:20ms/10`: blocked for 20 ms at every tenth request."""
+    """Reads holds such as `order:20ms/10`: the component is blocked for 20 ms at every tenth request."""
     found: dict[str, Hold] = {}
     for component, value in _by_component(name, given, "a hold", "TIME/N", "order:20ms/10"):
         time, _, every = value.partition("/")
@@ -168,7 +168,7 @@ def holds(name: str, given: str) -> dict[str, Hold]:
 
 
 def aborts(name: str, given: str) -> dict[str, float]:
-    """Reads `payment:1%`; shares are from 0 to 1, exact to a millionth, as in Envoy."""
+    """Reads shares of calls to abort, such as `payment:1%`, as numbers from 0 to 1, to a millionth as in Envoy."""
     shares: dict[str, float] = {}
     for component, value in _by_component(name, given, "an abort", "PERCENT", "payment:1% or payment:1%,user:0.5%"):
         match = _PERCENT.fullmatch(value)
@@ -180,7 +180,7 @@ def aborts(name: str, given: str) -> dict[str, float]:
 
 
 def replicas(name: str, given: str) -> dict[str, int]:
-    """Reads `graphql-gateway:2,product:2`; a component with one replica is as if it were not named."""
+    """Reads numbers of replicas such as `graphql-gateway:2,product:2`; leaves out components with one replica."""
     counts: dict[str, int] = {}
     for component, value in _by_component(
         name, given, "a number of replicas", "N", "product:2 or graphql-gateway:2,product:2"
@@ -193,7 +193,7 @@ def replicas(name: str, given: str) -> dict[str, int]:
 
 
 def implementations(name: str, given: str) -> dict[str, str]:
-    """Reads `product:go`; the topology's check says which components exist in which language."""
+    """Reads implementations such as `product:go`; the topology's check decides which components exist in a language."""
     from mesh.description.topology import BUILT_IN, PYTHON
 
     chosen = dict(_by_component(name, given, "an implementation", "LANGUAGE", "product:go"))
@@ -205,7 +205,7 @@ def implementations(name: str, given: str) -> dict[str, str]:
 
 
 def _by_component(name: str, given: str, what: str, value: str, examples: str) -> Iterator[tuple[str, str]]:
-    """The COMPONENT:VALUE pairs of a comma-separated list, each component once."""
+    """Yields the COMPONENT:VALUE pairs of a comma-separated list, in which each component may appear only once."""
     from mesh.description.topology import SERVES
 
     pattern = {"TIME": TIME, "TIME/N": _HOLD, "PERCENT": _PERCENT, "N": _COUNT, "LANGUAGE": _LANGUAGE}[value]

@@ -1,4 +1,4 @@
-"""The switches that are orthogonal to a topology. Each is declared once, here.
+"""The switches, which are independent of the topology. Each switch is declared once, here.
 
 The options of every command, make's settings, the switches in results and the table in docs/settings.md are made from
 these entries. The table of commands (`hopwise.table`) says which commands take a switch. make imports this module
@@ -38,12 +38,12 @@ HTTP2, HTTP3 = 2, 3
 MIN_ISTIO_DELAY_MS = 1.0
 
 AN_EDGE = Need(lambda given: given.edge != "none", "an edge; give edge=envoy or edge=kong, or {name}={default}")
-A_MESH = Need(lambda given: given.meshed, "a mesh: the sidecars do it; give mesh=envoy or mesh=istio too")
-ISTIO = Need(lambda given: given.mesh == "istio", "mesh=istio, whose control plane it is")
+A_MESH = Need(lambda given: given.meshed, "a mesh, whose sidecars do this; give mesh=envoy or mesh=istio too")
+ISTIO = Need(lambda given: given.mesh == "istio", "mesh=istio: only Istio has this control plane")
 A_NETWORK = Need(
     lambda given: given.emulates_network, "a network; give network, rtt or bandwidth too, or {name}={default}"
 )
-A_CLUSTER = Need(lambda given: given.in_cluster, "runtime=kubernetes; here, one generator sends all")
+A_CLUSTER = Need(lambda given: given.in_cluster, "runtime=kubernetes; natively, one generator sends all requests")
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Switches:
     """How a topology is run: the value of each switch, under the name that it has in results.
 
     Attributes:
-        networks: Each channel's network, where the workload says so and no switch does.
+        networks: Each channel's network, if the workload sets it and no switch overrides it.
     """
 
     edge: str = entry(
@@ -136,7 +136,9 @@ class Switches:
             journey_kind,
         ),
         layer="components",
-        needs=Need(lambda given: given.edge != "none", "an edge, which routes it there; give edge=envoy or edge=kong"),
+        needs=Need(
+            lambda given: given.edge != "none", "an edge, which routes these journeys; give edge=envoy or edge=kong"
+        ),
     )
     store: str = entry(
         "postgres",
@@ -328,7 +330,7 @@ _NETWORK = ("network", "rtt", "bandwidth")
 
 
 def settings_of(command: str) -> tuple[Setting, ...]:
-    """Returns the settings of a command of the table, including switches, with their help."""
+    """Returns the settings of a command in the table, including switches, with their help."""
     settings: list[Setting] = []
     for setting in (TARGETS.get(command) or COMMANDS[command]).settings:
         if isinstance(setting, Setting):
@@ -342,14 +344,14 @@ def settings_of(command: str) -> tuple[Setting, ...]:
 
 
 def parse_switches(networks: Mapping[str, Network] | None = None, /, **given: str | float | None) -> Switches:
-    """Check the switches that a user gave.
+    """Checks the switches that a user gave.
 
     Args:
         networks: Each channel's network, which applies unless the user gave `network`, `rtt` or `bandwidth`.
         given: Values by the names of `SWITCHES`; None or an empty text stands for the default.
 
     Raises:
-        SwitchError: A switch has an invalid value; the message lists the valid ones.
+        SwitchError: A switch has an invalid value; the message lists the valid values.
     """
     read = {
         SWITCHES[name].field: SWITCHES[name].read(name, str(value))
@@ -404,7 +406,7 @@ def parse_switches(networks: Mapping[str, Network] | None = None, /, **given: st
 
 
 def _with_network(switches: Switches, given: Mapping[str, str | float | None]) -> Switches:
-    """Turns TLS on for customers at a distance, unless the user says otherwise."""
+    """Turns TLS on for customers at a distance, unless the user has set `tls`."""
     cause = next((f"{name}={given[name]}" for name in reversed(_NETWORK) if given.get(name)), "the workload's networks")
     if switches.in_cluster:
         raise SwitchError(
@@ -422,7 +424,7 @@ def _with_network(switches: Switches, given: Mapping[str, str | float | None]) -
 
 
 def _require_connections_to_keep(switches: Switches, given: Mapping[str, str | float | None]) -> None:
-    """Refuses settings for connections that stay open if each request opens a new connection."""
+    """If each request opens a new connection, refuses settings for connections that stay open."""
     if switches.reuse == "on":
         return
     if given.get("connections"):
@@ -438,7 +440,7 @@ def _require_connections_to_keep(switches: Switches, given: Mapping[str, str | f
 
 
 def _require_one_store(switches: Switches) -> None:
-    """Refuses settings that run a service as several processes if it keeps its data in memory."""
+    """If services keep their data in memory, refuses settings that run a service as several processes."""
     from mesh.description.topology import SERVICES
 
     if switches.store != "memory":
@@ -461,7 +463,7 @@ def _require_one_store(switches: Switches) -> None:
 
 
 def _require_fit_for_cache(switches: Switches) -> None:
-    """Refuses a cache if the shop runs elsewhere or without a database."""
+    """Refuses a cache if the shop runs in a cluster or without a database."""
     if switches.cache == "none":
         return
     for name, value, remedy in (("runtime", switches.runtime, "native"), ("store", switches.store, "postgres")):
@@ -473,16 +475,16 @@ def _require_fit_for_cache(switches: Switches) -> None:
 
 
 def _require_fit_for_edge_cache(switches: Switches) -> None:
-    """Checks that nothing else needs the customers' own connections or must bypass the cache."""
+    """Refuses an edge cache if another setting needs the customers' own connections, or must bypass the cache."""
     if not switches.has_edge_cache:
         return
     for name, value, remedy, reason in (
         ("http", switches.http, (1, 2), "Varnish speaks HTTP/1.1 and HTTP/2 only"),
-        ("tls", switches.tls, ("off",), "Varnish speaks no TLS, and nothing in front of it ends TLS"),
+        ("tls", switches.tls, ("off",), "Varnish speaks no TLS, and nothing in front of it terminates TLS"),
         ("mesh", switches.mesh, ("none",), "calls that invalidate the cache would bypass the sidecars"),
         ("runtime", switches.runtime, ("native",), "the cache runs on this machine"),
         ("updates", switches.updates, ("off",), "streams of updates need connections that the cache does not forward"),
-        ("admission", switches.admission, ("off",), "the edge identifies callers by address, and sees the cache's"),
+        ("admission", switches.admission, ("off",), "the edge identifies callers by address, but sees the cache's"),
         (
             "visit",
             switches.visit,
@@ -503,7 +505,7 @@ def _require_fit_for_edge_cache(switches: Switches) -> None:
 
 
 def _require_fit_for_apart(switches: Switches) -> None:
-    """Refuses separate components for a journey where the edge cannot route to more processes of this machine."""
+    """Refuses separate components for a kind of journey if the edge cannot route to more processes on this machine."""
     if not switches.apart:
         return
     for name, value, remedy in (
@@ -529,7 +531,8 @@ def _require_fit_for_runtime(switches: Switches) -> None:
         cause = "http=3" if switches.http == HTTP3 else "tls=on"
         raise SwitchError(
             f"{cause} with runtime=kubernetes: the load's pods reach the edge without TLS, and a cluster's own gateway "
-            f"ends that of other clients; give {'http=2' if switches.http == HTTP3 else 'tls=off'}, or runtime=native."
+            f"terminates the TLS of other clients; give {'http=2' if switches.http == HTTP3 else 'tls=off'}, or "
+            "runtime=native."
         )
     if switches.store == "memory":
         raise SwitchError("store=memory with runtime=kubernetes: give store=postgres, which is the default.")
@@ -539,8 +542,8 @@ def _require_istio_delays(delay_ms: Mapping[str, float]) -> None:
     for component, delay in delay_ms.items():
         if delay < MIN_ISTIO_DELAY_MS:
             raise SwitchError(
-                f"delay={component}:{delay:g}ms: Istio injects delays from {MIN_ISTIO_DELAY_MS:g} ms on; "
-                "give a longer one, or mesh=envoy."
+                f"delay={component}:{delay:g}ms: Istio injects delays of {MIN_ISTIO_DELAY_MS:g} ms or more; "
+                "give a longer delay, or mesh=envoy."
             )
 
 

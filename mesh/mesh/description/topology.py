@@ -28,7 +28,7 @@ class Protocol(StrEnum):
     THRIFT_JSON = "thrift-json"
     CONNECT = "connect"
     FEDERATION = "federation"
-    """GraphQL of a subgraph, which a router joins with others."""
+    """GraphQL of a subgraph, which a router joins with other subgraphs."""
 
 
 class Library(StrEnum):
@@ -64,11 +64,11 @@ SERVICES: Mapping[str, frozenset[str]] = {
 """The services, callees before their callers, and which other services each service calls."""
 
 NOTIFICATION = "notification"
-"""The service that runs with `updates=on` only; a topology need not have it."""
+"""The service that runs only with `updates=on`; a topology need not have it."""
 
 DELIVERIES: Mapping[str, frozenset[str]] = {"order": frozenset({NOTIFICATION})}
-"""Links over which a service notifies another. No call waits for a delivery, so the other service may call back, and
-either may start first."""
+"""Links over which a service notifies another service. No call waits for a delivery, so the other service may call
+back, and either may start first."""
 
 GATEWAYS: Mapping[str, Protocol] = {"graphql-gateway": Protocol.GRAPHQL, "rest-gateway": Protocol.REST}
 """The components between the edge and the services, and the protocol of their clients."""
@@ -89,14 +89,14 @@ EDGE_CACHE = "edge-cache"
 """The shared cache between clients and edge, with `edge_cache`."""
 
 ENTRIES = (*GATEWAYS, SERVICES_ENTRY, TRANSCODER, GRPC_WEB)
-"""Where a channel may enter."""
+"""The entries that a channel may have."""
 
 SERVES: Mapping[str, frozenset[Protocol]] = {
     **dict.fromkeys(SERVICES, frozenset(Protocol)),
     NOTIFICATION: frozenset({Protocol.GRPC, Protocol.REST, Protocol.GRAPHQL}),
     **{gateway: frozenset({protocol}) for gateway, protocol in GATEWAYS.items()},
 }
-"""Which protocols each component can serve; a link may use no other."""
+"""Which protocols each component can serve; a link may use no other protocol."""
 
 CALLS: Mapping[str, frozenset[str]] = {
     **{service: called | DELIVERIES.get(service, frozenset()) for service, called in SERVICES.items()},
@@ -153,10 +153,10 @@ BUILT_IN: Mapping[str, Mapping[str, frozenset[Protocol]]] = {
 """The project's other implementations: the components of each, and the protocols that they serve."""
 
 CALLS_OVER: Mapping[str, Protocol] = {"go": Protocol.GRPC, "hive": Protocol.FEDERATION}
-"""The protocol in which these programs call services."""
+"""The protocol over which programs of these implementations call services."""
 
 MAX_NAME = 60
-"""Characters of a topology's name."""
+"""Maximum number of characters in a topology's name."""
 _NAME = r"^[A-Za-z0-9]+(-[A-Za-z0-9]+)*$"
 _NAME_HINT = "use letters and digits, with single hyphens between them, such as my-topology"
 
@@ -166,8 +166,8 @@ class Program(BaseModel):
 
     Attributes:
         implementation: One of `BUILT_IN`.
-        command: A command line; the path of its program, if it is not absolute, starts at the topology's file.
-        image: The program's image, for a cluster and Compose; they start its entry point.
+        command: A command line; a relative path to its program starts at the folder of the topology's file.
+        image: The program's image, for a cluster and Compose, which start the image's entry point.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -180,7 +180,7 @@ class Program(BaseModel):
     def _is_one_of_both(self) -> Program:
         if bool(self.implementation) == bool(self.command or self.image):
             raise ValueError(
-                "needs either implementation, or command and image or one of them, such as {command: [./product]}"
+                "needs either implementation, or at least one of command and image, such as {command: [./product]}"
             )
         return self
 
@@ -190,7 +190,7 @@ class Topology(BaseModel):
 
     Attributes:
         name: Name of the topology: letters, digits and hyphens, as folders of results are named after it.
-        about: One sentence about it.
+        about: One sentence about the topology.
         entry: Where each channel's requests go behind the edge, one of `ENTRIES`.
         links: Callees of each caller, with the protocol of the link.
         plan: `naive` sends a request for each item and does not use batches; with `streaming`, gRPC clients read a
@@ -225,7 +225,7 @@ class Topology(BaseModel):
 
     @property
     def passes_by_the_edge(self) -> bool:
-        """Whether clients speak framed Thrift, which no edge here carries, straight to the services."""
+        """Whether clients send framed Thrift straight to the services, because no edge here carries it."""
         return SERVICES_ENTRY in self.entry.values() and Protocol.THRIFT in self.links[CLIENT].values()
 
     @property
@@ -309,7 +309,7 @@ class Topology(BaseModel):
 
     @property
     def waits_for(self) -> dict[str, list[str]]:
-        """Which components each caller waits for: its links without deliveries."""
+        """Which components each caller waits for: its callees, except receivers of deliveries."""
         return {
             caller: [callee for callee in callees if callee not in DELIVERIES.get(caller, ())]
             for caller, callees in self.links.items()
@@ -353,7 +353,7 @@ def require_runnable(topology: Topology, key: str) -> None:
 
     Args:
         topology: The topology.
-        key: How: `command` on this machine, or `image` in a cluster and by Compose.
+        key: What says how to run a program: `command` on this machine, or `image` in a cluster and with Compose.
 
     Raises:
         TopologyError: A program lacks the key.
@@ -370,9 +370,9 @@ def require_runnable(topology: Topology, key: str) -> None:
 
 
 def find_unserved(topology: Topology) -> Iterator[tuple[str, str]]:
-    """The components that cannot run as the built-in programs that a topology names, each with the reason."""
+    """Yields the components that cannot run as the built-in programs that a topology names, each with the reason."""
     if topology.federates and ROUTER not in topology.programs:
-        yield ROUTER, f"{ROUTER} in {PYTHON} does not call over {Protocol.FEDERATION}; routers do: hive, or a command"
+        yield ROUTER, f"{ROUTER} in {PYTHON} does not call over {Protocol.FEDERATION}; give hive, or a router's command"
     for component, program in topology.programs.items():
         if component not in topology.components:
             yield component, f"{topology.name} does not run {component}; it runs {', '.join(topology.components)}"
@@ -400,7 +400,7 @@ def metrics_port(component: str) -> str:
 
 
 def entrance_name(service: str) -> str:
-    """The name of the port at which a service accepts framed Thrift, only from clients."""
+    """The name of the port at which a service accepts framed Thrift from clients only."""
     return f"{service}-thrift-entrance"
 
 
@@ -474,7 +474,7 @@ def _topology_of(file: YamlFile) -> Topology:
 
 
 def _found_from(folder: Path, programs: Mapping[str, Program]) -> dict[str, Program]:
-    """Programs with absolute paths, unless they are on PATH."""
+    """Makes the paths of programs absolute, relative to a folder; PATH is searched for programs without a path."""
     found = {}
     for name, program in programs.items():
         first, *rest = program.command or ("",)
@@ -492,7 +492,7 @@ Problem = tuple[list[str], str]
 
 
 def _problems(topology: Topology) -> Iterator[Problem]:
-    """Everything that keeps a well-formed topology from running, with the place of each in the file."""
+    """Yields each problem that keeps a well-formed topology from running, with its place in the file."""
     if topology.checkout:
         yield ["checkout"], "cannot be set in a file; give `make compare-versions` two revisions"
     unknown = list(_unknown_components(topology))

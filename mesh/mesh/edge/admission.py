@@ -1,11 +1,11 @@
 """Refuses requests at the edge, early and cheaply, when a component answers more slowly than it should.
 
-Each component behind the edge has a filter of Envoy's adaptive concurrency. Every 200 ms, it compares the median
+Each component behind the edge has an adaptive concurrency filter of Envoy. Every 200 ms, it compares the median
 response time with a fixed time, and adjusts how many concurrent requests it admits. All other requests get a 503
 immediately. Checkouts and later requests of a multi-step journey declare a higher urgency (RFC 9218); their limits are
 less strict. Callers that send many requests a second share a part of the capacity, so that other callers get through.
 
-Requests that are slow by nature, such as password hashes, pass only a fixed limit: their time says nothing about
+Requests that are slow by nature, such as password hashes, pass only a fixed limit: their duration says nothing about
 congestion. Nor does the duration of a stream, so streams pass no limit.
 """
 
@@ -24,12 +24,12 @@ from mesh.envoy_replies import header
 PRIORITY = "priority"
 """The header by which a client says how urgent a request is."""
 UNDER_WAY, CHECKOUT = "u=0", "u=1"
-"""Values of this header for later requests of a journey and for a new checkout; other requests have urgency 3."""
+"""Priorities of later requests of a journey, and of a new checkout; other requests have urgency 3."""
 PERCENTILE, UPDATE_MS = 50, 200
 BUSY = "x-hopwise-busy"
 """The header by which the edge marks a request whose caller sends more than its share."""
 CALLERS = "admission.callers"
-"""Name of the filter that marks these requests."""
+"""Name of the filter that marks requests of busy callers."""
 OPENINGS = "openings"
 """Name of the filter that limits how fast a token opens streams."""
 BY_TOKEN = {"actions": [{"request_headers": {"header_name": "authorization", "descriptor_key": "token"}}]}
@@ -39,7 +39,7 @@ BUSY_SHARE = 0.5
 
 @dataclass(frozen=True)
 class Share:
-    """The rate that a caller may send without counting as busy.
+    """The request rate up to which a caller does not count as busy.
 
     Attributes:
         per_s: Requests per second in the long run.
@@ -51,7 +51,7 @@ class Share:
 
 
 OF_TOKEN, OF_ADDRESS = Share(1, 5), Share(10, 40)
-"""The shares of a token, and of an address for requests without a token: several customers may be behind an address."""
+"""The shares of a token, and of an address for requests without a token: several customers may share an address."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,8 @@ class Admission:
 
 OF_SERVICE = Admission(6, 4)
 OF_GATEWAY = Admission(20, 8)
-"""Some of a gateway's answers are long, and short ones wait behind them although nothing else delays them."""
+"""A gateway's limits are higher: some of its answers are long, and short answers wait behind long ones even without
+congestion."""
 
 
 @dataclass(frozen=True)
@@ -83,8 +84,8 @@ class Limit:
         times: Factor by which the highest median response time exceeds that of the first limit.
         max_requests: Maximum number of concurrent requests, even if answers are quick. With a higher maximum, a sudden
             peak would queue a second's work of two cores before the first response time is known.
-        passed_by: Values of the header that let a request bypass it.
-        min_requests: As `Admission.min_requests`, if this limit needs another value.
+        passed_by: Values of the priority header with which a request bypasses this limit.
+        min_requests: As `Admission.min_requests`, if this limit needs a different value; otherwise 0.
         busy: Whether the limit is for requests of busy callers only, which have `BUSY_SHARE` of the capacity.
     """
 
@@ -106,11 +107,11 @@ LIMITS = (
     Limit("admission.checkouts", 2, 32, (UNDER_WAY,)),
     Limit("admission.all", 3, 40, min_requests=16),
 )
-"""Requests of a journey under way always find capacity in addition to that of new requests; otherwise the work done so
-far would be wasted."""
+"""Later requests of a journey always find capacity in addition to the capacity for new requests; otherwise the work
+done so far would be wasted."""
 HASHES = Limit("admission.hashes", 50, 64, min_requests=8)
 BULK = Limit("admission.bulk", 50, 16, min_requests=2)
-"""The limits of requests that are slow by nature; the median may be 300 ms at a service and 1 s at a gateway."""
+"""Limits for requests that are slow by nature; the median may be 300 ms at a service and 1 s at a gateway."""
 
 
 @dataclass(frozen=True)
@@ -118,7 +119,7 @@ class Slow:
     """Requests that are slow by nature, and pass only one limit.
 
     Attributes:
-        service: The service that answers them.
+        service: The service that answers these requests.
         limit: The limit.
         paths: Their paths by protocol.
         method: Their method; empty for any.
@@ -156,7 +157,7 @@ SLOW = (
     ),
 )
 """Requests that hash a password or read thousands of rows. GraphQL has one path for everything: its gateway limits
-hashes itself (`shop.platform.admission`), and pages are short. Thrift has one path for each service."""
+password hashes itself (`shop.platform.admission`), and pages are short. Thrift has one path for each service."""
 
 
 def openings_filter() -> Mapping[str, Any]:
@@ -174,8 +175,8 @@ def openings_filter() -> Mapping[str, Any]:
 
 
 def admission_filters(topology: Topology) -> Sequence[Mapping[str, Any]]:
-    """Returns Envoy's HTTP filters for a topology, which begin its chain; each route enables the filters that it
-    needs."""
+    """Returns the admission filters for a topology, which come first in Envoy's filter chain; each route enables the
+    filters that it needs."""
     slow = dict.fromkeys((slow.limit, route.component) for route, slow in slow_routes(topology))
     usual = ((limit, component) for component in topology.behind_edge for limit in LIMITS)
     rendered = [_but(limit, _filter(limit, at)) for limit, at in (*usual, *slow)]
@@ -242,7 +243,7 @@ def _callers() -> Mapping[str, Any]:
 
 
 def of_token(share: Share) -> Mapping[str, Any]:
-    """Returns the descriptor of a limit for each token. An entry without a value matches any token."""
+    """Returns the descriptor of a rate limit per token. An entry without a value matches any token."""
     return {"entries": [{"key": "token"}], "token_bucket": _bucket(share)}
 
 
@@ -274,7 +275,7 @@ def _filter(limit: Limit, component: str) -> Mapping[str, Any]:
 
 
 def _but(limit: Limit, rendered: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A limit that applies to all requests but those with certain headers."""
+    """A limit that applies to all requests except requests with certain headers."""
     passed_by = [_is(PRIORITY, value) for value in limit.passed_by]
     if limit.busy:
         passed_by.append({"not_matcher": _is(BUSY, "1")})
@@ -294,7 +295,7 @@ def _but(limit: Limit, rendered: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _is(name: str, value: str) -> Mapping[str, Any]:
-    """A predicate: a request has a header with this value."""
+    """A predicate that matches requests whose header has this value."""
     read = {"@type": f"{TYPES}/envoy.type.matcher.v3.HttpRequestHeaderMatchInput", "header_name": name}
     return {"single_predicate": {"input": {"name": name, "typed_config": read}, "value_match": {"exact": value}}}
 

@@ -1,4 +1,4 @@
-"""The certificate that the edge shows to clients, and the authority that they trust."""
+"""The certificate that the edge presents to clients, and the authority that they trust."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from mesh.paths import RunFolder
 from mesh.sidecars.certificates import Certificate, issue, make_authority
 
 NAMES = ("localhost", HOST, EDGE)
-"""The hosts by which clients may reach the edge."""
+"""The host names and addresses by which clients may reach the edge."""
 
 
 def edge_certificate(folder: RunFolder) -> Certificate:
-    """A new certificate for the edge, from a new authority; both are among the run's keys.
+    """A new certificate for the edge, from a new authority; both are stored with the run's keys.
 
     As on the web, the edge also sends an intermediate certificate, between its own certificate and the root.
     """

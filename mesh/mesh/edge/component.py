@@ -1,4 +1,4 @@
-"""The edge as a process of this machine."""
+"""The edge as a process on this machine."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class _Line:
 
     def __init__(self, file: Path, folder: RunFolder) -> None:
         self._file = file
-        # The socket is at a path, because any process that can reach it gets the edge's listeners.
+        # The socket is in a private folder, because any process that can reach it gets the edge's listeners.
         place = ("--base-id", str(folder.envoy_id), "--socket-path", str(folder.sockets / "envoy"))
         self._options = (*place, *HANDING_OVER)
         self._epoch = 0
@@ -111,7 +111,7 @@ def kong_component(plan: EdgePlan, folder: RunFolder, environ: Mapping[str, str]
     own = {
         "KONG_DECLARATIVE_CONFIG": str(file),
         "KONG_NGINX_DAEMON": "off",
-        # Kong's status page can only be at a port, where any user of the machine could ask it.
+        # Kong's status page can only be at a port, where any user of the machine could read it.
         "KONG_STATUS_LISTEN": str(plan.metrics or "off"),
     }
     trusted = None if plan.certificate is None else plan.certificate.trusted
@@ -119,7 +119,7 @@ def kong_component(plan: EdgePlan, folder: RunFolder, environ: Mapping[str, str]
         EDGE,
         argv=lambda: [str(kong.LUA / "start.sh"), str(program), str(prefix)],
         env={**kong.settings(plan), **_owner(), **own},
-        # A route of the configuration answers it.
+        # A route in the configuration answers this request.
         ready=http_ok(plan.listen.port, limits.HEALTH_PATH, trusted=trusted),
         # If nginx's master is killed, it leaves its worker behind.
         death_signal=signal.SIGTERM,
@@ -128,13 +128,13 @@ def kong_component(plan: EdgePlan, folder: RunFolder, environ: Mapping[str, str]
 
 
 def write_config(file: Path, config: Mapping[str, Any]) -> Path:
-    """Write an edge's configuration; returns the file."""
+    """Writes an edge's configuration; returns the file."""
     file.write_text(config_text(config))
     return file
 
 
 def config_text(config: Mapping[str, Any]) -> str:
-    """An edge's configuration as YAML, with texts of several lines as they are."""
+    """An edge's configuration as YAML, with multi-line texts as literal blocks."""
     text: str = yaml.dump(config, Dumper=_Dumper, sort_keys=False)
     return text
 
@@ -148,7 +148,7 @@ def _owner() -> dict[str, str]:
 
 
 class _Dumper(yaml.CSafeDumper):
-    """Writes texts of several lines as literal blocks."""
+    """Writes multi-line texts as literal blocks."""
 
 
 def _text(dumper: yaml.CSafeDumper, text: str) -> yaml.ScalarNode:

@@ -52,7 +52,7 @@ MATCHES: Mapping[Match, Callable[[str], Mapping[str, Any]]] = {
 }
 """Envoy's name for each kind of path match."""
 PERSONAL = {"cache-control": "private, no-store", "vary": "authorization"}.items()
-"""Cache headers of answers that do not set them."""
+"""Cache headers that the edge adds to answers without them."""
 LOCAL_REPLY = "%LOCAL_REPLY_BODY%"
 """Envoy's own message for a request that it refuses, such as the transcoder's."""
 TOO_LARGE = {"start": limits.MAX_BODY + 1, "end": 2**63 - 1}
@@ -147,7 +147,7 @@ def _filter(name: str, kind: str) -> dict[str, Any]:
 
 
 def _admit_browsers(routes: list[dict[str, Any]]) -> None:
-    """Lets pages of every origin make calls. The pages gain no customer's permissions: browsers do not add a token."""
+    """Lets pages of every origin make calls. Pages do not gain customers' permissions: browsers do not add tokens."""
     policy = {
         "@type": f"{TYPES}/envoy.extensions.filters.http.cors.v3.CorsPolicy",
         "allow_origin_string_match": [{"safe_regex": {"regex": ".+"}}],
@@ -166,7 +166,7 @@ def _admit_browsers(routes: list[dict[str, Any]]) -> None:
             route["response_headers_to_add"] = [header("access-control-allow-origin", "*")]
     led = next(route["route"] for route in calls if "route" in route)
     asked = [{"name": name, "present_match": True} for name in ("origin", "access-control-request-method")]
-    # This route comes before the refusals of methods. The filter answers, but needs a route that leads somewhere.
+    # This route comes before the refusals of methods. The CORS filter answers, but needs a route with an upstream.
     preflight = {
         "match": {
             "prefix": limits.CALLS,
@@ -179,7 +179,7 @@ def _admit_browsers(routes: list[dict[str, Any]]) -> None:
 
 
 def _refuse_untranslated(routes: Sequence[dict[str, Any]]) -> None:
-    """Keeps the gRPC status of the edge's refusals, which the filter would derive from the HTTP status alone."""
+    """Keeps the gRPC status of the edge's refusals, which the gRPC-Web filter would derive from the HTTP status."""
     off = {"@type": f"{TYPES}/envoy.config.route.v3.FilterConfig", "disabled": True}
     for route in routes:
         if "direct_response" in route:
@@ -271,7 +271,7 @@ def _no_buffer() -> dict[str, Any]:
 
 
 def _page(routing: dict[str, Any], page: str) -> Iterator[dict[str, Any]]:
-    """The route of the page at the edge's root, which leaves no span."""
+    """The route of the page at the edge's root; requests for the page leave no span."""
     routing["max_direct_response_body_size_bytes"] = len(page.encode())
     never = {f"{kind}_sampling": {"numerator": 0} for kind in ("client", "random", "overall")}
     yield {
@@ -326,16 +326,16 @@ def _route(
         journey = {"name": limits.JOURNEY, "string_match": {"exact": upstream.journey}}
         rendered["match"] = {**rendered["match"], "headers": [journey]}
     if upstream.is_balanced:
-        # A request that was not sent to one replica is sent to another, even if it changes data.
+        # A request that could not be sent to one replica is sent to another, even if the request changes data.
         unsent = {"retry_on": "connect-failure,refused-stream", "num_retries": 1}
         rendered["route"]["retry_policy"] = {**unsent, **ON_ANOTHER_INSTANCE}
     if upstream.authority is not None:
         rendered["route"]["host_rewrite_literal"] = upstream.authority
     if upstream.protocol is Protocol.GRPC and plan.topology.transcodes:
-        # The transcoder's clients read by GET, and the answers of calls set no cache headers.
+        # The transcoder's clients read with GET, and gRPC answers set no cache headers.
         rendered["response_headers_to_add"] = [header(name, value, "ADD_IF_ABSENT") for name, value in PERSONAL]
     if upstream.protocol is Protocol.GRPC:
-        # Without it, gRPC resets the call, and the client gets UNAVAILABLE.
+        # Without this header, gRPC resets the call, and the client gets UNAVAILABLE.
         rendered["request_headers_to_add"] = [header("te", "trailers")]
     if plan.topology.transcodes and route.component in GATEWAYS:
         # A gateway compresses its answers itself, with or without a transcoder.
@@ -366,7 +366,7 @@ def _health_check(protocol: Protocol) -> dict[str, Any]:
     return {
         "timeout": f"{limits.CHECK_LIMIT_S}s",
         "interval": f"{limits.CHECK_EVERY_S}s",
-        # Without it, Envoy checks a replica only once a minute until the replica gets a request.
+        # Without this setting, Envoy checks a replica only once a minute until the replica gets a request.
         "no_traffic_interval": f"{limits.CHECK_EVERY_S}s",
         "unhealthy_threshold": limits.UNHEALTHY_AFTER,
         "healthy_threshold": 1,
@@ -383,13 +383,13 @@ def _address(place: Place) -> dict[str, Any]:
 
 
 def _mappers(table: Sequence[Route], *, transcodes: bool) -> list[dict[str, Any]]:
-    """Envoy's `local_reply_config.mappers` of all replies."""
+    """Envoy's `local_reply_config.mappers` for all replies."""
     told = [replace(reply, detail=LOCAL_REPLY) if reply is INVALID and transcodes else reply for reply in REPLIES]
     return [one for reply in told for one in (mappers_of(reply) if reply is not METHOD else _allowing(table))]
 
 
 def _allowing(table: Sequence[Route]) -> Iterator[dict[str, Any]]:
-    """The mappers of a refused method, each with the methods that its route has."""
+    """Yields the mappers for refused methods, each with the methods that its route allows."""
     yield of_call(METHOD)
     bodies = list(shapes(METHOD))
     for route in table:

@@ -24,9 +24,9 @@ LUA = Path(__file__).parent / "templates" / "kong"
 """Folder of the start script, and of the Lua code that Kong runs for each request in addition to its plugins."""
 PHASES = ("rewrite", "header_filter", "body_filter", "log")
 BUFFERS = "64 16k"
-"""Buffers of one answer: even the largest, a bulk read, is not written to disk."""
+"""Buffers for one answer: even the largest answer, a bulk read, is not written to disk."""
 HEADERS = "4 128k"
-"""Kong's limit on headers: above the edge's, so that edge.lua refuses headers that are slightly too large."""
+"""Kong's limit on headers: above the edge's limit, so that edge.lua refuses headers that are slightly too large."""
 
 
 OPENINGS = {
@@ -48,7 +48,7 @@ CORS = {
 
 
 def require_kong(topology: Topology) -> None:
-    """Check that Kong can be a topology's edge.
+    """Checks that Kong can be a topology's edge.
 
     Raises:
         SwitchError: Kong cannot; the message has the reason.
@@ -96,13 +96,13 @@ def render(plan: EdgePlan) -> dict[str, Any]:
 
 
 def settings(plan: EdgePlan) -> dict[str, str]:
-    """Kong's settings, as environment variables; where it finds its configuration and keeps its files is left out."""
+    """Kong's settings, as environment variables, without the paths of its configuration and its files."""
     return {
         "KONG_DATABASE": "off",
         "KONG_ANONYMOUS_REPORTS": "off",
         "KONG_ADMIN_LISTEN": "off",
         "KONG_ADMIN_GUI_LISTEN": "off",
-        # Otherwise it reports the time of each of its steps to callers on loopback addresses that request it.
+        # Otherwise Kong reports the duration of each of its steps to callers on loopback addresses that request this.
         "KONG_REQUEST_DEBUG": "off",
         # `reuseport`, which Kong sets by default, is left out: with it, a second edge would silently share the port.
         "KONG_PROXY_LISTEN": f"{plan.listen} {'ssl ' if plan.certificate else ''}http2 backlog=4096",
@@ -110,13 +110,13 @@ def settings(plan: EdgePlan) -> dict[str, str]:
         "KONG_PROXY_ERROR_LOG": "/dev/stderr",
         "KONG_STATUS_ERROR_LOG": "/dev/stderr",
         "KONG_LOG_LEVEL": "warn",
-        # edge.lua makes the line; Kong writes it within a second, and when it stops.
+        # edge.lua makes the log line; Kong writes it within a second, and when Kong stops.
         "KONG_NGINX_HTTP_LOG_FORMAT": "edge escape=none '$edge'",
         "KONG_NGINX_PROXY_SET": "$edge ''",
         "KONG_PROXY_ACCESS_LOG": f"{plan.access_log} edge buffer=64k flush=1s",
         # edge.lua is ours and needs Lua's clocks; no other code can get in, as there is no admin API.
         "KONG_UNTRUSTED_LUA": "on",
-        # One worker, as with Envoy: on the few cores of a test machine, more workers would only compete.
+        # One worker, as with Envoy: on the few cores of a test machine, more workers would only compete for CPU time.
         "KONG_NGINX_WORKER_PROCESSES": "1",
         # Time limit for a worker whose successor is ready.
         "KONG_NGINX_MAIN_WORKER_SHUTDOWN_TIMEOUT": f"{limits.LEAVES_S}s",
@@ -125,11 +125,11 @@ def settings(plan: EdgePlan) -> dict[str, str]:
         "KONG_TRACING_INSTRUMENTATIONS": "request,balancer",
         "KONG_TRACING_SAMPLING_RATE": f"{plan.sampling / 100:g}",
         "KONG_NGINX_HTTP_CLIENT_HEADER_TIMEOUT": f"{limits.REQUEST_S}s",
-        # For calls over HTTP/2 of unknown length, which edge.lua cannot wait for; nginx ends them without an answer.
+        # For HTTP/2 requests of unknown length, which edge.lua cannot wait for; nginx ends them without an answer.
         "KONG_NGINX_HTTP_CLIENT_BODY_TIMEOUT": f"{2 * limits.REQUEST_S}s",
         "KONG_NGINX_HTTP_SEND_TIMEOUT": f"{limits.STREAM_IDLE_S}s",
         "KONG_NGINX_HTTP_KEEPALIVE_TIMEOUT": f"{limits.CONNECTION_IDLE_S}s",
-        # No limit: nginx would close a connection that has served its share, in the middle of a run.
+        # No limit: otherwise nginx would close a connection after so many requests, in the middle of a run.
         "KONG_NGINX_HTTP_KEEPALIVE_REQUESTS": "1000000000",
         "KONG_NGINX_HTTP_HTTP2_MAX_CONCURRENT_STREAMS": str(limits.STREAMS_PER_CONNECTION),
         "KONG_NGINX_HTTP_LARGE_CLIENT_HEADER_BUFFERS": HEADERS,
@@ -149,7 +149,7 @@ def _tls(certificate: Certificate) -> dict[str, str]:
     return {
         "KONG_SSL_CERT": str(certificate.chain),
         "KONG_SSL_CERT_KEY": str(certificate.key),
-        # Kong's own suites would allow TLS 1.2 too.
+        # Kong's own cipher suites would allow TLS 1.2 too.
         "KONG_SSL_CIPHER_SUITE": "custom",
         "KONG_SSL_PROTOCOLS": "TLSv1.3",
     }
@@ -186,9 +186,9 @@ def _service(plan: EdgePlan, upstream: Upstream, table: list[Route], *, streams:
             {
                 "name": f"{upstream.name}-{number}",
                 "paths": [f"~{pattern(route)}"],
-                # Of routes with the same path, Kong takes the most specific.
+                # Of routes with the same path, Kong takes the most specific route.
                 **({"headers": {limits.JOURNEY: [upstream.journey]}} if upstream.journey else {}),
-                # The first route of the table wins.
+                # The first route in the table wins.
                 "regex_priority": len(table) - number,
                 "protocols": _protocols(plan, "grpc" if is_grpc else "http"),
                 "strip_path": False,
@@ -222,7 +222,7 @@ def _plugins(plan: EdgePlan, upstream: Upstream, *, streams: bool) -> Iterator[d
         before_sending.append(names + (LUA / "sidecar.lua").read_text())
     if streams:
         yield {"name": "rate-limiting", "config": OPENINGS}
-        # edge.lua sets it before Kong knows a request's route; sidecars would use it as a limit and end the answer.
+        # edge.lua sets the deadline header before Kong knows a request's route; sidecars would end the stream then.
         before_sending.append(f"return function() ngx.req.clear_header({json.dumps(limits.DEADLINE)}) end\n")
     if before_sending:
         yield {"name": "post-function", "config": {"access": before_sending}}

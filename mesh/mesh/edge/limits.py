@@ -14,7 +14,7 @@ LEAVES_S = REQUEST_S + ANSWER_S
 CONVERSES_S = REQUEST_S + ANSWER_S
 """The maximum duration of a request whose component answers before the request is complete."""
 DEADLINE = "x-envoy-expected-rq-timeout-ms"
-"""The header with the time limit of the answer, for every component behind the edge."""
+"""The header with the time limit for the answer, for every component behind the edge."""
 STREAM_IDLE_S = 15
 WATCH_IDLE_S = 45
 """The maximum silence of a long-lived answer; its component sends a keep-alive every 15 s."""
@@ -29,7 +29,7 @@ CHECK_EVERY_S = CHECK_LIMIT_S = 1
 UNHEALTHY_AFTER = 2
 """Failed checks in a row after which a replica gets no more requests; one successful check brings it back."""
 HEALTH_PATH = "/healthz"
-"""Path of a component's health check over HTTP; over gRPC, it has gRPC's health service."""
+"""Path of a component's health check over HTTP; over gRPC, a component has gRPC's health service."""
 MAX_BODY = 131_072
 """Maximum bytes of a request's body; above the limit of gateways and services, so that these refuse a slightly too
 large body with their own message."""
@@ -42,16 +42,17 @@ OPENINGS, OPENINGS_PER_S = 400, 20
 """Streams that one token may open at once, and per second in the long run: as many as a partner may open. Behind the
 edge, customers have lower limits."""
 MAX_CALLERS = 10_000
-"""Callers whose requests an edge counts."""
+"""Maximum number of callers whose requests an edge counts."""
 MARK = "x-hopwise-edge"
-"""Services that clients reach directly check the tokens of requests with this header, and refuse calls that only
-services may make. Its value is the client's address. A client can neither forge it nor leave it out."""
+"""The header by which the edge marks requests; its value is the client's address. Services that clients reach directly
+check the tokens of marked requests, and refuse calls that only services may make. A client can neither forge the header
+nor leave it out."""
 REMOVED_SUFFIX = "-bin"
-"""Clients have no reason to send binary metadata or gRPC's internal headers to the services, and gRPC fails the call
-with INTERNAL if it cannot parse one."""
+"""Suffix of headers with binary metadata, which the edge removes. Clients have no reason to send them or gRPC's
+internal headers, and gRPC fails a call with INTERNAL if it cannot parse such a header."""
 REMOVED_PATTERN = ".*[^0-9a-z_.:-].*"
-"""Names of headers that HTTP allows but gRPC does not: gRPC fails the call with INTERNAL. Kong's nginx removes them by
-itself."""
+"""Names of headers that HTTP allows but gRPC does not. The edge removes such headers, because gRPC fails the call with
+INTERNAL. Kong's nginx removes them by itself."""
 REMOVED = ("grpc-previous-rpc-attempts", "grpc-retry-pushback-ms", "grpc-status", "grpc-internal-encoding-request")
 METHODS = "GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS"
 """Methods that the edge forwards; it refuses others, with the route's methods in `Allow` (`mesh.edge.routes`)."""
@@ -99,10 +100,10 @@ class Checked:
     below: str = "/"
 
 
-# gRPC resets a call with another method, and the client gets UNAVAILABLE.
+# gRPC resets a call with a method other than POST, and the client gets UNAVAILABLE.
 CALLED_BY_POST = Checked(":method", "POST", 405, "", CALLS)
-# gRPC keeps a header that it cannot parse in its HPACK table, and then refuses every later call that references the
-# header's name there. The edge shares connections, so this would hit all clients.
+# If gRPC cannot parse a header, it keeps the header in its HPACK table nevertheless, and then refuses every later call
+# that references the header's name there. The edge shares connections, so this would affect all clients.
 CHECKED: Sequence[Checked] = (
     Checked(
         *("grpc-timeout", "[0-9]{1,8}[HMSmun]", 460),
@@ -123,4 +124,4 @@ CHECKED: Sequence[Checked] = (
 CHECKED_OF_REFLECTION: Sequence[Checked] = [replace(one, below=REFLECTIONS) for one in CHECKED if one.below == CALLS]
 """The same checks for gRPC reflection at the edge: its calls share connections with all other calls."""
 ALPN = ["h2", "http/1.1"]
-"""Protocols that clients may choose over TLS."""
+"""Protocols that clients may negotiate over TLS."""

@@ -31,7 +31,7 @@ class Upstream:
             of a name.
         socket: The Unix domain socket where the edge's own sidecar accepts requests for the component; None without a
             mesh.
-        authority: The host that such requests carry.
+        authority: The host that requests carry, by which a sidecar routes them; None without a mesh.
         journey: The only kind of journey that the component serves; empty if it serves all other kinds.
     """
 
@@ -73,9 +73,9 @@ class EdgePlan:
         apart: The separate components that serve one kind of journey only, by name; empty if there are none.
         admission: Whether the edge refuses requests when answers take too long (`mesh.edge.admission`).
         metrics: Where the edge exposes its metrics; None if it does not.
-        page: The page at its root, HTML; empty for none.
+        page: HTML of the page at the edge's root; empty for no page.
         describer: Name of the component that describes the gRPC services to clients; empty for none.
-        sampling: Percent of the requests that are traced, unless their sender opts out.
+        sampling: Percentage of requests that are traced, unless the sender opts out.
     """
 
     topology: Topology
@@ -104,7 +104,7 @@ class EdgePlan:
     @property
     def checked(self) -> Sequence[Checked]:
         """The headers that the edge refuses unless they are valid."""
-        # Connect reads by GET, and its library refuses GET for other calls.
+        # Connect reads with GET, and its library refuses GET for other calls.
         reads = Protocol.CONNECT in self.topology.exposed.values()
         checked = [one for one in CHECKED if not (reads and one is CALLED_BY_POST)]
         return [*checked, *(CHECKED_OF_REFLECTION if self.describer else ())]
@@ -145,7 +145,7 @@ def edge_plan(
         apart: The kind of journey that has separate components, and their places; None if there are none.
         admission: Whether the edge refuses requests when answers take longer than they should.
         metrics: Whether the edge exposes its metrics.
-        page: The page at its root, HTML; empty for none.
+        page: HTML of the page at the edge's root; empty for no page.
         describer: Name of the component that describes the gRPC services to clients; empty for none.
     """
     through = {outbound.callee: outbound for outbound in sidecar.outbound} if sidecar else {}

@@ -19,12 +19,12 @@ ISSUER = "hopwise"
 """Issuer of the shop's tokens."""
 ANONYMOUS = "anonymous"
 PLUGIN_LOG = "edge.plugin.log"
-"""The file access log of the set `all`, in addition to the edge's own."""
+"""The access log that the plugin set `all` writes to a file, in addition to the edge's own access log."""
 LINE = (
     '[%START_TIME%] "%REQ(:METHOD)% %PATH(NQ)% %PROTOCOL%" %RESPONSE_CODE% %RESPONSE_FLAGS% %BYTES_RECEIVED% '
     '%BYTES_SENT% %DURATION% "%REQ(USER-AGENT)%" "%REQ(X-REQUEST-ID)%" "%REQ(:AUTHORITY)%" "%UPSTREAM_HOST%"\n'
 )
-"""Envoy's line in that file: the default fields, without the query."""
+"""Envoy's line in the file `PLUGIN_LOG`: the default fields, without the query."""
 
 
 @dataclass(frozen=True)
@@ -33,9 +33,9 @@ class Plugin:
 
     Attributes:
         kong: Kong's plugin.
-        envoy_filter: Envoy's HTTP filter; None if Envoy needs none.
-        envoy_manager: Changes of Envoy's connection manager.
-        envoy_log: Envoy's access logger, in addition to the edge's own; None for none.
+        envoy_filter: Envoy's HTTP filter; None if Envoy needs no filter.
+        envoy_manager: Changes to Envoy's connection manager.
+        envoy_log: Envoy's access logger, in addition to the edge's own; None if there is no other logger.
     """
 
     kong: Mapping[str, Any]
@@ -45,7 +45,7 @@ class Plugin:
 
 
 def plugins_of(plan: EdgePlan) -> Sequence[Plugin]:
-    """The plugins of a plan's set."""
+    """The plugins in the set that a plan names."""
     if plan.plugins == "none":
         return []
     typical = [_rate_limit(), _correlation_id(), _size_limit(), _jwt(plan.jwt_public_key)]
@@ -53,7 +53,7 @@ def plugins_of(plan: EdgePlan) -> Sequence[Plugin]:
 
 
 def consumers(plan: EdgePlan) -> list[dict[str, Any]]:
-    """The consumers in Kong's check of tokens: the shop as their issuer, and an anonymous consumer."""
+    """The consumers for Kong's token check: the shop as the tokens' issuer, and an anonymous consumer."""
     if plan.plugins == "none":
         return []
     key = {"key": ISSUER, "algorithm": "EdDSA", "rsa_public_key": plan.jwt_public_key}

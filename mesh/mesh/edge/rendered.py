@@ -1,4 +1,4 @@
-"""`python -m mesh.edge.rendered` writes `gateway/`: both edges' configuration for `hybrid`, to read and to try."""
+"""`python -m mesh.edge.rendered` writes `gateway/`: both edges' configuration for `hybrid`, for people to try out."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ HEADER = "# Made by `make gateway` from mesh/mesh/edge and the tables of topolog
 def rendered_files() -> dict[Path, str]:
     """The files by their paths below `FOLDER`, as in a run on this machine at the default ports.
 
-    Two things differ: the access log goes to standard output, and the edge's admin page is at a port.
+    There are two differences: the access log goes to standard output, and the edge's admin page is at a port.
     """
     plan = edge_plan(load_topology(TOPOLOGY), load_ports({}), STDOUT)
     settings = {

@@ -11,7 +11,7 @@ _TOO_LARGE = (*("RESOURCE_EXHAUSTED", "Request too large"), 8)
 _INVALID = (*("INVALID_ARGUMENT", "Invalid argument"), 3)
 _VERSION = "this version of HTTP is not spoken here; use HTTP/1.1 or HTTP/2"
 INVALID = Reply(400, 499, *_INVALID, "the request is not valid HTTP")
-"""The reply if no other row matches; a transcoder gives more detail about a request that it refuses."""
+"""The reply if no other reply matches; a transcoder gives more detail about a request that it refuses."""
 NOWHERE = Reply(404, 404, "NOT_FOUND", "Not found", 12, "there is nothing at this path")
 METHOD = Reply(405, 405, *_INVALID, "the method is not possible here; the header Allow lists the possible methods")
 REPLIES = (
@@ -33,5 +33,5 @@ REPLIES = (
     Reply(500, 599, "INTERNAL", "Internal error", 13, "internal error"),
 )
 """The first row whose range contains the status wins. Where Envoy and Kong answer the same request with different
-statuses, a row gives both the same status. Status 403 is Envoy's for an upgrade, 501 both programs' for a transfer
-coding, 414 and 505 are nginx's."""
+statuses, a row gives both the same status. Envoy refuses an upgrade with 403; both programs refuse a transfer
+coding with 501; 414 and 505 come from nginx."""

@@ -30,7 +30,7 @@ class Route:
         component: The gateway or service.
         match: How the path is compared.
         path: The path, or the regular expression.
-        methods: Methods of the route's paths; empty for a part of another route, which lists its methods.
+        methods: Methods of the route's paths; empty if the route is part of another route, which lists the methods.
         streams: Whether answers are long-lived: they have no time limit while data keeps arriving.
         sockets: Whether requests may become WebSockets.
         converses: Whether the component answers before the request is complete.
@@ -74,7 +74,7 @@ OF_GATEWAYS: Sequence[Route] = (
 )
 OF_SERVICES: Mapping[Protocol, Sequence[Route]] = {
     Protocol.REST: (
-        # A user's orders and notifications belong to other services, so they come before the users.
+        # A user's orders and notifications belong to other services, so their routes come before the users' route.
         Route("order", Match.REGEX, "/v1/users/[^/]+/orders", READS),
         Route("notification", Match.REGEX, "/v1/users/[^/]+/notifications(:markRead)?", (*READS, "POST")),
         Route("product", Match.BELOW, "/v1/products", EVERY),
@@ -83,12 +83,12 @@ OF_SERVICES: Mapping[Protocol, Sequence[Route]] = {
         Route("product", Match.BELOW, "/v1/documents", READS),
         Route("user", Match.BELOW, "/v1/users", EVERY),
         Route("user", Match.EXACTLY, "/v1/sessions", CALLS),
-        # This includes `/v1/orders/17:cancel`, which is below it.
+        # This route also matches `/v1/orders/17:cancel`.
         Route("order", Match.BELOW, "/v1/orders", (*READS, "POST", "PATCH")),
         Route("order", Match.BELOW, "/v1/order-lines", READS),
         Route("payment", Match.BELOW, "/v1/payments", (*READS, "POST", "PUT")),
     ),
-    # The services refuse external calls to internal methods: the edge marks its requests.
+    # The edge marks its requests, so that services can refuse external calls to internal methods.
     Protocol.GRPC: [Route(service, Match.PREFIX, calls_of(service), CALLS) for service in SERVICES],
     Protocol.CONNECT: [Route(service, Match.PREFIX, calls_of(service), QUERIES) for service in SERVICES],
     # The services' path for clients; /graphql is for other services.
@@ -104,7 +104,7 @@ _STREAMING = {Protocol.REST: READS, Protocol.GRAPHQL: QUERIES, Protocol.GRPC: CA
 
 
 def routes(topology: Topology, describer: str = "") -> list[Route]:
-    """The edge's routes for a topology; the first that matches a path wins. Framed Thrift bypasses the edge.
+    """The edge's routes for a topology; the first route that matches a path wins. Framed Thrift bypasses the edge.
 
     Args:
         topology: The topology.

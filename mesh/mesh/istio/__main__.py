@@ -20,7 +20,7 @@ from mesh.sidecars.workloads import workloads
 
 
 def check(name: str, mtls: str, canary: int) -> None:
-    """Check the resources of one topology with some switches, including every kind of injected fault.
+    """Checks the resources of one topology with some switches, including every kind of injected fault.
 
     Raises:
         MeshError: Istio refuses resources, or warns about them.
@@ -37,7 +37,7 @@ def check(name: str, mtls: str, canary: int) -> None:
 
 
 def main() -> int:
-    """Check the resources of all topologies; returns the exit code."""
+    """Checks the resources of all topologies; returns the exit code."""
     runs = list(product(names(), ("off", "on"), (0, 10)))
     try:
         with ThreadPoolExecutor(max_workers=2) as checks:

@@ -13,7 +13,7 @@ from mesh.sidecars.workloads import Workload, link_of
 def access_resources(
     workloads: Sequence[Workload], topology: Topology, switches: Switches, naming: Naming = NATIVE
 ) -> list[Resource]:
-    """With mTLS, each link of the topology is a permission, and all other calls are refused.
+    """The authorization resources of a mesh: with mTLS, they allow the topology's links and refuse all other calls.
 
     Without mTLS, callers cannot authenticate, so all calls are allowed.
     """
@@ -30,7 +30,7 @@ def access_resources(
         *(
             _permission(workload.service, outbound.callee, outbound.port, topology, naming)
             for workload in workloads
-            if workload.name == workload.service  # a canary's links are those of its service
+            if workload.name == workload.service  # a canary has the same links as its service
             for outbound in workload.outbound
         ),
     ]

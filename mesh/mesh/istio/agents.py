@@ -26,9 +26,8 @@ from mesh.supervisor.readiness import Check, UnixConnection
 
 DNS_DOMAIN = f"{NAMESPACE}.svc.{TRUST_DOMAIN}"
 NO_ADMIN_PORT = 1
-"""The agent requires a port of Envoy's admin pages. Before the agent stops Envoy, it sends a request to drain
-connections there, and continues without an answer. Nothing listens at this port, so the request reaches no other
-Envoy."""
+"""The agent requires a port for Envoy's admin pages. Before the agent stops Envoy, it sends a drain request to this
+port, and continues if there is no answer. Nothing listens at this port, so the request reaches no other Envoy."""
 STATS_CONFIG = {
     "use_all_default_tags": False,
     "stats_tags": [
@@ -37,7 +36,7 @@ STATS_CONFIG = {
         {"tag_name": "envoy.response_code_class"},
     ],
 }
-"""How to split names in statistics: istiod ends them with a semicolon, because they contain dots."""
+"""How Envoy extracts names from statistics: istiod ends each name with a semicolon, because names contain dots."""
 # The agent's sockets, secrets and settings are at fixed paths below its working directory.
 XDS_SOCKET = Path("etc/istio/proxy/XDS")
 SDS_SOCKET = Path("var/run/secrets/workload-spiffe-uds/socket")
@@ -83,7 +82,8 @@ def agent_component(
         show_metrics(bootstrap, workload.metrics)
         bootstrap["stats_config"] = STATS_CONFIG
     (home / "bootstrap.json").write_text(json.dumps(bootstrap))
-    # The agent accepts only the path of a program. Envoy must not outlive the agent, even if the agent is killed.
+    # The agent takes a program's path without options, hence this script. Envoy must not outlive the agent, even if the
+    # agent is killed.
     starter = home / "envoy"
     starter.write_text(f'#!/bin/sh\nexec {shlex.join(guard([str(envoy())], signal.SIGKILL))} "$@"\n')
     starter.chmod(0o700)
@@ -91,7 +91,7 @@ def agent_component(
         "discoveryAddress": ports.address("istiod-xds"),
         "binaryPath": str(starter),
         "customConfigFile": "bootstrap.json",
-        # One worker, as the edge has.
+        # One worker thread, as the edge has.
         "concurrency": 1,
         "proxyAdminPort": NO_ADMIN_PORT,
         "terminationDrainDuration": "0.1s",
@@ -131,7 +131,7 @@ def agent_folder(workload: Workload, folder: RunFolder) -> Path:
 
 
 def token_file(workload: Workload, folder: RunFolder) -> Path:
-    """The token of a workload."""
+    """The file of a workload's token."""
     return agent_folder(workload, folder) / TOKEN
 
 

@@ -20,15 +20,15 @@ from mesh.supervisor.readiness import tcp
 
 ISTIOD = "istiod"
 CLUSTER = "Kubernetes"
-"""Istio's default name of a cluster; istiod and the sidecars must state the same."""
-# Filters that only Istio's own build of Envoy has.
+"""Istio's default name of a cluster; istiod and the sidecars must state the same name."""
+# Turns off filters that only Istio's own build of Envoy has.
 UPSTREAM_ENVOY = {
     "PILOT_ENABLE_ALPN_FILTER": "false",
     "PILOT_ENABLE_METADATA_EXCHANGE": "false",
     "PILOT_DISABLE_MX_ALPN": "true",
 }
 PROXY_HEADERS: Mapping[str, Any] = {
-    # Envoy removes a received header and sets it from the certificate.
+    # Envoy removes a received x-forwarded-client-cert, and sets it from the caller's certificate.
     "forwardedClientCert": "SANITIZE_SET",
     "setCurrentClientCertDetails": {"uri": True, "subject": False, "dns": False},
     "server": {"disabled": True},
@@ -43,7 +43,7 @@ def istiod_component(
     """What to run for istiod; writes its mesh configuration into the run's folder.
 
     Args:
-        ports: The table of ports.
+        ports: Ports of the run.
         folder: Folder of the run.
         authority: The run's certificate authority.
         issuer: Issues the sidecars' tokens.
@@ -69,15 +69,15 @@ def istiod_component(
         argv=lambda: [str(program), *(f"-{name}={value}" for name, value in options.items())],
         env={
             **UPSTREAM_ENVOY,
-            # Any user of this machine can dial its ports, so istiod serves only sidecars that authenticate.
+            # Any user of this machine can dial istiod's ports, so istiod serves only sidecars that authenticate.
             "ENABLE_DEBUG_ON_HTTP": "false",
             "XDS_AUTH_PLAINTEXT": "true",
             "POD_NAMESPACE": ROOT_NAMESPACE,
             "ROOT_CA_DIR": str(authority.folder),
             "JWT_RULE": issuer.rule,
         },
-        # Its own readiness check waits for webhooks, which only Kubernetes calls. Here it listens once it has read all
-        # resources.
+        # istiod's own readiness check waits for webhooks, which only Kubernetes calls. Here istiod listens once it has
+        # read all resources.
         ready=tcp(ports["istiod-xds"]),
         stop_rank=4,
         when_lost=when_lost,

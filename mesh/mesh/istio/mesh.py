@@ -62,7 +62,7 @@ class IstioMesh:
         ]
 
     def renew_tokens(self) -> None:
-        """Renew old tokens in long runs; cheap where no token is due."""
+        """Renews old tokens in long runs; cheap if no token is due for renewal."""
         tokens = {workload: token_file(workload, self.folder) for workload in self.workloads}
         due = [workload for workload, token in tokens.items() if is_due(token)]
         if due:

@@ -16,18 +16,18 @@ from mesh.sidecars.envoy import BASE_FILE, name_spans
 from mesh.sidecars.workloads import Outbound, Workload, host
 
 TRACES = "jaeger"
-"""The extension provider of the mesh configuration that spans go to."""
+"""Name of the extension provider, in the mesh configuration, to which sidecars send their spans."""
 MANAGER = "envoy.filters.network.http_connection_manager"
 ROUTER = "envoy.filters.http.router"
 SPAN_EXPORT = {"tracing.opentelemetry.flush_interval_ms": 200, "tracing.opentelemetry.min_flush_spans": 512}
 """Envoy's runtime: spans are exported soon after they end, so that draining them after a trial is quick."""
 SHARED = ("internal_address_config", "early_header_mutation_extensions", "http2_protocol_options", "tracing")
-"""Settings that a sidecar shares with mesh=envoy, copied from that configuration."""
+"""Settings that are copied from the sidecars' configuration for mesh=envoy."""
 
 
 def proxy_resources(workloads: Sequence[Workload], ports: Ports) -> list[Resource]:
-    """Tracing, and the patches of each sidecar's own configuration."""
-    # A request with a trace context keeps its sampling decision; a request without one is traced.
+    """The resource for tracing, and the patches to the sidecars' configuration."""
+    # A request with a trace context keeps its sampling decision; a request without a trace context is traced.
     tracing = {"providers": [{"name": TRACES}], "randomSamplingPercentage": 100.0, "enableIstioTags": False}
     return [
         Resource("Telemetry", "tracing", "component jaeger", {"tracing": [tracing]}, TELEMETRY, ROOT_NAMESPACE),
@@ -76,7 +76,7 @@ def _own_patches(workload: Workload, ports: Ports) -> Resource:
 
 
 def sidecar_patches(workload: Workload, patches: Sequence[dict[str, Any]], naming: Naming = NATIVE) -> Resource:
-    """Patches of one workload's sidecar."""
+    """Patches to the configuration of one workload's sidecar."""
     spec = {"workloadSelector": selector(workload), "configPatches": list(patches)}
     return naming.resource("EnvoyFilter", workload.name, f"component {workload.name}", spec, ENVOY)
 
@@ -101,7 +101,7 @@ def _manager_patch(context: str, workload: Workload, direction: str, to: Place, 
     # Istio's provider has one name for both directions. A patch replaces the whole provider.
     provider = manager["tracing"]["provider"]["typed_config"]
     name_spans(provider, workload, direction, instance)
-    # Without an authority, Envoy sends the cluster's name, which the other Envoy refuses.
+    # Without an authority, Envoy sends the cluster's name, which the receiving Envoy refuses.
     provider["grpc_service"]["envoy_grpc"] = {"cluster_name": f"outbound|{to.port}||{to.host}", "authority": str(to)}
     match = {"context": context, "listener": {"filterChain": {"filter": {"name": MANAGER}}}}
     patch = {"operation": "MERGE", "value": {"name": MANAGER, "typed_config": manager}}

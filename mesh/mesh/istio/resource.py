@@ -53,12 +53,12 @@ class Naming:
 
 
 NATIVE = Naming()
-"""A mesh on this machine."""
+"""The names in a mesh on this machine."""
 
 
 @dataclass(frozen=True)
 class Resource:
-    """A resource of Istio.
+    """An Istio resource.
 
     Attributes:
         kind: Kind, such as `VirtualService`.
@@ -77,13 +77,13 @@ class Resource:
     namespace: str = NAMESPACE
 
     def document(self) -> dict[str, Any]:
-        """The resource as Kubernetes has it, ready for YAML."""
+        """The resource in Kubernetes' form, ready for YAML."""
         metadata = {"name": self.name, "namespace": self.namespace, "annotations": {MADE_FOR: self.made_for}}
         return {"apiVersion": self.version, "kind": self.kind, "metadata": metadata, "spec": dict(self.spec)}
 
 
 def write_resources(resources: Iterable[Resource], file: Path) -> None:
-    """Write resources into one file, atomically: istiod watches its folder and applies changes.
+    """Writes resources into one file, atomically: istiod watches the file's folder and applies changes.
 
     Args:
         resources: The resources.

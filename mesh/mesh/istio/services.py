@@ -1,4 +1,4 @@
-"""Resources for the services, and the places of their workloads and of their sidecars' listeners."""
+"""Resources for the services, the addresses of their workloads, and the listeners of their sidecars."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ JAEGER = "jaeger"
 JAEGER_HOST = host(JAEGER)
 JAEGER_PORT = "jaeger-otlp-grpc"
 SPOKEN: Mapping[Protocol, str] = {**dict.fromkeys(Protocol, "HTTP"), Protocol.GRPC: "GRPC"}
-"""Istio's name of the transport of each protocol; unnamed protocols are forwarded as TCP."""
+"""Istio's name for the transport of each protocol; ports without such a name are forwarded as TCP."""
 IDLE_TIMEOUT = "30s"
 """Gateways and services keep idle connections longer, so a request never gets a connection that is being closed."""
 

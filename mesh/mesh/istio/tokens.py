@@ -1,4 +1,4 @@
-"""The tokens that authenticate sidecars to istiod, like Kubernetes' tokens of service accounts."""
+"""The tokens that authenticate sidecars to istiod, like Kubernetes' service account tokens."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from mesh.sidecars.workloads import NAMESPACE, Workload
 ISSUER, AUDIENCE = "hopwise", "istio-ca"
 LIFETIME_S = 24 * 3600.0
 RENEWED_AFTER_S = 3600.0
-"""Age at which tokens are renewed, long before they expire: an agent reads its token for each certificate."""
+"""Age in seconds at which tokens are renewed, long before they expire: an agent reads its token for each
+certificate."""
 
 
 def is_due(token: Path) -> bool:
@@ -50,7 +51,7 @@ class TokenIssuer:
         return json.dumps({"issuer": ISSUER, "jwks_uri": self._jwks.as_uri(), "audiences": [AUDIENCE]})
 
     def issue(self, service: str, lifetime_s: float = LIFETIME_S) -> str:
-        """Sign a token.
+        """Signs a token.
 
         Args:
             service: Service account of its holder.
@@ -67,7 +68,7 @@ class TokenIssuer:
         return jwt.encode(claims, self._key, algorithm="RS256")
 
     def write(self, workload: Workload, file: Path) -> None:
-        """Write a new token of a workload over the old token."""
+        """Writes a new token for a workload over the old token."""
         file.parent.mkdir(parents=True, exist_ok=True)
         new = file.with_suffix(".new")
         new.touch(mode=0o600)

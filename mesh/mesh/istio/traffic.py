@@ -87,7 +87,7 @@ def _virtual_service(
     switches: Switches,
     naming: Naming,
 ) -> Resource:
-    # A caller speaks one protocol to a service, and one port serves one protocol, so the caller's label names the port.
+    # A caller speaks one protocol to a service, and one port serves one protocol, so the caller's label gives the port.
     calls = [
         (caller, inbound) for inbound in workload.inbound for caller in callers(workloads, service, inbound.protocol)
     ]
@@ -127,7 +127,7 @@ def _routes(
     unsent = {"attempts": 1, "retryOn": RETRIED_UNSENT["retry_on"]}
     once = {"name": f"{caller}-once", "match": [by_caller], **common, "retries": unsent}
     paths = [{**by_caller, "uri": {"regex": path}} for path in lasting]
-    # Istio refuses a time of 0; a missing time is no limit.
+    # Istio refuses a timeout of 0; without a timeout, there is no limit.
     first = [{"name": f"{caller}-lasting", "match": paths, **unlimited, **never}] if paths else []
     repeatable = _repeatable(service, inbound.protocol)
     if not repeatable:
@@ -138,7 +138,7 @@ def _routes(
 
 
 def _repeatable(service: str, protocol: Protocol) -> list[dict[str, Any]]:
-    """Matches of read-only calls. A GraphQL request does not show whether it is read-only."""
+    """Matches for read-only calls. A GraphQL request does not show whether it is read-only."""
     if protocol is Protocol.REST:
         return [{"method": {"exact": "GET"}}]
     paths = repeatable_paths(service) if protocol is Protocol.GRPC else ()

@@ -21,7 +21,7 @@ _TO_BE_EXPECTED = {
 
 
 def require_valid(resources: Sequence[Resource], file: Path, topology: str) -> None:
-    """Check resources one by one, as a cluster does before it accepts them.
+    """Checks resources one by one, as a cluster does before it accepts them.
 
     Raises:
         TopologyError: Istio refuses resources; the message names the links or components that they were made for.
@@ -30,7 +30,7 @@ def require_valid(resources: Sequence[Resource], file: Path, topology: str) -> N
     done = _istioctl("validate", "-f", str(file))
     if done.returncode == 0:
         return
-    # Warnings are on its standard output.
+    # istioctl prints warnings on its standard output.
     problems = [_describe(resources, *problem) for problem in _INVALID.findall(done.stderr)]
     if not problems:
         raise StartError(f"istioctl cannot validate {file}:\n{done.stderr.strip()}")
@@ -38,7 +38,7 @@ def require_valid(resources: Sequence[Resource], file: Path, topology: str) -> N
 
 
 def require_consistent(resources: Sequence[Resource], file: Path, topology: str) -> None:
-    """Check that resources fit together: that what they refer to exists, and that they do not contradict each other.
+    """Checks that resources fit together: references lead to existing resources, and no resources contradict others.
 
     Raises:
         TopologyError: They do not fit; the message names the links or components that they were made for.
@@ -53,7 +53,7 @@ def require_consistent(resources: Sequence[Resource], file: Path, topology: str)
 
 
 def require_sound(file: Path, what: str) -> None:
-    """Check that all resources for a cluster, both Kubernetes' and Istio's, fit together.
+    """Checks that all resources for a cluster, both Kubernetes' and Istio's, fit together.
 
     Args:
         file: The file that they were written to.
@@ -65,7 +65,7 @@ def require_sound(file: Path, what: str) -> None:
     """
     problems = [f"{message['origin']}: {message['code']}: {message['message']}" for message in _analyze(file)]
     if problems:
-        raise TopologyError("\n".join([f"{what}: Istio refuses:", *(f"  {problem}" for problem in problems)]))
+        raise TopologyError("\n".join([f"{what}: Istio refuses resources:", *(f"  {problem}" for problem in problems)]))
 
 
 def _analyze(file: Path) -> list[dict[str, Any]]:
@@ -92,7 +92,7 @@ def _origin(origin: str) -> tuple[str, str, str]:
 
 
 def _describe(resources: Sequence[Resource], kind: str, namespace: str, name: str, problem: str) -> str:
-    """Describes a problem of a resource by the link or component that it was made for."""
+    """Describes a problem with a resource by the link or component that the resource was made for."""
     made_for = next(
         (
             resource.made_for
@@ -106,5 +106,5 @@ def _describe(resources: Sequence[Resource], kind: str, namespace: str, name: st
 
 def _message(topology: str, problems: Sequence[str]) -> str:
     return "\n".join(
-        [f"topology={topology}: Istio refuses what was made of it:", *(f"  {item}" for item in dict.fromkeys(problems))]
+        [f"topology={topology}: Istio refuses its resources:", *(f"  {item}" for item in dict.fromkeys(problems))]
     )

@@ -1,1 +1,1 @@
-"""The shop on a Kubernetes cluster: its manifests, and runs in the cluster."""
+"""The shop in a Kubernetes cluster: its manifests, and runs in the cluster."""

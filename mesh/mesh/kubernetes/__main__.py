@@ -23,7 +23,7 @@ from mesh.paths import ROOT
 LINTER = ROOT / ".tools" / "bin" / "kube-score"
 LIMIT_S = 60.0
 IGNORED = {
-    "container-image-pull-policy": "a tag of the project's names its content",
+    "container-image-pull-policy": "tags of the project's images identify their content",
     "deployment-has-host-podantiaffinity": "topology spread constraints do this without keeping a pod from starting",
     "deployment-targeted-by-hpa-does-not-have-replicas-configured": "Kustomize removes them",
     "networkpolicy-targets-pod": "pods of a load and of Istio's gateway are created elsewhere",
@@ -38,10 +38,10 @@ SYSTEMS = (
 
 
 def lint(resources: list[Document], what: str) -> None:
-    """Run kube-score on resources.
+    """Runs kube-score on resources.
 
     Raises:
-        StartError: kube-score has complaints; the message lists them.
+        StartError: kube-score reports problems; the message lists them.
     """
     argv = [str(LINTER), "score", "--output-format=ci", f"--kubernetes-version=v{'.'.join(map(str, MIN_VERSION))}"]
     argv += ["--enable-optional-test=container-seccomp-profile", f"--ignore-test={','.join(IGNORED)}", "-"]
@@ -49,7 +49,7 @@ def lint(resources: list[Document], what: str) -> None:
     done = subprocess.run(argv, input=text, capture_output=True, text=True, check=False, timeout=LIMIT_S)  # noqa: S603
     wrong = [line for line in done.stdout.splitlines() if line.startswith(("[CRITICAL]", "[WARNING]"))]
     if wrong or done.returncode not in (0, 1):
-        raise StartError("\n".join([f"{what}: kube-score refuses:", *(wrong or [done.stderr.strip()])]))
+        raise StartError("\n".join([f"{what}: kube-score refuses resources:", *(wrong or [done.stderr.strip()])]))
 
 
 def variants() -> Iterator[tuple[str, list[Document]]]:
@@ -66,12 +66,12 @@ def variants() -> Iterator[tuple[str, list[Document]]]:
 
 
 def main() -> int:
-    """Check all variants; returns the exit code."""
+    """Checks all variants; returns the exit code."""
     istioctl = ROOT / ".tools" / "bin" / "istioctl"
     tools = {"kube-score": (LINTER, "make kube-score"), "Istio's own checks": (istioctl, "make istio")}
     for title, (program, how) in tools.items():
         if not program.is_file():
-            print(f"Skipped {title} of the manifests: it is not built ({how}).")
+            print(f"Skipped {title} for the manifests: the program is not built ({how}).")
     count = 0
     try:
         with tempfile.TemporaryDirectory() as folder:

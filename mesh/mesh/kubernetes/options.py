@@ -27,8 +27,8 @@ class ClusterOptions:
         images: Prefix of the names of the project's images.
         kong_image: Image of Kong, for `edge=kong`.
         pull_policy: When a node pulls an image.
-        replicas: Pods of each component; 1 for components that it does not name.
-        database_url: URL of a managed PostgreSQL server as its administrator; None for the bench's own server.
+        replicas: Pods of each component; 1 for components that are not named.
+        database_url: The administrator's URL of a managed PostgreSQL server; None for the bench's own server.
         storage: Size of PostgreSQL's volume, such as `10Gi`; None for a volume that is deleted with its pod.
         istio_cni: Whether the cluster's nodes redirect traffic to sidecars (Istio's CNI plugin), so that pods need no
             privilege for it.
@@ -38,7 +38,7 @@ class ClusterOptions:
         seed: Seed of the generated data.
         collector: Host of a collector that spans are sent to over OTLP; None for the system's own Jaeger.
         host: Name by which clients reach the shop over TLS, in production; None for access without TLS.
-        sampling: Percent of the requests that are traced in production.
+        sampling: Percentage of requests that are traced in production.
     """
 
     tag: str
@@ -85,13 +85,13 @@ def cluster_options(
     Args:
         environ: `IMAGE_PREFIX`, `IMAGE_TAG`, `KONG_IMAGE` and `DATABASE_URL` are read from it.
         namespace: Namespace of everything.
-        replicas: Pods of each component; 1 for components that it does not name.
+        replicas: Pods of each component; 1 for components that are not named.
         istio_cni: Whether the cluster's nodes redirect traffic to sidecars.
         seed: Seed of the generated data.
         storage: Size of PostgreSQL's volume; None for a volume that is deleted with its pod.
         collector: Host of a collector that spans are sent to over OTLP; None for the system's own Jaeger.
         host: Name by which clients reach the shop over TLS, in production; None for access without TLS.
-        sampling: Percent of the requests that are traced in production.
+        sampling: Percentage of requests that are traced in production.
 
     Raises:
         SwitchError: Kubernetes would refuse a value; the message has a valid value.

@@ -11,7 +11,7 @@ from mesh.description.topology import EDGE
 
 EVERYWHERE = "0.0.0.0"  # noqa: S104 - within a pod; network policies say who may call
 OTLP = {"jaeger-otlp-grpc": 4317, "jaeger-otlp-http": 4318}
-"""OpenTelemetry's default ports of a collector, by the names of Jaeger's ports."""
+"""The default ports of an OpenTelemetry collector, by the names of Jaeger's ports."""
 OWN_POD = frozenset({f"{EDGE}-admin"})
 """Ports that are reachable only inside the pod."""
 

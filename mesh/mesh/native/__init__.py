@@ -1,1 +1,1 @@
-"""A topology, or Jaeger alone, as processes of this machine."""
+"""A topology, Jaeger alone or PostgreSQL alone, as processes on this machine."""

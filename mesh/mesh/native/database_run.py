@@ -1,4 +1,4 @@
-"""PostgreSQL alone, to inspect the data that a run has left."""
+"""Runs PostgreSQL alone, to inspect the data that a run has left behind."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ def database_ports(db: Database) -> Sequence[str]:
 
 
 def database_components(db: Database, folder: RunFolder, ports: Ports) -> list[Component]:
-    """What to run for the database; nothing for a server elsewhere.
+    """What to run for the database; nothing for an external server.
 
     Raises:
-        StartError: The server elsewhere does not answer, or this machine cannot run PostgreSQL for this user.
+        StartError: The external server does not answer, or this machine cannot run PostgreSQL for this user.
     """
     if db.embedded:
         return postgres_components(folder, ports)

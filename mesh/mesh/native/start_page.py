@@ -27,7 +27,7 @@ _PRODUCTS_OF_SERVICE = "{ productPageWithReviews(pageSize: 3) { products { title
 _ORDERS = "{ me { name orders(first: 3) { edges { node { status total { amountMinor } lines { quantity } } } } } }"
 _LOGS_IN = f'mutation {{ login(input: {{email: "{DEMO_EMAIL}", password: "{DEMO_PASSWORD}"}}) {{ token }} }}'
 MAX_PARTS = 12
-"""How many of a budget's parts are listed; the rest are summed up."""
+"""How many of a budget's parts are listed; the other parts are added up."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class Budget:
 def start_page(
     topology: Topology, url: str, links: Mapping[str, str], trusted: Path | None, latest: Path, describer: str
 ) -> str:
-    """Writes the page.
+    """Renders the page.
 
     Args:
         topology: The topology.
@@ -98,15 +98,15 @@ def start_page(
 
 
 def read_budgets(latest: Path, topology: str) -> list[Budget]:
-    """Reads the budgets of the last run: the topology's budget if the run has it, otherwise the budgets of all its
-    topologies."""
+    """Reads the budgets of the last run: the topology's budget if the run has it, otherwise the budgets of all the
+    topologies in the run."""
     try:
         summary = json.loads((latest / "summary.json").read_text(encoding="utf-8"))
         of, run = summary["topologies"], (latest.resolve().name, summary["verdict"])
         shown = {topology: of[topology]} if topology in of else of
         return [_budget(*run, name, one["journeys"]["all"]) for name, one in shown.items()]
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
-        # No run, or a run without budgets or of another version: the shop starts anyway.
+        # There is no run, or it has no budgets or is of another version: the shop starts anyway.
         return []
 
 
@@ -120,7 +120,7 @@ def _budget(run: str, verdict: str, topology: str, mix: Mapping[str, Any]) -> Bu
 
 
 def _protocols(topology: Topology, url: str, trusted: Path | None) -> Iterator[tuple[str, list[Request]]]:
-    """The requests by the name of the protocol."""
+    """The sample requests, by the name of the protocol."""
     curl = f"curl -s --cacert {shlex.quote(str(trusted))}" if trusted else "curl -s"
     speaks = {topology.client_speaks(channel) for channel in topology.entry}
     if "graphql" in speaks:
@@ -174,7 +174,7 @@ def _over_rest(curl: str) -> Iterator[Request]:
 def _over_transcoder(curl: str) -> Iterator[Request]:
     yield Request("A document", f"{curl}/v1/documents/1")
     yield Request("An order, with the token of a login by another protocol", f"{curl}/v1/orders/1{_AS_CUSTOMER}")
-    yield Request("Its payment, with the same", f"{curl}'/v1/payments:batchGetByOrder?order_ids=1'{_AS_CUSTOMER}")
+    yield Request("Its payment, with the same token", f"{curl}'/v1/payments:batchGetByOrder?order_ids=1'{_AS_CUSTOMER}")
 
 
 def _over_grpc(grpcurl: str, place: str) -> Iterator[Request]:
@@ -204,7 +204,7 @@ def _over_thrift(curl: str) -> Iterator[Request]:
         message = [1, method, 1, 1, {"2": {"rec": request}}]
         return (
             f"{curl}/thrift/{service} -H 'content-type: application/vnd.apache.thrift.json'{header} -d "
-            + shlex.quote(json.dumps(message, separators=(",", ":")))  # Thrift takes no spaces
+            + shlex.quote(json.dumps(message, separators=(",", ":")))  # Thrift's JSON may not contain spaces
         )
 
     login = {"1": {"str": DEMO_EMAIL}, "2": {"str": DEMO_PASSWORD}}

@@ -75,7 +75,7 @@ UPDATES = {
     Protocol.REST: ["server-sent events at /v1/orders/ID/events", "and /v1/users/ID/notifications/events"],
     Protocol.GRPC: ["WatchOrder and WatchNotifications of", "shop.notification.v1.NotificationService"],
 }
-"""How customers watch their orders, in lines, by protocol."""
+"""How customers watch their orders, as lines of text, by protocol."""
 
 
 class System(Run):
@@ -137,7 +137,7 @@ class System(Run):
         self._certificate: Certificate | None = None
 
     def with_settings(self, settings: Mapping[str, Mapping[str, str]]) -> System:
-        """The same system, not yet started, with more settings of components, by their names."""
+        """The same system, not yet started, with more settings for components, by the components' names."""
         extra = {name: {**self._extra.get(name, {}), **settings.get(name, {})} for name in {*self._extra, *settings}}
         topology, switches, ports, trial = self.topology, self.switches, self.ports, self.trial
         return System(
@@ -150,7 +150,7 @@ class System(Run):
 
     @property
     def url(self) -> str:
-        """Where clients reach the topology: the edge, or without one the first channel's gateway."""
+        """Where clients reach the topology: the edge, or without an edge, the first channel's gateway."""
         return entrance(self.switches, self.ports, next(iter(self.topology.entry.values())))
 
     @property
@@ -163,7 +163,7 @@ class System(Run):
         """The pages for a browser, by title."""
         urls = {"Start page": f"{self.url}/"} if self._interactive else {}
         for service, protocol in self.topology.exposed.items():
-            # With a mesh, only its sidecar reaches a service.
+            # With a mesh, only the service's own sidecar reaches a service.
             if protocol is Protocol.THRIFT:
                 urls[f"Thrift of {service}"] = framed_url(self.ports, service)
             if protocol in PAGES and not self.workloads and service not in self.topology.programs:
@@ -191,7 +191,7 @@ class System(Run):
 
     @property
     def metrics_urls(self) -> dict[str, str]:
-        """The metrics URL of each component, by its name; without sidecars, and only the first replica's."""
+        """The metrics URL of each component's first replica, by the component's name; without sidecars."""
         if self.switches.metrics == "off":
             return {}
         jobs = jobs_of(self.topology, self.switches, self.measured, self.ports, exporters=self._running_exporters)
@@ -200,7 +200,7 @@ class System(Run):
 
     @property
     def additions(self) -> dict[str, list[str]]:
-        """What switches add to the topology, in lines, by the switch."""
+        """What switches add to the topology, as lines of text, by the switch."""
         added: dict[str, list[str]] = {}
         if self.topology.has_updates:
             spoken = [name for name in LASTING if name in self.topology.behind_edge]
@@ -251,7 +251,7 @@ class System(Run):
             return None
         return read_facts(self.workloads, encrypted=self.switches.encrypted)
 
-    def node_of(self, component: str) -> str:  # noqa: ARG002 - a cluster has several
+    def node_of(self, component: str) -> str:  # noqa: ARG002 - a cluster has several nodes
         return ""
 
     def port_names(self) -> Sequence[str]:
@@ -317,8 +317,8 @@ class System(Run):
     def stop_serving(self) -> None:
         """Stops gateways and services, which send their last spans as they stop.
 
-        Edge and sidecars send their spans at intervals, and drop the rest when they are stopped. So they keep running
-        with the trace store until their spans have been read. The database keeps running for the audit.
+        The edge and the sidecars send their spans at intervals, and drop unsent spans when they are stopped. So they
+        keep running with the trace store until their spans have been read. The database keeps running for the audit.
         """
         self.stop_ranks((GATEWAY_RANK, SERVICE_RANK))
 

@@ -1,4 +1,4 @@
-"""Jaeger alone, to inspect the traces that a run has left."""
+"""Runs Jaeger alone, to inspect the traces that a run has left behind."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def open_trace_store(ports: Ports) -> Iterator[bool]:
     """The Jaeger of a port base: the running Jaeger, else a new Jaeger for the duration of the context.
 
     Yields:
-        Whether Jaeger was started here, and ends with the context.
+        Whether Jaeger was started here, and thus ends with the context.
     """
     folder = RunFolder.of(ports.base)
     runs = lock_holder(folder) is not None

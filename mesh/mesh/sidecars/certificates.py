@@ -1,5 +1,5 @@
-"""Certificate authorities, and the certificates that they issue to the workloads of a mesh, with their SPIFFE IDs, and
-to the edge.
+"""Certificate authorities, and the certificates that they issue: to the edge, and, with SPIFFE IDs, to the workloads of
+a mesh.
 
 An authority has the files of Istio's plug-in CA. A new authority is made for every run, unless `HOPWISE_MESH_CA` names
 a folder with an authority for the mesh.
@@ -36,7 +36,7 @@ ISTIOD_IDENTITY = f"spiffe://{TRUST_DOMAIN}/ns/istio-system/sa/citadel"
 ROOT_DAYS, WORKLOAD_DAYS = 3650, 30
 """A workload's certificate outlives every run except a forgotten one; Istio's agent renews its certificates."""
 _MARGIN = datetime.timedelta(minutes=5)
-"""Certificates are valid from slightly earlier, to tolerate clock differences."""
+"""Certificates become valid this long before they are issued, to tolerate clock differences."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Authority:
 
     @property
     def root_cert(self) -> Path:
-        """The certificate that is trusted."""
+        """The root certificate, which is trusted."""
         return self.folder / "root-cert.pem"
 
     @property
@@ -94,7 +94,7 @@ def authority(folder: RunFolder, environ: Mapping[str, str]) -> Authority:
 
 
 def make_authority(folder: Path, of: str = "mesh", *, identity: str = ISTIOD_IDENTITY) -> Authority:
-    """Make an authority: a root, and below it the certificate that signs.
+    """Makes an authority: a root, and below it the certificate that signs.
 
     Args:
         folder: Folder for its files; made if it is not there.
@@ -117,13 +117,13 @@ def make_authority(folder: Path, of: str = "mesh", *, identity: str = ISTIOD_IDE
 
 
 def issue(by: Authority, names: Sequence[str], into: Path, *, days: float = WORKLOAD_DAYS) -> Certificate:
-    """Issue a certificate to one holder.
+    """Issues a certificate to one holder.
 
     Args:
         by: The authority that signs it.
         names: Names of the holder: SPIFFE IDs, host names and IP addresses.
         into: Folder for its files; made if it is not there.
-        days: How many days the certificate is valid, but no longer than the authority's own.
+        days: How many days the certificate is valid, but no longer than the authority's own certificate.
     """
     into.mkdir(parents=True, exist_ok=True)
     into.chmod(0o700)
@@ -140,13 +140,13 @@ def issue(by: Authority, names: Sequence[str], into: Path, *, days: float = WORK
 
 
 def issue_all(by: Authority, workloads: Sequence[Workload], folder: RunFolder) -> dict[str, Certificate]:
-    """A certificate for each workload, by its name."""
+    """Issues a certificate to each workload; returns the certificates by the workloads' names."""
     into = folder.keys / "mesh"
     return {workload.name: issue(by, [workload.identity], into / workload.name) for workload in workloads}
 
 
 def _check(given: Authority) -> None:
-    """Check that an authority can sign for this mesh.
+    """Checks that an authority can sign for this mesh.
 
     Raises:
         CertificateError: The authority cannot sign.

@@ -47,7 +47,7 @@ REPEATED_WHEN = {
 FAILURES_IN_A_ROW, LOOKED_AT_EVERY, EJECTED_FOR = 5, "1s", "5s"
 """Outlier detection counts failed connections, and the answers of a proxy or an unavailable service: 502, 503, 504."""
 MAX_EJECTED = 50
-"""Percent of a service's instances that may be ejected. A service's only instance is never ejected. A service that
+"""Percentage of a service's instances that may be ejected. A service's only instance is never ejected. A service that
 reports another service as unavailable would otherwise become unavailable itself, even for calls that do not need the
 other service."""
 OUTLIER_DETECTION = {
@@ -69,7 +69,7 @@ class StaticMesh:
     Attributes:
         workloads: Every workload of the mesh.
         ports: Ports of the run.
-        switches: For mTLS, the canary's share, delays and aborts.
+        switches: The switches for mTLS, the canary's share, delays and aborts.
         certificates: Certificate of each workload, by its name; empty without mTLS.
     """
 
@@ -152,7 +152,7 @@ class StaticMesh:
             policy = {"permissions": [{"any": True}], "principals": principals}
             rbac["typed_config"]["rules"]["policies"]["callers"] = policy
             manager["http_filters"] = [rbac, router]
-            # Envoy removes a received header and sets it from the certificate.
+            # Envoy removes a received x-forwarded-client-cert, and sets it from the caller's certificate.
             manager["forward_client_cert_details"] = "SANITIZE_SET"
             manager["set_current_client_cert_details"] = {"uri": True}
             context = {**self._tls(workload), "require_client_certificate": True}
@@ -202,7 +202,7 @@ class StaticMesh:
         cluster = {
             **endpoints(_outbound_cluster(outbound, version), addresses),
             "outlier_detection": OUTLIER_DETECTION,
-            # If a service's only instance is ejected, calls fail at once instead of reaching it.
+            # Calls never go to an ejected instance, even if too few instances are left.
             "common_lb_config": {"healthy_panic_threshold": {"value": 0}},
         }
         if self.switches.encrypted:
@@ -236,10 +236,10 @@ class StaticMesh:
 
 
 def name_spans(provider: dict[str, Any], workload: Workload, direction: str, instance: str | None) -> None:
-    """Make a sidecar's spans name its workload's component, and the component's replica.
+    """Makes a sidecar's spans name the workload's component, and the component's replica.
 
     Args:
-        provider: Envoy's configuration of OpenTelemetry.
+        provider: Envoy's configuration for OpenTelemetry.
         workload: The workload.
         direction: `inbound` or `outbound`.
         instance: Name of the replica; None if several replicas share the configuration.
@@ -262,7 +262,7 @@ def name_spans(provider: dict[str, Any], workload: Workload, direction: str, ins
 def _rename(
     listener: dict[str, Any], name: str, workload: Workload, direction: str, protocol: Protocol
 ) -> dict[str, Any]:
-    """Name a copy of the base listener; returns its connection manager."""
+    """Names a copy of the base listener; returns the listener's connection manager."""
     manager: dict[str, Any] = listener["filter_chains"][0]["filters"][0]["typed_config"]
     listener["name"] = manager["stat_prefix"] = manager["route_config"]["name"] = name
     manager["codec_type"] = "HTTP2" if protocol is Protocol.GRPC else "HTTP1"
@@ -272,7 +272,7 @@ def _rename(
 
 
 def _upgrades(protocol: Protocol) -> list[dict[str, Any]]:
-    """The upgrades that clients may request of a gateway: WebSockets for GraphQL's subscriptions."""
+    """The upgrades that clients may request from a gateway: WebSockets for GraphQL's subscriptions."""
     return [{"upgrade_type": WEBSOCKET}] if protocol is Protocol.GRAPHQL else []
 
 
@@ -282,7 +282,7 @@ def _routes(manager: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _repeatable(outbound: Outbound) -> Sequence[dict[str, Any]]:
-    """Envoy's matches of read-only calls. A GraphQL request does not show whether it is read-only."""
+    """Envoy's route matches for read-only calls. A GraphQL request does not show whether it is read-only."""
     if outbound.protocol is Protocol.REST:
         return [{"prefix": "/", "headers": [{"name": ":method", "string_match": {"exact": "GET"}}]}]
     paths = repeatable_paths(outbound.callee) if outbound.protocol is Protocol.GRPC else ()

@@ -1,4 +1,4 @@
-"""Statistics of running sidecars: refused configuration, TLS handshakes."""
+"""Statistics of running sidecars: refused configuration updates, and TLS handshakes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class SidecarFacts:
 
     Attributes:
         refused: Updates of clusters, listeners, routes or certificates that a sidecar refused.
-        unencrypted: Sidecars that serve and saw no TLS handshake; None without mTLS.
+        unencrypted: Sidecars that serve callers but counted no TLS handshake; None without mTLS.
         silent: Sidecars that did not answer.
     """
 
@@ -37,8 +37,8 @@ class Answer:
 
     Attributes:
         counters: The sidecar's counters, by name; None if it did not answer.
-        listener: The first part of the names of the counters of the listener that callers reach; None for a sidecar
-            that serves nothing.
+        listener: The first part of the counters' names, for the listener that callers reach; None for a sidecar that
+            serves no callers.
     """
 
     counters: Mapping[str, int] | None
@@ -67,7 +67,7 @@ def facts_of(answers: Sequence[Answer], *, encrypted: bool) -> SidecarFacts:
 
 
 def read_facts(workloads: Sequence[Workload], *, encrypted: bool) -> SidecarFacts:
-    """Ask every sidecar."""
+    """Asks every sidecar, and returns the totals."""
     answers = [
         Answer(_counters(workload.admin), f"{workload.address}_" if workload.inbound else None)
         for workload in workloads

@@ -1,6 +1,6 @@
 """The workloads of a mesh: each component with its sidecar, its protocols, and its callees.
 
-Static configuration and Istio's resources are both made from these, so that they describe the same mesh.
+Static configuration and Istio's resources are both made from these workloads, so that they describe the same mesh.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class Workload:
     Attributes:
         component: Name of the component, such as `product` or `product-canary`.
         replica: Number of the component's process, from 1.
-        service: The service that the component is an instance of: `product` for both of these.
+        service: The service that the component is an instance of: `product` for both examples.
         version: `stable` or `canary`.
         address: Loopback address of the sidecar.
         inbound: The protocols that it serves; empty for the edge, whose clients are outside of the mesh.
@@ -159,7 +159,7 @@ def callers(all_workloads: Sequence[Workload], service: str, protocol: Protocol)
 
 
 def weights(all_workloads: Sequence[Workload], service: str, canary: int) -> dict[str, int]:
-    """Percent of a service's calls for each of its versions; versions without calls are left out.
+    """The percentage of a service's calls that goes to each of its versions; versions without calls are left out.
 
     Args:
         all_workloads: Every workload of the mesh.
@@ -181,7 +181,7 @@ def lasting_paths(all_workloads: Sequence[Workload], service: str, protocol: Pro
 
 
 def link_of(caller: str, callee: str, topology: Topology) -> str:
-    """The name of a link in a topology's file: `client -> product` for calls that enter by the edge."""
+    """The name of a link in a topology's file: `client -> product` for calls that enter through the edge."""
     if caller != EDGE:
         return f"{caller} -> {callee}"
     for outside in OUTSIDE:

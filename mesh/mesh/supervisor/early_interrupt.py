@@ -9,7 +9,7 @@ from types import FrameType
 
 
 def end_quietly() -> None:
-    """Lets Ctrl-C end the process at once, until `raise_again`; for the first line of a program."""
+    """Lets Ctrl-C end the process at once, until `raise_again` is called; for the first line of a program."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         # SIG_DFL would not do: some libraries, such as polars, install a handler that calls the previous one, and
         # SIG_DFL cannot be called.

@@ -1,4 +1,4 @@
-"""The limit of open files, connections included, of a run's processes."""
+"""The limit on open files, including connections, of a run's processes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ other components."""
 
 
 def allow(connections: int) -> None:
-    """Raises this process's limit, which components inherit; many systems default to 1,024.
+    """Raises this process's limit on open files, which components inherit; many systems default to 1,024.
 
     Args:
         connections: Connections that clients open.
@@ -27,8 +27,8 @@ def allow(connections: int) -> None:
     most = wished if hard == resource.RLIM_INFINITY else min(wished, hard)
     if most < needed:
         raise SwitchError(
-            f"connections={connections}: processes need {needed} open files for that many, and this user may have "
-            f"{hard} (`ulimit -Hn`); raise that, or give at most connections={max(1, (hard - OWN) // 2)}."
+            f"connections={connections}: processes need {needed} open files for that many, but this user may have "
+            f"only {hard} (`ulimit -Hn`); raise that limit, or give at most connections={max(1, (hard - OWN) // 2)}."
         )
     if soft != resource.RLIM_INFINITY and soft < most:
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))

@@ -28,7 +28,7 @@ class Started:
     Args:
         component: Name of its component.
         pid: Process id.
-        created: When it started, in seconds since the epoch, by psutil.
+        created: When it started, in seconds since the epoch, as psutil reports it.
         stop_signal: Signal that asks it to stop.
     """
 
@@ -39,15 +39,15 @@ class Started:
 
     @classmethod
     def of(cls, component: str, pid: int, stop_signal: int = signal.SIGTERM) -> Started:
-        """The record of a living process of this machine."""
+        """The record of a running process on this machine."""
         try:
             created = psutil.Process(pid).create_time()
         except psutil.Error:
-            created = 0.0  # the process is gone already; no process ever matches this
+            created = 0.0  # the process is gone already; no process matches this time
         return cls(component, pid, created, stop_signal)
 
     def find(self) -> psutil.Process | None:
-        """The process, if it still lives."""
+        """The process, if it still runs."""
         try:
             process = psutil.Process(self.pid)
             same = abs(process.create_time() - self.created) < 0.05
@@ -139,7 +139,7 @@ class RunLock:
 
 
 def require_unlocked(folder: RunFolder) -> None:
-    """Checks that no run holds a base's lock.
+    """Checks that no run holds the lock of a port base.
 
     Raises:
         AlreadyRunningError: A run holds the lock.
@@ -150,7 +150,7 @@ def require_unlocked(folder: RunFolder) -> None:
 
 
 def lock_holder(folder: RunFolder) -> int | None:
-    """The process that holds a base's lock; 0 if its file does not say, None if no process does."""
+    """The process that holds the lock of a port base; 0 if the lock file does not name it, None if no process does."""
     try:
         with folder.lock.open("r+") as file:
             try:

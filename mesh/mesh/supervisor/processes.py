@@ -54,8 +54,8 @@ class Component:
         replica_of: The component that this component is a further replica of, and to which its resources are added;
             empty for none.
         when_lost: What happens to a measured run when the component dies. With `end`, the run ends. Otherwise the run
-            continues, because other components need it for changes only; it is started again (`restart`) or not
-            (`leave`).
+            continues, because other components need this component for changes only; the component is started again
+            (`restart`) or not (`leave`).
         successor: Gives the command line of its next process. That process takes over the listeners of the current
             process, and ends the current process once it answers; None if the component cannot do that.
         renew_signal: Signal on which new children take over in the same way; None if the component cannot do that.
@@ -87,8 +87,8 @@ class Component:
 
 
 class Supervisor:
-    """Runs components. Use it from one thread that outlives them: on Linux, a process gets its death signal when the
-    thread that started it ends.
+    """Runs components. It must be used from one thread that outlives them: on Linux, a process gets its death signal
+    when the thread that started the process ends.
     """
 
     def __init__(self, folder: RunFolder, interrupts: Interrupts) -> None:
@@ -99,7 +99,7 @@ class Supervisor:
         self._done: set[str] = set()
 
     def start(self, components: Iterable[Component]) -> None:
-        """Starts components, each as soon as the components before it are ready, and waits until all are ready.
+        """Starts components, each as soon as the components of its `after` are ready, and waits until all are ready.
 
         Raises:
             StartError: A component ended, or was not ready in time; the message has the end of its log.
@@ -126,7 +126,7 @@ class Supervisor:
             time.sleep(POLL_S)
 
     def find_dead(self) -> list[ComponentDiedError]:
-        """An error for every component that should run and has ended, with the end of its log."""
+        """An error for every component that should run but has ended, with the end of its log."""
         return [
             ComponentDiedError(
                 name,
@@ -145,8 +145,9 @@ class Supervisor:
         left = [Started.of(name, child.pid) for child in children]
         running.signal(signal.SIGKILL)
         running.process.wait()
-        # Its children end once they notice. Until then, they may hold resources that the next start needs: PostgreSQL's
-        # processes hold its memory. A process that has ended holds nothing, even before init reaps it.
+        # The component's children end once they notice. Until then, they may hold resources that the next start needs:
+        # PostgreSQL's processes hold its shared memory. A process that has ended holds nothing, even before init reaps
+        # it.
         give_up_at = time.monotonic() + ORPHANS_LIMIT_S
         while any(process.find() for process in left) and time.monotonic() < give_up_at:
             time.sleep(POLL_S)
@@ -164,7 +165,7 @@ class Supervisor:
             self.start([self._components[name]])
 
     def hand_over(self, name: str) -> None:
-        """Starts a component's next process, or children; waits until they are ready and the old processes have ended.
+        """Starts a component's next process, or new children; waits until they are ready and the old processes ended.
 
         A component that cannot do that, or has ended, is restarted.
 
@@ -220,7 +221,7 @@ class Supervisor:
         return killed
 
     def pids(self) -> dict[str, int]:
-        """Each process that runs, by its name."""
+        """The process id of each running component or replica, by its name."""
         return {name: running.process.pid for name, running in self._running.items()}
 
     def pids_by_component(self) -> dict[str, list[int]]:
@@ -363,14 +364,14 @@ def guard(argv: Sequence[str], death_signal: signal.Signals) -> list[str]:
     if setpriv is None:
         return list(argv)
     flag = ["--pdeathsig", death_signal.name.removeprefix("SIG")]
-    if argv[0] == setpriv:  # it already changes users; one call does both, because a change of users clears the signal
+    if argv[0] == setpriv:  # already changes users; one call must do both, because a change of users clears the signal
         return [setpriv, *flag, *argv[1:]]
     return [setpriv, *flag, *argv]
 
 
 @functools.cache
 def death_signals() -> str | None:
-    """The path of a `setpriv` that can set a death signal (not every one can); None if there is none."""
+    """The path of a `setpriv` that can set a death signal (not every version can); None if there is no such program."""
     setpriv = shutil.which("setpriv") if sys.platform.startswith("linux") else None
     if setpriv is None:
         return None

@@ -12,7 +12,7 @@ from mesh.description.ports import HOST
 
 Check = Callable[[], bool]
 TIMEOUT_S = 0.5
-"""How long one check may take."""
+"""How long one check may take, in seconds."""
 
 
 def tcp(port: int, host: str = HOST) -> Check:
@@ -57,7 +57,7 @@ class UnixConnection(http.client.HTTPConnection):
         self._listener = listener
 
     def connect(self) -> None:
-        """Connect to the socket."""
+        """Connects to the socket."""
         self.sock = _connect(self._listener, self.timeout)
 
 
@@ -104,7 +104,7 @@ def _serving(listening: Check, target: str) -> Check:
         import grpc
         from grpc_health.v1.health_pb2 import HealthCheckRequest, HealthCheckResponse
 
-        # Proxies of the environment are for the internet, not for this machine.
+        # Proxies that the environment names are for the internet, not for this machine.
         with grpc.insecure_channel(target, options=[("grpc.enable_http_proxy", 0)]) as channel:
             ask = channel.unary_unary(
                 "/grpc.health.v1.Health/Check",

@@ -18,7 +18,7 @@ INTERRUPTED = 130
 
 @contextmanager
 def reported() -> Iterator[None]:
-    """Turns an error of the context into a message on standard error and an exit code.
+    """Turns an error that the context raises into a message on standard error and an exit code.
 
     Raises:
         SystemExit: 1 for a failure, 2 for wrong input, 128 + signal when stopped.

@@ -1,4 +1,4 @@
-"""Restarts dead components while that helps."""
+"""Restarts dead components for as long as that helps."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import Protocol
 from mesh.errors import ComponentDiedError, StartError
 
 MAX_RESTARTS = 5
-"""Maximum number of consecutive restarts of a component that does not last."""
+"""Maximum number of consecutive restarts of a component that dies again and again."""
 LASTS_S = 60.0
-"""A component that has run for this long counts as lasting: when it dies, its restarts count from zero again."""
+"""Seconds after which a running component counts as stable: if it dies later, its restarts count from zero again."""
 FIRST_PAUSE_S = 0.5
 """Pause before the second restart in a row; each further pause is twice as long. The first restart is immediate."""
 
@@ -21,7 +21,7 @@ class Restartable(Protocol):
     """A run whose components can be restarted."""
 
     def find_dead(self) -> Sequence[ComponentDiedError]:
-        """An error for every component that should run and has ended."""
+        """An error for every component that should run but has ended."""
 
     def restart(self, component: str) -> None:
         """Starts a component again.
@@ -66,7 +66,7 @@ class Restarts:
             Whether a component was restarted.
 
         Raises:
-            ComponentDiedError: A required component has died; too often, if such components are restarted.
+            ComponentDiedError: A required component has died, or died too often if such components are restarted.
         """
         before = self.counts.total()
         for death in self._run.find_dead():

@@ -23,7 +23,7 @@ from mesh.supervisor.signals import Interrupts
 
 
 class Run:
-    """A context manager: components run inside it, and none is left running, for whichever reason it ends.
+    """A context manager: components run inside it, and no component is left running, for whichever reason it ends.
 
     Args:
         ports: Ports of the run.
@@ -69,7 +69,7 @@ class Run:
 
     def __enter__(self) -> Self:
         self.interrupts.install()
-        # A second path to `_close`, for an exception between `__enter__` and the body of the statement.
+        # A second path to `_close`, for an exception between `__enter__` and the body of the `with` statement.
         atexit.register(self._close)
         try:
             self._lock.acquire()
@@ -115,7 +115,7 @@ class Run:
         self._spared.look()
 
     def find_dead(self) -> list[ComponentDiedError]:
-        """An error for every component that should run and has ended, with the end of its log."""
+        """An error for every component that should run but has ended, with the end of its log."""
         return self._supervisor.find_dead()
 
     def pids(self) -> dict[str, list[int]]:

@@ -34,7 +34,7 @@ class State:
         since: When the run became ready, in seconds since the epoch.
         ca_certificate: File of the certificate that clients must trust; empty without TLS.
         restarts: How often each component was restarted.
-        additions: What switches add to the topology, in lines, by the switch.
+        additions: What switches add to the topology, as lines of text, by the switch.
     """
 
     topology: str
@@ -65,7 +65,7 @@ def read_state(folder: RunFolder) -> State | None:
 
 
 def component_table(folder: RunFolder) -> list[dict[str, object]]:
-    """Each component of the run on a base: its name, pid, whether it runs, resident memory in MB, its restarts."""
+    """The components of the run on a base: name, pid, whether it runs, resident memory in MB, number of restarts."""
     state = read_state(folder)
     restarts = {} if state is None else state.restarts
     rows: list[dict[str, object]] = []

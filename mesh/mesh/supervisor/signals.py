@@ -39,7 +39,7 @@ class Interrupts:
     def __init__(self) -> None:
         self._before: dict[signal.Signals, Any] = {}
         self._held = True
-        self._pending: int | None = None  # held back
+        self._pending: int | None = None  # a signal that is held back
         self._raised: int | None = None
 
     def install(self) -> None:
@@ -53,20 +53,20 @@ class Interrupts:
                 self._before[which] = signal.signal(which, self._on_signal)
 
     def restore(self) -> None:
-        """Gives the signals back to their earlier handlers."""
+        """Restores the earlier signal handlers."""
         for which, handler in self._before.items():
             signal.signal(which, handler)
         self._before.clear()
 
     def hold(self) -> None:
-        """From now on, only remember signals."""
+        """Holds signals back from now on: they are only remembered."""
         self._held = True
 
     def release(self) -> None:
-        """From now on, raise signals as they come.
+        """Raises signals from now on, as soon as they arrive.
 
         Raises:
-            Interrupted: A signal has come already.
+            Interrupted: A signal has already arrived.
         """
         self._held = False
         self.check()
@@ -75,7 +75,7 @@ class Interrupts:
         """Raises the signal that was held back, or that was raised but got lost.
 
         Raises:
-            Interrupted: A signal has come.
+            Interrupted: A signal has arrived.
         """
         signum = self._pending or self._raised
         self._pending = self._raised = None
@@ -84,7 +84,7 @@ class Interrupts:
 
     @contextmanager
     def defer(self) -> Iterator[None]:
-        """Defer signals for the duration of the context, then raise a signal that arrived meanwhile."""
+        """Holds signals back for the duration of the context, then raises a signal that arrived meanwhile."""
         before, self._held = self._held, True
         try:
             yield

@@ -81,7 +81,7 @@ def test_stale_files_are_named(tmp_path: Path) -> None:
     (tmp_path / FOLDER / ENVOY_FILE).write_text("changed")
     checked = runner.invoke(app, ["compose", "--out", str(tmp_path), "--check"])
     assert checked.exit_code != 0
-    assert f"{FOLDER / ENVOY_FILE}. Run make compose" in checked.output
+    assert f"{FOLDER / ENVOY_FILE}. Run `make compose`" in checked.output
     assert (tmp_path / FOLDER / ENVOY_FILE).read_text() == "changed"
 
 

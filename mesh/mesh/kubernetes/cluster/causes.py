@@ -13,7 +13,7 @@ UNPULLABLE = frozenset(
 )
 NEVER_STARTS = frozenset({"CreateContainerConfigError", "CreateContainerError", "RunContainerError"})
 NEXT = "PodInitializing"
-"""The reason of a container that waits for the containers before it."""
+"""The waiting reason of a container that waits for earlier containers."""
 READY = "Ready"
 
 
@@ -35,11 +35,11 @@ class Cause:
 
 
 def causes(pods: Iterable[Resource], others: Iterable[Resource] = ()) -> Iterator[Cause]:
-    """Problems that waiting does not solve.
+    """Yields the problems that waiting does not solve.
 
     Args:
-        pods: Pods, as the API gives them.
-        others: Deployments, stateful sets, replica sets and jobs, as the API gives them.
+        pods: Pods, as the API returns them.
+        others: Deployments, stateful sets, replica sets and jobs, as the API returns them.
     """
     for pod in pods:
         yield from _of_pod(pod)
@@ -57,7 +57,7 @@ def _of_pod(pod: Resource) -> Iterator[Cause]:
         if condition["type"] == "PodScheduled" and condition.get("reason") == "Unschedulable":
             yield Cause(name, "", f"{name} fits on no node: {condition.get('message', '')}")
         elif condition["type"] == "DisruptionTarget" and condition["status"] == "True":
-            yield Cause(name, "", f"{name} is taken away: {condition.get('reason')}: {condition.get('message')}")
+            yield Cause(name, "", f"{name} is being removed: {condition.get('reason')}: {condition.get('message')}")
     for container in _containers(status):
         yield from _of_container(name, container)
 
@@ -73,8 +73,8 @@ def _of_container(pod: str, container: Resource) -> Iterator[Cause]:
         yield Cause(
             pod,
             name,
-            f"{pod}: the image {container['image']} cannot be pulled: {_text_of(waiting)}. Push it there with "
-            "`make images`, or set IMAGE_PREFIX and IMAGE_TAG to where it is.",
+            f"{pod}: the image {container['image']} cannot be pulled: {_text_of(waiting)}. Build it with "
+            "`make images` and push it, or set IMAGE_PREFIX and IMAGE_TAG to where it is.",
         )
     elif reason in NEVER_STARTS:
         yield Cause(pod, name, f"{pod}: {name} cannot start: {_text_of(waiting)}", crashed=ended is not None)
@@ -90,8 +90,8 @@ def _text_of(state: Resource) -> str:
 
 
 def waiting(pod: Resource) -> list[str]:
-    """The waiting reasons of a pod's containers, except for containers that wait for another, as `order: ErrImagePull:
-    …`."""
+    """The waiting reasons of a pod's containers, such as `order: ErrImagePull: …`, except for containers that wait for
+    other containers."""
     states = (
         (container["name"], container.get("state", {}).get("waiting", {})) for container in _containers(pod["status"])
     )
@@ -135,7 +135,7 @@ def running_container(pod: Resource) -> str | None:
 
 
 def last_warning(events: Iterable[Resource], pod: str) -> str:
-    """The newest warning about a pod, as `Unhealthy: Readiness probe failed: …`; empty if there is none.
+    """The newest warning about a pod, such as `Unhealthy: Readiness probe failed: …`; empty if there is none.
 
     Warnings that only repeat a container's waiting reason are left out: restart back-off, and `Error: ErrImagePull`.
     """
@@ -152,7 +152,7 @@ def last_warning(events: Iterable[Resource], pod: str) -> str:
 
 
 def find_restarts(pods: Iterable[Resource]) -> Iterator[Cause]:
-    """Containers that were restarted since their pod started; a run must report them even if they run again."""
+    """Yields containers that were restarted since their pod started; a run must report these even if they run again."""
     for pod in pods:
         for container in _containers(pod["status"]):
             if container.get("restartCount", 0):

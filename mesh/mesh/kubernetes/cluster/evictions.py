@@ -32,8 +32,8 @@ def evict(system: ClusterSystem, component: str) -> None:
 def drain(system: ClusterSystem, components: Sequence[str]) -> None:
     """Drains the node that most pods of these components run on, as for maintenance.
 
-    Only these pods leave. The node accepts pods again once they are gone. By then, a cluster with another node has new
-    pods there; a cluster of one node has no pods of these components meanwhile.
+    Only these pods leave. The node accepts pods again once they are gone. Meanwhile, a cluster with another node starts
+    new pods there; a cluster with a single node has no pods of these components.
 
     Raises:
         ClusterError: The node was cordoned already, the cluster refused, or a pod did not end.

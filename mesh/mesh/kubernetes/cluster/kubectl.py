@@ -22,7 +22,7 @@ _YIELDING = ["nice", "-n", "19"] if shutil.which("nice") else []
 
 @dataclass(frozen=True)
 class Kubectl:
-    """Calls kubectl for one context, and for one namespace if `namespace` names one.
+    """Calls kubectl for one context, and for one namespace if `namespace` is given.
 
     Attributes:
         program: The program.
@@ -77,7 +77,7 @@ class Kubectl:
     def ask(
         self, *arguments: str, stdin: str | None = None, limit_s: float = LIMIT_S
     ) -> subprocess.CompletedProcess[str]:
-        """Run a call and return its result.
+        """Runs a call, and returns its result.
 
         Args:
             arguments: Arguments of kubectl.
@@ -90,10 +90,10 @@ class Kubectl:
         return _run(self.command(*arguments), stdin, limit_s)
 
     def run(self, *arguments: str, stdin: str | None = None, limit_s: float = LIMIT_S) -> str:
-        """Run a call that must succeed and return its output.
+        """Runs a call that must succeed, and returns its output.
 
         Raises:
-            ClusterError: The call failed; the message has what the cluster said.
+            ClusterError: The call failed; the message quotes the cluster.
         """
         done = self.ask(*arguments, stdin=stdin, limit_s=limit_s)
         if done.returncode != 0:
@@ -101,10 +101,10 @@ class Kubectl:
         return done.stdout
 
     def get(self, *arguments: str, limit_s: float = LIMIT_S) -> Any:
-        """`kubectl get …`, as data.
+        """The output of `kubectl get …`, as data.
 
         Raises:
-            ClusterError: It failed.
+            ClusterError: The call failed.
         """
         return _data(self.run("get", *arguments, "--output=json", REQUEST_LIMIT, limit_s=limit_s), arguments)
 
@@ -122,15 +122,15 @@ class Kubectl:
         return self.ask("auth", "can-i", *right, REQUEST_LIMIT).stdout.strip() == "yes"
 
     def raw(self, path: str) -> Any:
-        """An answer of the cluster's API, as data.
+        """An answer from the cluster's API, as data.
 
         Raises:
-            ClusterError: It failed.
+            ClusterError: The call failed.
         """
         return _data(self.run("get", "--raw", path, REQUEST_LIMIT), [path])
 
     def apply(self, documents: Sequence[Mapping[str, Any]], limit_s: float = 60.0) -> None:
-        """Create or change resources.
+        """Creates or changes resources.
 
         Raises:
             ClusterError: The cluster refused a resource.
@@ -141,7 +141,7 @@ class Kubectl:
         self.run("apply", "--server-side", "--force-conflicts", "--filename=-", stdin=text, limit_s=limit_s)
 
     def evict(self, pod: str) -> None:
-        """Have the cluster evict a pod of the namespace, within its disruption budget.
+        """Has the cluster evict a pod of the namespace, within the pod's disruption budget.
 
         Raises:
             ClusterError: The cluster refused.
@@ -153,10 +153,10 @@ class Kubectl:
     def execute(
         self, pod: str, container: str, *command: str, stdin: str | None = None, limit_s: float = LIMIT_S
     ) -> str:
-        """Run a command in a container and return its output.
+        """Runs a command in a container, and returns its output.
 
         Raises:
-            ClusterError: It failed.
+            ClusterError: The command failed.
         """
         interactive = [] if stdin is None else ["--stdin"]
         return self.run(
@@ -164,7 +164,7 @@ class Kubectl:
         )
 
     def fetch(self, pod: str, container: str, source: str, target: Path, limit_s: float = 120.0) -> None:
-        """Copy a file out of a container.
+        """Copies a file out of a container.
 
         Raises:
             ClusterError: The copy failed; nothing is at the target.
@@ -177,7 +177,7 @@ class Kubectl:
 
 
 def failure_message(done: subprocess.CompletedProcess[str]) -> str:
-    """kubectl's error message in one line; only the first lines if it is long."""
+    """kubectl's error message, joined into one line; only the first lines of a long message."""
     lines = [line.strip() for line in done.stderr.splitlines() if line.strip()]
     told = [line for line in lines if not line.startswith(("Warning:", "E0", "E1", "I0", "I1", "Defaulted container"))]
     first = [line.removeprefix("error: ").removeprefix("Error from server ") for line in told or lines[-1:]]

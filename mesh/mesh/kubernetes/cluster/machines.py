@@ -1,4 +1,4 @@
-"""How busy the nodes of a run are, read in pods: in every container, `/proc/stat` is the whole machine's."""
+"""How busy the nodes of a run are, read from pods: in every container, `/proc/stat` covers the whole machine."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ class MachineTimes:
     """CPU seconds of a node since it started.
 
     Attributes:
-        at_ns: When, in nanoseconds of the Unix epoch by the node's clock.
-        total_s: All time, of all processors.
+        at_ns: Time of the reading, in nanoseconds since the Unix epoch, by the node's clock.
+        total_s: Total time of all processors.
         busy_s: Busy time.
-        steal_s: Time taken by the host.
+        steal_s: Time taken by the node's host (steal).
     """
 
     at_ns: int

@@ -21,7 +21,7 @@ USAGE = (("nodes", "--subresource=proxy"), ("pods.metrics.k8s.io",))
 
 
 def require_usable(kubectl: Kubectl, switches: Switches) -> None:
-    """Check that the current context's cluster answers, lets this user create namespaces, and supports the switches.
+    """Checks that the current context's cluster answers, lets this user create namespaces, and supports the switches.
 
     Raises:
         ClusterError: The cluster cannot be used; the message has the reason and what to do.
@@ -38,7 +38,7 @@ def require_usable(kubectl: Kubectl, switches: Switches) -> None:
 
 
 def require_usage(kubectl: Kubectl) -> None:
-    """Check that this user may read the resource usage of a namespace's containers.
+    """Checks that this user may read the resource usage of a namespace's containers.
 
     Args:
         kubectl: kubectl for the namespace, which must exist, because its creation may give the user permissions in it.

@@ -25,24 +25,24 @@ POLL_S = 0.5
 LOG_LINES = 15
 WATCHED = "pods,deployments,statefulsets,replicasets,jobs"
 PATIENCE = 3
-"""Number of consecutive looks that must show a problem: a first pull, or a pod that is being replaced, may look wrong
+"""Number of consecutive checks that must find a problem: a first pull, or a pod that is being replaced, may look wrong
 once."""
 
 
 @dataclass(frozen=True)
 class Rollout:
-    """The state of a namespace.
+    """The rollout of resources in a namespace.
 
     Attributes:
         kubectl: kubectl for the namespace.
-        pause: Called between two looks; may raise to end the wait.
+        pause: Called between two checks; may raise an exception to end the wait.
     """
 
     kubectl: Kubectl
     pause: Callable[[], None]
 
     def until_ready(self, names: Sequence[str], limit_s: float) -> None:
-        """Wait until the pods of these components are ready.
+        """Waits until the pods of these components are ready.
 
         Args:
             names: Values of the label `app.kubernetes.io/name`.
@@ -54,7 +54,7 @@ class Rollout:
         self._until(lambda state: _all_ready(state, names), f"{', '.join(names)} not ready", limit_s)
 
     def until_done(self, job: str, limit_s: float) -> None:
-        """Wait until a job has succeeded.
+        """Waits until a job has succeeded.
 
         Raises:
             StartError: The job failed, or was not done in time; the message has the first cause.
@@ -62,7 +62,7 @@ class Rollout:
         self._until(lambda state: _is_done(state, job), f"the job {job} is not done", limit_s)
 
     def until_running(self, job: str, limit_s: float) -> None:
-        """Wait until every pod of a job runs.
+        """Waits until every pod of a job runs.
 
         Raises:
             StartError: A pod cannot run, or did not run in time; the message has the first cause.
@@ -85,12 +85,12 @@ class Rollout:
             time.sleep(POLL_S)
 
     def causes(self, state: Sequence[Resource]) -> Iterator[Cause]:
-        """Problems that waiting does not solve."""
+        """The problems that waiting does not solve."""
         pods = [item for item in state if item["kind"] == "Pod"]
         return causes(pods, (item for item in state if item["kind"] != "Pod"))
 
     def explain(self, cause: Cause) -> str:
-        """A cause, with the cluster's warning, and the end of the container's log if it has more details."""
+        """A cause, with the cluster's warning, and the end of the container's log if the log has more details."""
         warning = self.warning(cause.pod) if cause.container else ""
         told = cause.message if warning.partition(": ")[2] in cause.message else f"{cause.message} ({warning})"
         if not cause.crashed:

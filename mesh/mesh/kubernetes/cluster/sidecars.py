@@ -12,7 +12,7 @@ INBOUND = "0.0.0.0_15006"
 
 
 def read_facts(kubectl: Kubectl, *, encrypted: bool) -> SidecarFacts:
-    """Ask every sidecar."""
+    """Asks every sidecar, and returns the totals."""
     answers = []
     for pod in kubectl.get("pods")["items"]:
         spec, labels = pod["spec"], pod["metadata"].get("labels", {})

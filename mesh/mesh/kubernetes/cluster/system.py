@@ -52,16 +52,16 @@ READY_LIMIT_S = 180.0
 ROUTES_LIMIT_S = 30.0
 DELETE_LIMIT_S = 180.0
 LOOK_EVERY_S = 60.0
-"""Pause between two looks: each is a call of kubectl, whose CPU time disturbs measurements on a single node."""
+"""Pause between two looks at the pods: each calls kubectl, whose CPU time disturbs measurements on a single node."""
 UNREADY = "no longer ready"
 FLUSH_S = 1.5
-"""The edge writes its log at least once a second."""
+"""How long to wait for the end of the edge's log, in seconds: the edge writes it at least once a second."""
 
 
 class ClusterSystem(Run):
     """Everything of one trial in the cluster of the current kubectl context. Use it in a `with` statement.
 
-    Its database, trace store and edge are forwarded to the same ports as natively, so that callers from outside need
+    Its database, trace store and edge are forwarded to the same ports as in a native run, so that callers outside need
     not know where the system runs.
 
     Args:
@@ -265,7 +265,7 @@ class ClusterSystem(Run):
         return nodes.pop() if len(nodes) == 1 else ""
 
     def _roll_out(self, kubectl: Kubectl, keys: KeyPair, database: Database) -> None:
-        """Create everything, the data before their readers."""
+        """Creates all resources, the data before the components that read them."""
         rollout = Rollout(kubectl, self.interrupts.check)
         every = documents(manifests(self.topology, self.switches, self.options))
         shop = [one for one in every if one["kind"] == "Deployment" and name_of(one) != JAEGER]
@@ -285,7 +285,7 @@ class ClusterSystem(Run):
         self._look_after(pod for pod in kubectl.get("pods")["items"] if is_ready(pod))
 
     def _await_routes(self, kubectl: Kubectl) -> None:
-        """Wait until callers reach their callees: nodes and name servers learn of a pod a moment after it is ready.
+        """Waits until callers reach their callees: nodes and name servers learn of a pod a moment after it is ready.
 
         Raises:
             StartError: A caller does not reach its callee in time.
@@ -295,18 +295,18 @@ class ClusterSystem(Run):
                 continue
             places = [place for names in called.values() for name in names for place in self.places.endpoints(name)]
             until = [f"until (exec 3<>/dev/tcp/{place.host}/{place.port}) 2>&-; do sleep 0.1; done" for place in places]
-            # Network policies block all other components.
+            # Network policies block calls to all components other than these callees.
             command = ("timeout", f"{ROUTES_LIMIT_S:g}", "bash", "-c", "; ".join(until))
             try:
                 kubectl.execute(f"deployment/{caller}", caller, *command, limit_s=ROUTES_LIMIT_S + 10)
             except ClusterError as error:
                 raise StartError(
                     f"{caller} does not reach {', '.join(map(str, places))}, though their pods are ready: {error}. "
-                    "Look at the cluster's name server and at policies that are not the run's own."
+                    "Check the cluster's name server, and policies that are not the run's own."
                 ) from error
 
     def _database_in_cluster(self) -> Database:
-        """The database as pods reach it.
+        """The database, at the address by which pods reach it.
 
         Raises:
             InputError: Pods cannot reach the server that DATABASE_URL names.
@@ -344,7 +344,7 @@ class ClusterSystem(Run):
         # A process for each port: with several ports, kubectl would continue even if some are taken.
         port = f"{self.ports[name]}:{self.places.listens(name).port}"
         command = self.kubectl.command("port-forward", "--address=127.0.0.1", f"service/{service}", port)
-        # kubectl reads the place of its context and credentials from variables that only it knows.
+        # kubectl finds its context and credentials through environment variables that only kubectl knows.
         return Component(f"{name}-forward", argv=lambda: command, env=self._environ, ready=tcp(self.ports[name]))
 
     def _write_note(self, **more: str) -> None:
@@ -366,7 +366,7 @@ class ClusterSystem(Run):
             self._nodes.add((_component_of(pod), pod["spec"]["nodeName"]))
 
     def _lost(self) -> list[ComponentDiedError]:
-        """The pods that have ended, begun to terminate, or stopped accepting calls since the run began."""
+        """Errors for the pods that have ended, begun to terminate, or stopped accepting calls since the run began."""
         pods = [pod for pod in self.kubectl.get("pods")["items"] if name_of(pod) in self._ready]
         rollout = Rollout(self.kubectl, self.interrupts.check)
         known = [*causes(pods), *find_restarts(pods)]
@@ -384,7 +384,7 @@ class ClusterSystem(Run):
         return dead
 
     def _keep_logs(self) -> None:
-        """Fetch the logs of all pods, and the edge's access log once it is complete."""
+        """Fetches the logs of all pods, and the edge's access log once it is complete."""
         with contextlib.suppress(MeshError):
             for pod in self.kubectl.get("pods")["items"]:
                 name = pod["metadata"]["name"]
@@ -395,7 +395,7 @@ class ClusterSystem(Run):
                     self.kubectl.fetch(name, EDGE, str(EDGE_LOG), self.logs / ACCESS_LOG)
 
     def _remove_leftover(self) -> None:
-        """Remove the namespace that an earlier run could not remove."""
+        """Removes the namespace that an earlier run could not remove."""
         try:
             left = json.loads(self._note.read_text())
         except (OSError, ValueError):

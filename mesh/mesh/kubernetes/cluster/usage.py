@@ -27,7 +27,7 @@ _CORES = {"n": 1e-9, "u": 1e-6, "m": 1e-3, "": 1.0}
 _BYTES = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "k": 1e3, "M": 1e6, "G": 1e9, "": 1.0}
 _QUANTITY = re.compile(r"([0-9.]+)([a-zA-Z]*)")
 _SECONDS_OF = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3}
-#: A line of the Prometheus text format whose value has a time, in ms.
+#: A line of the Prometheus text format whose value has a timestamp, in ms.
 _LINE = re.compile(r"(\w+)\{([^}]*)\} (\S+) (\d+)$", re.MULTILINE)
 _LABEL = re.compile(r'(\w+)="([^"]*)"')
 
@@ -39,7 +39,7 @@ class Usage:
     Attributes:
         component: Name of the component; for a sidecar, it ends in `-sidecar`.
         container: Unique identifier of the container.
-        began_ns: Start, in nanoseconds of the Unix epoch by the node's clock.
+        began_ns: Start, in nanoseconds since the Unix epoch, by the node's clock.
         ended_ns: End, in nanoseconds by the same clock.
         cpu_s: CPU seconds used in between.
         memory_mb: Working set at the end, MiB.
@@ -55,7 +55,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Counter:
-    """CPU seconds that a container has used since it started."""
+    """The CPU seconds that a container has used since it started, and its memory."""
 
     pod: str
     container: str
@@ -166,7 +166,7 @@ def counters_of(text: str, namespace: str) -> list[Counter]:
 
 
 def usage_of(pods: Mapping[str, Any]) -> Iterator[Usage]:
-    """Reads the metrics API's list of a namespace's pods."""
+    """Yields the usage of each container in the metrics API's list of a namespace's pods."""
     components = components_of(
         (pod["metadata"]["name"], container["name"]) for pod in pods["items"] for container in pod["containers"]
     )

@@ -60,7 +60,7 @@ def documents(files: Mapping[str, Sequence[Document]], overlay: str = BENCH) -> 
 
     Args:
         files: The result of `manifests`.
-        overlay: Folder of the overlay; its patches of the base, as in `production`, are not applied.
+        overlay: Folder of the overlay; its patches to the base, as in `production`, are not applied.
     """
     return [
         resource

@@ -19,9 +19,10 @@ USER = 65532
 LEAVES_S = 5
 """How long a terminating pod keeps accepting calls, until every node knows that it gets no new connections."""
 FORGOTTEN_S = 40
-"""That time if callers look up pods by DNS: a name server may cache addresses for 30 s, and callers for 5 s."""
+"""How long a terminating pod keeps accepting calls if callers look up pods by DNS: a name server may cache addresses
+for 30 s, and callers for 5 s."""
 DRAIN_S = 10
-"""How long clients have after that to close their connections, as each answer requests."""
+"""How long a terminating pod then waits for clients to close their connections, as each answer asks them to do."""
 GRACE_S = 90
 STAYS_S = 5
 """How long a new pod must be ready before an update continues: callers look for new pods every 5 s."""
@@ -31,7 +32,7 @@ SERVICE, VERSION, WORKLOAD = "app", "version", "workload"
 """Labels that select the pods of a service, of one of its versions, or of one component, as in a native mesh."""
 CPU_LIMIT = "2"
 APP_PROTOCOL: Mapping[str, Document] = {"tcp": {}, "h2c": {"appProtocol": "kubernetes.io/h2c"}}
-"""Kubernetes' names of a port's protocol, where they differ."""
+"""Kubernetes' names for a port's protocol, where they differ from ours."""
 PARTS: Mapping[str, str] = {
     **dict.fromkeys((*SERVICES, CANARY), "service"),
     **dict.fromkeys(GATEWAYS, "gateway"),
@@ -96,7 +97,7 @@ class Workload:
 
 
 def labels(name: str, options: ClusterOptions) -> dict[str, str]:
-    """Kubernetes' recommended labels of a resource."""
+    """Kubernetes' recommended labels for a resource."""
     part = PARTS.get(name)
     run = {"hopwise/run": options.run} if options.run else {}
     return {
@@ -120,7 +121,7 @@ def document(
         version: API group and version of the kind.
         name: Its name.
         options: For namespace and labels.
-        of: The component that the resource is for, if its name differs.
+        of: The component that the resource is for, if the component's name differs.
         content: Everything except its metadata.
     """
     metadata = {"name": name, "namespace": options.namespace, "labels": labels(of or name, options)}
@@ -146,7 +147,7 @@ def container(
     mounts: Sequence[Document] = (),
     **content: Any,
 ) -> Document:
-    """A container that may write to `/tmp` and its volumes only, and do nothing that needs a privilege.
+    """A container that may write only to `/tmp` and its volumes, and has no privileges.
 
     Args:
         name: Its name.
@@ -167,7 +168,7 @@ def container(
             "readOnlyRootFilesystem": True,
             "capabilities": {"drop": ["ALL"]},
         },
-        "volumeMounts": [{"name": "tmp", "mountPath": "/tmp"}, *mounts],  # noqa: S108 - of the pod alone
+        "volumeMounts": [{"name": "tmp", "mountPath": "/tmp"}, *mounts],  # noqa: S108 - inside the pod only
     }
 
 
@@ -266,7 +267,7 @@ def service(name: str, ports: Mapping[int, str], options: ClusterOptions, **spec
         name: Its name.
         ports: The protocol at each port: `grpc`, `http`, `h2c` (HTTP/1.1 and HTTP/2) or `tcp`.
         options: For namespace and labels.
-        spec: More of the service's specification.
+        spec: Further fields of the service's specification.
     """
     return document(
         "Service",

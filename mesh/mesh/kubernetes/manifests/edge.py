@@ -100,7 +100,7 @@ def edge_workload(program: str, plan: EdgePlan, config: Document, options: Clust
     Args:
         program: `envoy` or `kong`.
         plan: What the edge must do.
-        config: The edge's configuration; a change of it creates new pods.
+        config: The edge's configuration; a change to it creates new pods.
         options: For images and names.
     """
     digest = hashlib.sha256(json.dumps([config.get("data"), config.get("binaryData")]).encode()).hexdigest()
@@ -130,7 +130,7 @@ def edge_workload(program: str, plan: EdgePlan, config: Document, options: Clust
             env=[{"name": name, "value": value} for name, value in own.items()],
             ports=ports,
             **asked,
-            # Its image's stop signal ends it gracefully: requests in flight are answered.
+            # The stop signal of Kong's image ends Kong gracefully: requests in flight are answered.
             lifecycle={"preStop": {"sleep": {"seconds": LEAVES_S}}},
         )
         volumes.append({"name": "prefix", "emptyDir": {"sizeLimit": "512Mi"}})
@@ -141,7 +141,7 @@ def edge_workload(program: str, plan: EdgePlan, config: Document, options: Clust
             options,
             Size(),
             mounts=mounts,
-            # The instrument reads the access log while Kong writes it.
+            # The instrument reads the access log while Envoy writes it.
             args=["-c", str(CONFIG / ENVOY_FILE), *OPTIONS, ALONE, "--file-flush-interval-msec", "1000"],
             ports=ports,
             **asked,

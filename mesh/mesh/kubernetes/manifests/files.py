@@ -42,7 +42,7 @@ def as_yaml(documents: Sequence[Document]) -> str:
 
 
 def write(files: Mapping[str, Sequence[Document]], out: Path) -> None:
-    """Write manifests over the manifests of an earlier call."""
+    """Writes manifests over the manifests of an earlier call."""
     for folder in {Path(path).parent for path in files}:
         for old in (out / folder).glob("*.yaml"):
             old.unlink()
@@ -52,7 +52,7 @@ def write(files: Mapping[str, Sequence[Document]], out: Path) -> None:
 
 
 def make_secrets(out: Path, options: ClusterOptions) -> KeyPair:
-    """Make the values of the bench's secrets unless an earlier call has made them; returns the key pair."""
+    """Makes the values of the bench's secrets unless an earlier call has made them; returns the key pair."""
     folder = out / BENCH / SECRETS
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     folder.chmod(0o700)

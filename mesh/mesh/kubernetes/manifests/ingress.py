@@ -18,7 +18,7 @@ GATEWAY = "shop"
 GATEWAY_POD = f"{GATEWAY}-istio"
 """The name that Istio gives to the gateway's Deployment and Service."""
 PROXY = "istio-proxy"
-"""The name that Istio gives to the container of its proxy, in a gateway's pod as in a sidecar's."""
+"""The name that Istio gives to its proxy's container, in a gateway's pod and in a pod with a sidecar."""
 PORT, TLS_PORT = 80, 443
 """The gateway's ports, without and with TLS."""
 CERTIFICATE = "shop-tls"

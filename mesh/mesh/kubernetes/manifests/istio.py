@@ -1,4 +1,4 @@
-"""A system's resources for a cluster's Istio: those of a native mesh, for pods with injected sidecars."""
+"""A system's resources for a cluster's Istio: the same as in a native mesh, but for pods with injected sidecars."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def guarded_traces(topology: Topology, places: ClusterPlaces, options: ClusterOp
         "to": [{"operation": {"ports": list(map(str, ports))}}],
     }
     allowed = {"selector": {"matchLabels": {"app": JAEGER}}, "action": "ALLOW", "rules": [rule]}
-    # A sidecar that forwards an export would add a trace of it. An empty share is 0 %.
+    # A sidecar that forwards exported spans would add a trace of this request. An empty share is 0 %.
     never = {"operation": "MERGE", "value": {"tracing": {"overall_sampling": {}}}}
     exports = [
         {
@@ -115,12 +115,12 @@ def guarded_traces_patches(options: ClusterOptions) -> list[Document]:
 
 
 def _escape(key: str) -> str:
-    """Escape a key for a JSON pointer (RFC 6901)."""
+    """Escapes a key for a JSON pointer (RFC 6901)."""
     return key.replace("~", "~0").replace("/", "~1")
 
 
 _PROXY: Mapping[str, Any] = {
-    # One worker, as the edge has.
+    # One worker thread, as the edge has.
     "concurrency": 1,
     "holdApplicationUntilProxyStarts": True,
     "proxyHeaders": PROXY_HEADERS,

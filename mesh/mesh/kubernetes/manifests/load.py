@@ -52,7 +52,7 @@ def load_document(job: LoadJob, options: ClusterOptions) -> Document:
         LOAD,
         options.image("shopload"),
         options,
-        # The request is larger than any component's: a generator that waits for a processor measures itself.
+        # The CPU request is larger than any component's: a generator that waits for a processor measures its own wait.
         Size(cpu=f"{max(MIN_CPU_M, CPU_M // job.nodes)}m", max_memory="1Gi"),
         mounts=[KEYS_MOUNT, {"name": "data", "mountPath": FOLDER}],
         args=list(job.arguments),
@@ -63,7 +63,7 @@ def load_document(job: LoadJob, options: ClusterOptions) -> Document:
         volumes=[keys_volume(PRIVATE_KEY), {"name": "data", "emptyDir": {"sizeLimit": "1Gi"}}],
         sidecar=False,
     )
-    # Generators run on different nodes where there are enough.
+    # Generators run on different nodes if there are enough nodes.
     spread = {
         "maxSkew": 1,
         "topologyKey": "kubernetes.io/hostname",

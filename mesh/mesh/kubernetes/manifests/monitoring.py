@@ -22,7 +22,7 @@ def metrics_exposed(component: str, places: ClusterPlaces, name: str = METRICS) 
 
 
 def monitoring_policy(names: Iterable[str], places: ClusterPlaces, options: ClusterOptions) -> Document:
-    """Lets Prometheus scrape the pods from any namespace."""
+    """Lets a Prometheus in any namespace scrape the pods."""
     prometheus = {"matchLabels": {"app.kubernetes.io/name": "prometheus"}}
     ports = [{"protocol": "TCP", "port": places.ports[metrics_port(name)]} for name in sorted(names)]
     spec = {

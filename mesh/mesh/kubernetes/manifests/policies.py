@@ -15,7 +15,7 @@ from mesh.kubernetes.options import ClusterOptions
 from mesh.kubernetes.places import OTLP, ClusterPlaces
 
 LOAD = "load"
-"""The load generator's pods."""
+"""Name of the load generators' pods."""
 ISTIOD_PORT = 15012
 BUSY = "700m"
 """CPU usage per pod above which a pod is added: a Python process uses at most one core."""
@@ -132,7 +132,7 @@ def _policy(name: str, called: Mapping[str, Mapping[str, Iterable[str]]], places
     return {
         "podSelector": {"matchLabels": {SERVICE: name}},
         "policyTypes": ["Ingress", "Egress"],
-        # A cluster drops empty lists, so each `kubectl apply` would see one as a change.
+        # A cluster drops empty lists, so each `kubectl apply` would treat an empty list as a change.
         **({"ingress": ingress} if ingress else {}),
         **({"egress": egress} if egress else {}),
     }
@@ -161,7 +161,7 @@ def autoscaler(name: str, options: ClusterOptions, container: str = "") -> Docum
         container: The container whose CPU counts; by default, it has the Deployment's name.
     """
     target = {"type": "AverageValue", "averageValue": BUSY}
-    # The usage is that of one container: a sidecar's CPU time would add pods before the component needs them.
+    # Only one container's usage counts: a sidecar's CPU time would add pods before the component needs them.
     measured = {"name": "cpu", "container": container or name, "target": target}
     spec = {
         "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": name},

@@ -34,7 +34,7 @@ DATABASE_KEYS = (ADMIN_URL, ADMIN_PASSWORD, ROLE_PASSWORDS, *map(url_of, SERVICE
 
 
 def in_file(variable: str, key: str) -> Document:
-    """The variable that names the file of `DATABASE_MOUNT` with a setting's value."""
+    """The environment variable that names the file, in `DATABASE_MOUNT`, with a setting's value."""
     return {"name": f"{variable}_FILE", "value": str(DATABASE_FOLDER / key)}
 
 
@@ -58,7 +58,7 @@ def secrets(keys: KeyPair, database: Database, options: ClusterOptions) -> list[
 
     Args:
         keys: Key pair of the tokens.
-        database: The database server at the pods' address.
+        database: The database server, at the address by which pods reach it.
         options: For namespace and labels.
     """
     pair = {PRIVATE_KEY: keys.private.read_text(), PUBLIC_KEY: keys.public.read_text()}

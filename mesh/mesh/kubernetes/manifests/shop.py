@@ -37,7 +37,7 @@ from mesh.kubernetes.places import ClusterPlaces
 from mesh.sidecars.workloads import CANARY, CANARY_OF, CANARY_VERSION, STABLE, TRUST_DOMAIN
 
 CONNECTION_AGE_S = 300
-"""How often gRPC callers that balance over pods themselves look for new pods."""
+"""Seconds after which gRPC callers that balance over pods themselves look for new pods."""
 SPOKEN = {**dict.fromkeys(Protocol, "http"), Protocol.GRPC: "grpc"}
 DATABASE_URL, GRAPHIQL = "SHOP_DATABASE_URL", "SHOP_GRAPHIQL"
 # A placeholder without the password; a process gets the file of the secret instead.

@@ -64,7 +64,7 @@ def initdb(password: str) -> str:
 
 
 def server_options(port: int) -> list[str]:
-    """The server's options: those of a native run, but reachable for other pods."""
+    """The server's options: the same as in a native run, but with an address that other pods can reach."""
     settings = {**SETTINGS, "listen_addresses": EVERYWHERE, "port": str(port), "hba_file": str(HBA)}
     return ["-D", f"{DATA}/data", *(part for name, value in settings.items() for part in ("-c", f"{name}={value}"))]
 
@@ -157,9 +157,9 @@ def migration_job(options: ClusterOptions) -> Document:
 
 
 def _database_spec(command: list[str], limit_s: int, options: ClusterOptions) -> Document:
-    """A command as the administrator, once the server answers.
+    """The specification of a job that runs a command as the database's administrator, once the server answers.
 
-    The check for its answer runs without the password: the node's other users see a command's arguments.
+    The check for an answer runs without the password: the node's other users see a command's arguments.
     """
     address = f"sed -E '{PUBLIC_PART}' {DATABASE_FOLDER / ADMIN_URL}"
     asked = f'until pg_isready --dbname="$({address})"; do sleep 0.5; done'

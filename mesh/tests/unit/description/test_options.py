@@ -39,7 +39,7 @@ def test_the_bounds_of_a_parameter_hold() -> None:
 
 
 def test_a_function_that_does_not_fit_its_row_is_refused() -> None:
-    with pytest.raises(TypeError, match="prove-cache and its row of the table do not agree on crowd, kills"):
+    with pytest.raises(TypeError, match="prove-cache and its row in the table do not agree on crowd, kills"):
 
         @takes_settings("prove-cache")
         def command(*, races: int, seed: int, crowd: str) -> None:

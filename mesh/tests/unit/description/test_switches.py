@@ -62,7 +62,7 @@ def test_empty_stands_for_the_default() -> None:
         ("plugins", "some", "plugins=some is unknown; valid: none, typical, all"),
         ("tls", "yes", "tls=yes is unknown; valid: off, on"),
         ("mesh", "linkerd", "mesh=linkerd is unknown; valid: none, envoy, istio"),
-        ("mtls", "on", "mtls=on needs a mesh: the sidecars do it; give mesh=envoy or mesh=istio too"),
+        ("mtls", "on", "mtls=on needs a mesh, whose sidecars do this; give mesh=envoy or mesh=istio too"),
         ("mtls", "yes", "mtls=yes is unknown; valid: off, on"),
         ("canary", "101", "canary=101: must be an integer from 0 to 100"),
         ("canary", "10", "canary=10 needs a mesh"),
@@ -81,7 +81,7 @@ def test_empty_stands_for_the_default() -> None:
         (
             "apart",
             "Bulk lines",
-            "apart=Bulk lines is not a kind of journey; give one of the workload's, such as bulk_lines",
+            "apart=Bulk lines is not a kind of journey; give a kind in the workload, such as bulk_lines",
         ),
         ("cache", "redis", "cache=redis is unknown; valid: none, valkey"),
         ("store", "redis", "store=redis is unknown; valid: postgres, memory"),
@@ -267,7 +267,7 @@ NO_EDGE = {"edge": "none", "http": "1"}
         (NO_EDGE | {"replicas": "product:2,rest-gateway:2"},
          "edge=none with replicas of rest-gateway: without an edge, nothing balances", {"replicas": "product:2"}),
         ({"mesh": "istio", "delay": "payment:2ms,user:500us"},
-         r"delay=user:0\.5ms: Istio injects delays from 1 ms on", {"mesh": "envoy"}),
+         r"delay=user:0\.5ms: Istio injects delays of 1 ms or more", {"mesh": "envoy"}),
     ],
 )  # fmt: skip
 def test_the_error_for_conflicting_switches_names_both(

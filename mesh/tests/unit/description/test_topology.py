@@ -224,10 +224,10 @@ def test_a_binary_file_is_refused(tmp_path: Path, raw: bytes, message: str) -> N
         (GOOD + "  product: {payment: grpc}\n", "product does not call payment; it calls nobody"),
         (GOOD + "  rest-gateway: {product: grpc}\n", r"t\.yaml:14: links\.rest-gateway: nothing leads to rest-gateway"),
         (GOOD + "name: twice\n", r"t\.yaml:14: not valid YAML: the key 'name' appears twice"),
-        (GOOD + "programs: {user: {}}\n", r"t\.yaml:14: programs\.user: needs either implementation, or command"),
+        (GOOD + "programs: {user: {}}\n", r"t\.yaml:14: programs\.user: needs either implementation, or at least"),
         (
             GOOD + "programs: {user: {command: [./u], implementation: go}}\n",
-            "programs.user: needs either implementation, or command",
+            "programs.user: needs either implementation, or at least",
         ),
         (
             GOOD + "programs: {user: {images: u}}\n",

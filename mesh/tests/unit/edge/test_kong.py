@@ -103,7 +103,7 @@ def test_lua_is_written_verbatim(tmp_path: Path) -> None:
     [({"PATH": ""}, "there is no kong on PATH"), ({"KONG_BIN": "/no/kong"}, "KONG_BIN=/no/kong is not a program")],
 )
 def test_without_kong_the_message_says_how_to_get_one(environ: dict[str, str], cause: str) -> None:
-    with pytest.raises(NotInstalledError, match=f"{cause}.*official package.*edge=envoy needs none"):
+    with pytest.raises(NotInstalledError, match=f"{cause}.*official package.*edge=envoy does not need Kong"):
         kong_program(environ)
 
 
@@ -129,5 +129,5 @@ def test_the_error_for_another_program_than_kong_names_it(
 ) -> None:
     monkeypatch.setattr(paths, "KONG_LIMIT_S", 1.0)
     program = fake_kong(tmp_path, script)
-    with pytest.raises(NotInstalledError, match=f"`{program} version` says {says} and not a version of Kong 3"):
+    with pytest.raises(NotInstalledError, match=f"`{program} version` prints {says}, which is not a version of Kong 3"):
         kong_program({"KONG_BIN": str(program)})

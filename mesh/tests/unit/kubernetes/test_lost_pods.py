@@ -93,7 +93,7 @@ def test_nothing_is_wrong_with_pods_that_are_as_they_were(system: ClusterSystem)
 @pytest.mark.parametrize(
     ("lost", "message"),
     [
-        (pod("product", conditions=[EVICTED]), "product-1 is taken away: EvictionByEvictionAPI: evicting"),
+        (pod("product", conditions=[EVICTED]), "product-1 is being removed: EvictionByEvictionAPI: evicting"),
         (
             pod("product", ready=False, reason="NodeLost", message="Node node-1 is unresponsive"),
             "product-1 was ended by its node: NodeLost: Node node-1 is unresponsive",
@@ -197,7 +197,7 @@ def test_a_call_that_fails_because_a_further_pod_is_lost_has_the_pods_reason(
 ) -> None:
     says("pods --output", *PODS, pod("load", conditions=[EVICTED]))
     with (
-        pytest.raises(ComponentDiedError, match="load-1 is taken away: EvictionByEvictionAPI"),
+        pytest.raises(ComponentDiedError, match="load-1 is being removed: EvictionByEvictionAPI"),
         system.watching(["load-1"]),
     ):
         raise ClusterError('kubectl exec load-1: container "load" not found')

@@ -41,7 +41,7 @@ def test_only_the_run_s_user_may_enter_its_folders(tmp_path: Path) -> None:
     ("hard", "told"),
     [
         (3_000, "2512"),
-        (600, "processes need 2512 open files for that many, and this user may have 600.*at most connections=44"),
+        (600, "processes need 2512 open files for that many, but this user may have only 600.*at most connections=44"),
     ],
 )
 def test_processes_may_open_the_files_of_a_thousand_connections(hard: int, told: str) -> None:
