@@ -52,7 +52,7 @@ def test_over_http_3_answers_and_effects_are_those_of_http_2(terminal: Any) -> N
     ("arguments", "message"),
     [
         (["tls=yes"], "tls=yes is unknown; valid: off, on"),
-        (["tls=on", "edge=none", "http=1"], "tls=on needs an edge, which ends TLS; give edge=envoy or edge=kong"),
+        (["tls=on", "edge=none", "http=1"], "tls=on needs an edge; give edge=envoy or edge=kong, or tls=off"),
         (["http=4"], "http=4 is unknown; valid: 1, 2, 3"),
         (["http=3", "tls=off"], "http=3 with tls=off: QUIC is always encrypted"),
         (["http=3", "topology=grpc"], "http=3: the clients of grpc speak only gRPC, which always uses HTTP/2"),
