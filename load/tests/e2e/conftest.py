@@ -30,7 +30,7 @@ class Terminal:
     root: Path = ROOT
     results: Path = ROOT / "results"
     make_failed: int = 2
-    """Exit code of make if a recipe fails; the command's own exit code is 1, or 3 for WRONG figures."""
+    """Exit code of make if a recipe fails; a command ends with 2 for wrong input, 3 for WRONG figures, or 1."""
 
     @property
     def _environment(self) -> dict[str, str]:

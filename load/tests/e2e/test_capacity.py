@@ -82,7 +82,7 @@ def test_an_overload_reports_successes_and_recovery(terminal) -> None:
         (["load=soak", "capacity"], "load=soak is unknown"),
         (["factors=5,2", "overload"], "factors=5,2"),
         (["capacity=soap:9", "overload"], "soap is not measured"),
-        (["topology=rest", "edge=none", "admission=on", "bench"], "admission=on needs an edge"),
+        (["topology=rest", "edge=none", "http=1", "admission=on", "bench"], "admission=on needs an edge"),
         (["objective=foo", "sweep"], "objective=foo is not valid: give a duration from 1ms to 5s"),
         (["start=0", "sweep"], "start=0 is out of range: give journeys per second, from 1 to 10000"),
         (["max=99999", "sweep"], "max=99999 is out of range"),

@@ -68,9 +68,8 @@ def test_ctrl_c_leaves_no_namespace(terminal: Any, moment: int) -> None:
 
 @needs_cluster
 def test_a_pod_is_evicted_and_the_node_drained_while_customers_buy(terminal: Any) -> None:
-    done = terminal.make(
-        "chaos", "topologies=hybrid", "runtime=kubernetes", "rate=5", "faults=evict:order,drain", "json=1"
-    )
+    run = [".venv/bin/python", "-m", "experiment", "chaos", "--topologies", "hybrid", "--json"]
+    done = terminal.run(*run, "--runtime", "kubernetes", "--rate", "5", "--faults", "evict:order,drain")
     document = json.loads(done.stdout)
     struck = {one["fault"]: one for one in document["chaos"]}
     assert struck.keys() == {"evict:order", "drain:shop"}

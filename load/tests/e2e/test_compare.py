@@ -54,4 +54,5 @@ def test_an_experiment_that_ctrl_c_ended_resumes_to_its_end(terminal, interrupte
     assert terminal.left_over() == []
     decided = terminal.make("decide", f"run={interrupted_run}", "workload=distant")
     assert decided.returncode in (0, terminal.make_failed), decided.stderr
-    assert f"Which one would we take? By {interrupted_run} (2 topologies, 1 block, " in decided.stdout
+    by = f"By {interrupted_run} (2 topologies, 1 block at 10 journeys a second, "
+    assert f"Which one would we take? {by}" in " ".join(decided.stdout.split())

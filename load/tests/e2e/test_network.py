@@ -89,8 +89,8 @@ def test_bad_input_is_refused_before_anything_starts(
     refused(["profile=smoke", *arguments, "bench"], message)
 
 
-@pytest.mark.parametrize("command", ["ladder", "sweep", "stress"])
+@pytest.mark.parametrize(("command", "named"), [("ladder", "ladder"), ("sweep", "capacity"), ("stress", "capacity")])
 def test_commands_whose_customers_are_near_refuse_a_workload_with_networks(
-    refused: Callable[[list[str], str], None], command: str
+    refused: Callable[[list[str], str], None], command: str, named: str
 ) -> None:
-    refused(["workload=distant", command], f"which `make {command}` does not emulate")
+    refused(["workload=distant", command], f"which `make {named}` does not emulate")
