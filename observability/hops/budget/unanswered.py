@@ -85,7 +85,7 @@ def _callee(call: Node, services: Services) -> _Callee:
 def _name_relay(tree: Tree, node: Node, services: Services) -> None:
     """Names the part of a span that answers a call, has nothing below it, and may itself be a call.
 
-    It is a call if it names a peer other than its own component: it is a proxy's only span, of an outgoing request.
+    It is a call if it names a peer other than its own component; then it is a proxy's only span of an outgoing call.
     """
     peer = ranked_peer_of(node.span)[1]
     callee = services.named_by(peer)
