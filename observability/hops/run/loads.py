@@ -41,7 +41,7 @@ def rates_text(manifest: Mapping[str, Any]) -> str:
 
 
 def is_closed(manifest: Mapping[str, Any], topology: str) -> bool:
-    """Whether virtual users sent a topology's or arm's journeys, each after its previous answer."""
+    """Whether virtual users sent a topology's or arm's journeys, each user the next after the previous was answered."""
     sending = manifest.get("loads", {}).get(topology, {}).get("sending", {})
     return bool(sending["closed"]) if "closed" in sending else manifest["mode"] == "closed"
 
