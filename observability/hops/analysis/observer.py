@@ -49,11 +49,11 @@ class Sampling:
 
 
 def observer_effect_of(run: RunFiles, *, seed: int = 0) -> ObserverEffect:
-    """Computes the median latency of sampled minus unsampled journeys that ended ok, stratified by journey; by place.
+    """Computes what sampling adds to the median latency of journeys that ended ok, stratified by journey, by place.
 
     Args:
-        run: Files of the run; a stratum is a journey of one topology.
-        seed: Seed of the draws, from which the intervals are made.
+        run: Files of the run; a stratum is one kind of journey in one topology.
+        seed: Seed of the draws, from which the intervals are computed.
     """
     ok = run.journeys.filter(pl.col("outcome") == "ok")
     samplings = samplings_of(ok, seed=seed)

@@ -8,7 +8,7 @@ from hops.run.documents.estimate import Estimate
 
 
 class NetPart(TypedDict):
-    """A part of a mean budget net of tracing, ms; both fields are None if its component gives no account."""
+    """A part of a mean budget net of tracing, ms; both fields are None if its component does not report span costs."""
 
     tracing_ms: float | None
     net_ms: float | None
