@@ -1,4 +1,4 @@
-"""`hopwise check`: whether traces keep limits on times, by operation and part."""
+"""`hopwise check`: whether traces stay within limits on times, by operation and part."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def check(
 ) -> None:
     """Check limits on times by operation and part.
 
-    Exit code 0 if none is broken, 1 if one is, 2 if there are too few traces to tell or any input was refused.
+    Exit code 0 if no limit is broken, 1 if any limit is, 2 if there are too few traces to tell or input was refused.
     """
     from hops.analysis.of_traces import limits
     from hops.tables.of_traces.results import limits_elements

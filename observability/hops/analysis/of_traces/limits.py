@@ -51,13 +51,13 @@ class Limit:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """Whether a limit is kept.
+    """Result of checking a limit.
 
     Attributes:
         limit: The limit.
         traces: Number of traces of the operation.
         measured_ms: The measured figure.
-        ci95: Its interval, simultaneous with those of all other limits.
+        ci95: Its interval; the intervals of all limits hold simultaneously in 95 % of cases.
         reason: Why there is no interval; None if there is one.
         baseline_ms: The figure in the baseline; None without a baseline.
         slower: Whether the figure is shown to be above the baseline's; None without a baseline.
@@ -73,7 +73,7 @@ class Checked:
 
     @property
     def state(self) -> State:
-        """`broken` only if the whole interval is above the limit; undecided if the limit is inside the interval."""
+        """`broken` only if the whole interval is above the limit; `in doubt` if the limit is inside the interval."""
         low, high = self.ci95
         if low is None or high is None:
             return "cannot tell"
