@@ -77,7 +77,7 @@ def decide(latencies: Mapping[str, Latencies], asked: float, ran: int) -> Decide
     widths = _half_widths(latencies, blocks)
     if not widths:
         return Decided(asked, first, ran, None, None)
-    # For the scatter of single trials, those of all stages count.
+    # For the scatter of single trials, the trials of all stages count.
     alike = {name: Latencies(side.cells) for name, side in latencies.items()}
     scatter = scatter_of(_half_widths(alike, blocks), len(blocks))
     needed = ran - len(blocks) + blocks_for(max(widths), len(blocks), half_width_of(asked))

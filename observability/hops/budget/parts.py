@@ -316,7 +316,7 @@ def calls_of(tree: Tree) -> Iterator[Call]:
 
 
 def _answer(call: Node) -> Node | None:
-    """Finds the SERVER span of the called component, through sidecars; of several tries, the last one's."""
+    """Finds the SERVER span of the called component, through sidecars; after several tries, that of the last try."""
     children = call.children
     if len(children) == 1 and children[0].span.kind is SERVER and not is_sidecar(children[0].span.service):
         return children[0]

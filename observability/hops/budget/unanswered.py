@@ -78,7 +78,7 @@ def _callee(call: Node, services: Services) -> _Callee:
     rank, peer = ranked_peer_of(span)
     if not peer or span.attributes.get("canceled") == "true":
         return _NOBODY
-    # If the callee has spans in the trace, those of its answer are lost.
+    # If the callee has other spans in the trace, the spans of its answer were lost.
     return _Callee(rank, UNATTRIBUTED if services.named_by(peer) else f"external:{span.service}→{peer}")
 
 

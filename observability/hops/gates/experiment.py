@@ -109,7 +109,7 @@ def block_spread(run: RunFiles) -> list[Gate]:
     harmless. With a single topology, there is nothing to divide by.
 
     Chance is estimated from quarters of the tape. All blocks replay the same tape, so the medians of two quarters may
-    differ, and so may the medians of two blocks. What a quarter of a block deviates beyond these two effects is chance:
+    differ, and so may the medians of two blocks. The deviation of a block's quarter beyond these two effects is chance:
     the interaction in a two-way layout without replication.
 
     Arms under full load are left out.

@@ -193,7 +193,7 @@ def hops_frame(budgets: Iterable[Budget], **labels: str | int) -> pl.DataFrame:
 
     Returns:
         The columns of `HOPS`. `on_path` is the number of crossings on the critical path, and `inner_on_path` the number
-        of INTERNAL spans inside the part there. `injected_ns` is how long these crossings were delayed on purpose. A
+        of INTERNAL spans inside the part on it. `injected_ns` is how long these crossings were delayed on purpose. A
         part that was crossed but cost nothing on the path has a row with 0 ns.
     """
     rows = [

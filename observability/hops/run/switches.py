@@ -56,7 +56,7 @@ def is_of_the_shop(manifest: Mapping[str, Any]) -> bool:
 
 
 def compares_edges(manifest: Mapping[str, Any]) -> bool:
-    """Whether a comparison is of one topology behind several edges, with no other difference between its arms."""
+    """Whether a comparison has one topology behind several edges, with no other difference between its arms."""
     arms: Sequence[Switches] = list(manifest.get("arms", {}).values())
     topologies = {str(one.get("name")) for one in manifest["topologies"].values()}
     besides = [{name: value for name, value in arm.items() if name not in _OF_EDGES} for arm in arms]
@@ -118,7 +118,7 @@ def _number(value: float | str | Sequence[float]) -> str:
 
 
 def switches_text(switches: Switches) -> str:
-    """Describes in one line all switches that are on, except those of the network (`network_text`)."""
+    """Describes in one line all switches that are on, except the network's switches (`network_text`)."""
     texts = [
         name
         for name, value in switches.items()

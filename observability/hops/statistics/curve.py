@@ -38,7 +38,7 @@ class Lines:
     def medians(self, points: Floats) -> Floats:
         """Computes the median at each point.
 
-        If only one quantity varies, such as distance, rows with the same cost of it are sorted only once.
+        If only one quantity varies, such as distance, rows with the same cost per unit are sorted only once.
 
         Args:
             points: Points, quantity x point.

@@ -96,7 +96,7 @@ class _Struck(TypedDict, total=False):
 
 
 class _OfTarget(TypedDict, total=False):
-    """Traces that a target recorded without a request for one, if its spans go to the run's own Jaeger."""
+    """Traces that a target recorded although none was requested, if its spans go to the run's own Jaeger."""
 
     traces_unrequested: int
 
