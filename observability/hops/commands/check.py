@@ -97,7 +97,7 @@ def check(
         baseline = timelines_of(read_traces([against], how.query), how) if against else None
         rows = limits.check(asked, timelines_of(read, how), baseline)
         elements = limits_elements(rows)
-        write_page(html, "limits", "Do these traces keep their limits?", elements, read)
+        write_page(html, "limits", "Do these traces stay within their limits?", elements, read)
     if as_json:
         print_json({"limits": [row.as_document() for row in rows]}, read)
     elif written is CheckFormat.JUNIT:

@@ -48,7 +48,7 @@ def experiment_gates_left_out(run: RunFiles) -> list[LeftOut]:
         where = "" if some == run.topologies else f"in {' and '.join(some)}, "
         left_out.append(LeftOut(name=name, reason=where + reason))
     if len(run.used) > 1 and run.blocks == 1:
-        left_out += [LeftOut(name=name, reason="one block has no other to differ from") for name in _OVER_BLOCKS]
+        left_out += [LeftOut(name=name, reason="one block has no other block to differ from") for name in _OVER_BLOCKS]
     return left_out
 
 

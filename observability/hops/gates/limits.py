@@ -147,10 +147,10 @@ GATES = (
         WRONG,
         "below",
         0.01,
-        "on a warm visit the connections are open already",
+        "on a warm visit, the connections are already open",
         unit="%",
-        remedy="Connections are opened anew after a failed journey, and where more journeys are under way than "
-        "customers were made ready: lower the load, or give visit=first.",
+        remedy="Connections are opened anew after a failed journey, and if more journeys are under way than customers "
+        "were prepared: lower the load, or give visit=first.",
     ),
     Kind("failure_share", "failed journeys", WRONG, "below", 0.001, "fast failures flatter the latencies", unit="%"),
     Kind("spans_lost", "lost spans", WRONG, "at most", 0, _WHOLE),
@@ -164,7 +164,7 @@ GATES = (
         _WHOLE,
         unit="%",
         remedy="The target's sampler must follow the caller's decision (parentbased_always_on), its exporter must keep "
-        "up, and its spans must be where the target file's traces says.",
+        "up, and its spans must be where the key traces in the target file says.",
     ),
     Kind(
         "calls_unanswered",
@@ -174,7 +174,7 @@ GATES = (
         0.01,
         _WHOLE,
         unit="%",
-        remedy="Spans of the callee were lost, or come later than a minute after the load.",
+        remedy="Spans of the callee were lost, or came more than a minute after the load.",
     ),
     Kind(
         "answers_longer",
@@ -309,7 +309,7 @@ GATES = (
         "at most",
         0,
         _ANSWERS,
-        remedy="The journeys are named below. In a target file, ignore leaves out what need not be the same.",
+        remedy="The journeys are named below. In a target file, the key ignore leaves out what may differ.",
     ),
     Kind("stopped", "searches that ended early", WRONG, "at most", 0, "what was not measured proves nothing"),
     Kind("without_rate", "searches that found no rate", WRONG, "at most", 0, "a search must find something"),

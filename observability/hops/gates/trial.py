@@ -228,7 +228,7 @@ def left_out(evidence: Evidence) -> list[LeftOut]:
     if evidence.closed:
         gates += [
             LeftOut(
-                name="tape_unsent", reason="a closed loop ends by time, and sends as much of the tape as it reaches"
+                name="tape_unsent", reason="a closed loop ends after a fixed time, wherever it is on the tape"
             ),
             *(
                 LeftOut(name=name, reason="in a closed loop nothing says when a journey should start")
@@ -236,7 +236,7 @@ def left_out(evidence: Evidence) -> list[LeftOut]:
             ),
         ]
     if evidence.stress:
-        gates.append(LeftOut(name="failure_share", reason="failures are what the run is for"))
+        gates.append(LeftOut(name="failure_share", reason="this run is meant to cause failures"))
         gates.append(LeftOut(name="disk_stall_share", reason="failures on purpose may keep the disk busy"))
         if evidence.traced:
             gates.append(LeftOut(name="spans_missing", reason="calls that failed and were retried leave other spans"))
@@ -259,7 +259,7 @@ def left_out(evidence: Evidence) -> list[LeftOut]:
             *(LeftOut(name=name, reason="another target has no log to compare with") for name in EDGE_GATES),
         ]
     elif not evidence.edge_logged:
-        reason = "without an edge, or while it still runs, there is no complete log of the requests"
+        reason = "without an edge, or while the edge still runs, there is no complete log of the requests"
         gates += [LeftOut(name=name, reason=reason) for name in EDGE_GATES]
     if evidence.sidecars is not None and not evidence.sidecars.encrypted:
         gates.append(LeftOut(name="unencrypted_sidecars", reason="the sidecars ran without mTLS"))

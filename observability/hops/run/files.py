@@ -192,7 +192,7 @@ def read_run(path: Path) -> RunFiles:
     if not any(row["used"] for row in trials):
         raise MalformedRunError(f"{path / TRIALS}: has no trials")
     if unknown := sorted({row["topology"] for row in trials} - set(manifest["topologies"])):
-        raise MalformedRunError(f"{path / TRIALS}: {', '.join(unknown)} is not among the topologies of {MANIFEST}")
+        raise MalformedRunError(f"{path / TRIALS}: topologies that are not in {MANIFEST}: {', '.join(unknown)}")
     frames = {name: _read_frame(path / f"{name}.parquet", schema) for name, schema in FRAMES.items()}
     calls, paths, *probed = (
         _read_frame(file, schema) if file.exists() else _with_labels(schema).to_frame()
@@ -255,14 +255,14 @@ def _read_frame(path: Path, schema: pl.Schema) -> pl.DataFrame:
     frame = frame.with_columns(pl.lit(None, pl.Int64()).alias(name) for name in absent)
     lacking = [name for name in (*LABELS, *schema) if name not in frame.columns]
     if lacking:
-        raise MalformedRunError(f"{path}: the column {', '.join(lacking)} is missing")
+        raise MalformedRunError(f"{path}: missing columns: {', '.join(lacking)}")
     try:
         frame = frame.select(*LABELS, *schema).cast(_with_labels(schema))
     except pl.exceptions.PolarsError as error:
         raise MalformedRunError(f"{path}: a column has the wrong type: {error}") from error
     needed = frame.drop(*AT_EDGE, *QUEUED, *OPTIONAL, strict=False)
     if empty := [column.name for column in needed if column.null_count()]:
-        raise MalformedRunError(f"{path}: the column {', '.join(empty)} has rows without a value")
+        raise MalformedRunError(f"{path}: columns with missing values: {', '.join(empty)}")
     return frame
 
 

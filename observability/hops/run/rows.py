@@ -172,14 +172,14 @@ def read_rows(path: Path, schema: pl.Schema = JOURNEYS) -> pl.DataFrame:
     try:
         frame = pl.read_ndjson(path, schema=schema)
     except pl.exceptions.PolarsError as error:
-        raise MalformedJourneysError(f"{path}: does not have rows of the load generator: {error}") from error
+        raise MalformedJourneysError(f"{path}: does not contain rows written by the load generator: {error}") from error
     nulls = [name for name in schema if name not in OPTIONAL and frame[name].null_count()]
     if nulls:
         raise MalformedJourneysError(f"{path}: rows lack {', '.join(nulls)}")
     unknown = sorted(set(frame["outcome"].unique()) - set(OUTCOMES)) if "outcome" in schema else ()
     if unknown:
         raise MalformedJourneysError(
-            f"{path}: unknown outcome {', '.join(unknown)}; valid ones are {', '.join(OUTCOMES)}"
+            f"{path}: unknown outcomes: {', '.join(unknown)}; valid: {', '.join(OUTCOMES)}"
         )
     return frame.sort("seq") if "seq" in schema else frame
 

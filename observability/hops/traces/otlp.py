@@ -65,7 +65,7 @@ TRACE_ID_DIGITS, SPAN_ID_DIGITS = 32, 16
 
 _NAMES = tuple(f"SPAN_KIND_{kind.value}" for kind in KINDS)
 _KINDS: dict[int | str, Kind] = dict(enumerate(KINDS)) | dict(zip(_NAMES, KINDS, strict=True))
-NO_ID = "an id of zeros is not an id: every span whose id was lost has it"
+NO_ID = "an all-zero id is not valid: every span whose id was lost has this id"
 _NO_SPAN_ID, _NO_TRACE_ID = "0" * SPAN_ID_DIGITS, "0" * TRACE_ID_DIGITS
 _FROM_URL_SAFE = str.maketrans("-_", "+/")
 _PLACE = re.compile(r"(?P<what>.*?)(?: - at `\$(?P<place>.*)`)?", re.DOTALL)

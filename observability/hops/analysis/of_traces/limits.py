@@ -164,7 +164,7 @@ def _mistake(limit: Limit, timelines: Mapping[str, Timeline]) -> str:
     for name, known, what, place in zip(
         (limit.operation, limit.part),
         (timelines, parts),
-        ("an operation of the traces", f"a part of {limit.operation}"),
+        ("an operation in the traces", f"a part of {limit.operation}"),
         limit.places,
         strict=False,
     ):
