@@ -141,7 +141,7 @@ class Group:
 
 GROUPS = {
     "traces": Group("Traces of any services", ("Traces",)),
-    "measure": Group("Measure a shop, or with load your own target", ("Measure",)),
+    "measure": Group("Measure a shop or, with load, your own target", ("Measure",)),
     "run": Group("Run it", ("Run", "Kubernetes", "Compose")),
     "prove": Group("Prove figures", ("Prove",)),
 }
