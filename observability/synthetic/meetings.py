@@ -47,7 +47,7 @@ class ThirdCause:
     slower_by: float
 
     def ended_ms(self, starts: Floats, work_ms: Floats, rng: np.random.Generator) -> Floats:
-        """Computes when journeys end that start at these moments and have this much work, ms."""
+        """Computes when journeys that start at these moments, with this much work, end; all in ms."""
         last = float(starts.max()) + 10 * float(work_ms.sum() / work_ms.size + work_ms.max()) + 20 * self.lasts_ms
         begins = np.cumsum(self.lasts_ms + rng.exponential(1e3 / self.per_s, int(last * self.per_s / 1e3) + 1))
         knots = np.concatenate([[0.0], np.column_stack([begins, begins + self.lasts_ms]).ravel(), [2 * last]])

@@ -1,6 +1,6 @@
 """A synthetic shop: its journeys, its topologies, and their costs, roughly as measured.
 
-Traces, runs and experiments are drawn around these figures.
+Traces, runs and experiments are drawn at random around these figures.
 """
 
 from __future__ import annotations

@@ -128,7 +128,7 @@ def _figure(value: Any) -> str:
 
 
 def _valid_keys(model: type[BaseModel], place: Place) -> list[str]:
-    """Lists the valid keys at a place of a model."""
+    """Lists the valid keys at a place in a model."""
     kinds: list[Any] = [model]
     for key in place:
         kinds = [inner for kind in kinds for below in _below(kind, key) for inner in _alternatives(below)]

@@ -10,7 +10,7 @@ are separated. The weights also give the second group the first group's pace els
 in the other topologies, where they met other work. This is calibration (Deville and Särndal, *Journal of the American
 Statistical Association* 87, 1992).
 
-Chance enters twice: in which arrivals met, the same in all blocks because they replay one tape; and in what differs
+Chance enters twice: in which journeys meet, the same in all blocks because they replay one tape; and in what differs
 between blocks. So the intervals come from a two-way jackknife, over stretches of the tape and over blocks. Its two
 variances are added, minus the variance of leaving out one stretch of each block in turn, which both contain (Cameron,
 Gelbach and Miller, *J. Business & Economic Statistics* 29, 2011).

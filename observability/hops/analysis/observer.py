@@ -39,7 +39,7 @@ class Sampling:
         topology: Name of the topology.
         journey: Kind of journey.
         rows: Rows of the journeys.
-        stratum: Draws of the sampling.
+        stratum: The sampling as drawn, and its redraws.
     """
 
     topology: str

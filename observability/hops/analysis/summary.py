@@ -39,7 +39,7 @@ from hops.run.switches import compares_edges, is_of_the_shop, selection_pairs, s
 from hops.statistics.over_blocks import rate_section
 
 _MAX_STRETCHES = 10_000
-"""Up to this many stretches of rows, a topology's rows count as being in order; a run writes one for each trial."""
+"""Maximum number of stretches of rows that are sliced without a copy; a run writes one stretch for each trial."""
 _WIRE = ("wire_bytes_in", "wire_bytes_out", "opening_bytes_in", "opening_bytes_out", "connections_dialed")
 
 

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 BROKEN = 1
 REFUSED = "refused input"
-"""Suite of inputs that could not be read."""
+"""Name of the JUnit suite for inputs that could not be read."""
 
 
 class CheckFormat(StrEnum):

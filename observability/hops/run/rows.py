@@ -192,9 +192,9 @@ def hops_frame(budgets: Iterable[Budget], **labels: str | int) -> pl.DataFrame:
         labels: Constant columns to put in front.
 
     Returns:
-        The columns of `HOPS`. `on_path` is the number of crossings on the critical path, and `inner_on_path` the number
-        of INTERNAL spans inside the part on it. `injected_ns` is how long these crossings were delayed on purpose. A
-        part that was crossed but cost nothing on the path has a row with 0 ns.
+        The columns of `HOPS`. `on_path` is the number of crossings on the critical path. `inner_on_path` is the number
+        of INTERNAL spans that are inside the part and on that path. `injected_ns` is how long crossings on the path
+        were delayed on purpose. A part that was crossed but cost nothing on the path has a row with 0 ns.
     """
     rows = [
         (

@@ -3,7 +3,7 @@
 Every row is a line: its value without any of the varying quantities, and the cost of a unit of each. At each point of a
 range, the median over the rows is computed again, overall and by block. Its interval is computed as in
 `hops.statistics.over_blocks`. Two curves are compared at each point by their ratio, as in `hops.statistics.contrast`.
-They cross among the points where neither is shown to be lower. The points that a test at 5 % does not reject are a 95 %
+Curves cross among the points where neither is shown to be lower. Points that a test at 5 % does not reject are a 95 %
 confidence set for the crossing (Fieller, *JRSS B* 16, 1954, for two straight lines).
 """
 

@@ -2,8 +2,8 @@
 
 Neighbouring rows are correlated, like journeys of one block (`hops.statistics.over_blocks`), but there are no blocks.
 So the rows are cut, in their order, into up to `MAX_SECTIONS` sections of equal size. A figure is computed from all
-rows and again from each section, and the deviations of the sections from the whole give its interval. Sections that are
-longer than their disturbances are nearly independent; if a whole set of rows was slow, its own rows do not show it.
+rows and again from each section, and the sections' deviations from the overall value give its interval. Sections that
+are longer than disturbances are nearly independent; if a whole set of rows was slow, its own rows do not show it.
 """
 
 from __future__ import annotations

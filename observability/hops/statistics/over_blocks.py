@@ -42,8 +42,8 @@ class Spread:
     Args:
         error: Standard error of the estimate.
         freedom: Degrees of freedom of Student's t.
-        first_stage: Scatter from the first stage only (`hops.statistics.two_stage`), if there was one; the less
-            certain of the two counts.
+        first_stage: Scatter from the first stage only (`hops.statistics.two_stage`), if there was such a stage. The
+            less certain of both is used.
     """
 
     error: float

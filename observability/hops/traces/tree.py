@@ -17,8 +17,8 @@ SHOP_JOURNEY, LOAD_JOURNEY, LOAD_CHANNEL = "shop.journey", "load.journey", "load
 """Attributes of the generator's roots: of a journey through the shop, and through any other system."""
 
 LINK_UP_SPAN, LINK_DOWN_SPAN = "link_up", "link_down"
-"""Spans below a CLIENT span, for the part of the call that an emulated network took. `up` lasts from the request's
-first byte to its last at the far end; `down` lasts while the answer's last byte travels back."""
+"""Spans below a CLIENT span, for the part of the call that an emulated network took. `up` lasts from sending the
+request's first byte to the arrival of its last; `down` lasts while the answer's last byte travels back."""
 _REACHED_NOBODY = frozenset({"UF", "UO"})
 """Envoy's response flags for a try whose connection failed, and for a try above its limit of concurrent requests."""
 
@@ -217,8 +217,8 @@ def order_intervals(tree: Tree) -> None:
 def link_parents(tree: Tree) -> None:
     """Hangs every span below its parent, or below the root if its parent was never reported.
 
-    A guessed parent, such as the shortest span that encloses it, could put time on the wrong component. Below the root,
-    an orphan is a sibling of the request that it belongs to, and mostly in its shadow. It gets only the time that no
+    A guessed parent, such as the shortest enclosing span, could put time on the wrong component. Below the root, an
+    orphan is a sibling of the request that it belongs to, and mostly in its shadow. It gets only the time that no
     later sibling covers, often no time at all. Its work stays with the spans above the gap, as `unattributed` if its
     caller's CLIENT span lost its SERVER span. The count shows that the place is unknown.
     """
