@@ -1,6 +1,6 @@
 """Reads `commands.toml`, the one table of commands for make, `hopwise` and the programs' command lines.
 
-make reads it before anything is installed, so this uses only the standard library.
+make reads the table before anything is installed, so this module uses only the standard library.
 """
 
 from __future__ import annotations

@@ -62,7 +62,7 @@ class Arm:
     Args:
         label: Name in the results.
         topology: Name of the topology; an unknown topology behaves like `hybrid`.
-        switches: Switches that differ from those of the run, in the manifest.
+        switches: Switches that differ from the run's switches, for the manifest.
         rtt_ms: Round-trip time between customer and edge.
         rate: Rate of its tape, in journeys a second, for the manifest; None for the run's rate.
         parts: Changes the means of a journey's parts, ms.

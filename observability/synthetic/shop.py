@@ -29,7 +29,7 @@ class JourneyShape:
         channel: Channel that sends it.
         weight: Share of the tape, in percent.
         median_ms: Median latency in experiments that do not distinguish topologies.
-        work_ms: Work of the services that it needs, in the order of their calls; the first is called from outside.
+        work_ms: Work of each service that the journey needs, in the order of calls; the first is called from outside.
         nested: Whether the first service calls the others (a checkout), instead of the component that composes the
             answer.
         answer_bytes: Size of the answer's body.

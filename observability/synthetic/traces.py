@@ -31,7 +31,7 @@ def shop_trace(
 
     Args:
         seed: Seed; the same seed gives the same trace.
-        spans: Number of spans, at least 6. In a mesh a trace has a few more, so that each call gets to its callee.
+        spans: Number of spans, at least 6. In a mesh, a trace has a few more, so that each call reaches its callee.
         trace_id: 32 hex digits; drawn if not given.
         journey: Name of the journey; drawn if not given.
         channel: Channel that sends the journey.

@@ -153,7 +153,7 @@ def _spell(wanted: object, key: yaml.Node) -> object:
 class _StrictLoader(yaml.CSafeLoader):
     """Reads values as JSON has them: a date is a text, `1e3` is a number, and a number is finite.
 
-    A key that appears twice in a mapping is refused; other YAML readers silently keep the last.
+    A key that appears twice in a mapping is refused; other YAML readers silently keep the last value.
     """
 
     def construct_yaml_float(self, node: yaml.ScalarNode) -> float:
@@ -186,7 +186,7 @@ def _require_small(text: str) -> None:
     """Refuses aliases and deep nesting, which take memory out of proportion to the file.
 
     Raises:
-        yaml.MarkedYAMLError: The text has them.
+        yaml.MarkedYAMLError: The text has an alias, or is nested too deeply.
     """
     depth = 0
     for event in yaml.parse(text, Loader=yaml.CSafeLoader):

@@ -306,7 +306,7 @@ def _queues(topology: str, journeys: pl.DataFrame, waits: pl.DataFrame) -> list[
 
 
 def _under_way(starts: Floats, ends: Floats) -> tuple[Floats, Floats, Floats]:
-    """Returns moments, and for how long before each of them at least one journey, and at least two, were under way."""
+    """Returns moments, and for how long before each of them at least one journey was under way, and at least two."""
     if not starts.size:
         return np.zeros(1), np.zeros(1), np.zeros(1)
     at = np.concatenate([starts, ends]).astype(np.float64)

@@ -7,7 +7,7 @@
 | `handshake` | in the generator's `handshake` spans, waiting for a connection to the edge to be opened |
 | `client:waiting` | in the generator's `waiting` spans, for a connection to the edge that another request used |
 | `wire:<caller>→<callee>` | in the caller's CLIENT span, outside the callee's SERVER span |
-| `queue:<component>` | of a wire's time, how long its end waited for an event loop that was busy with other work |
+| `queue:<component>` | of a wire's time, the wait at its end for an event loop that was busy with other work |
 | `hit:edge-cache` | in a shared cache's SERVER spans, for requests that it answered itself |
 | `proxy:<edge, edge cache or sidecar>` | in a proxy's SERVER and INTERNAL spans, and in tries that failed to connect |
 | `db:<service>` | in CLIENT spans of calls to a database |

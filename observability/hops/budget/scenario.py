@@ -181,7 +181,7 @@ def _change(known: Known, text: str) -> tuple[str, Change]:
 
 
 Given = tuple[list[str], list[str], list[str]]
-"""Changes, parallel calls and removed calls, in the words of the options."""
+"""Changes, parallel calls and removed calls, as the options give them."""
 
 
 SECTIONS = ("change", "parallel", "remove")

@@ -1,4 +1,4 @@
-"""Calls that no span answers: the part of each, and which of them lack an answer.
+"""Calls that no span answers: the part of each call, and whether the spans of its answer were lost.
 
 A library's CLIENT span above the CLIENT span of its HTTP client is one call with one part. If either says that the
 callee is a database, it is. Otherwise the attribute that identifies the callee best counts (`hops.traces.peers.PEERS`).

@@ -107,7 +107,7 @@ def read_options(
     """Reads the options that all these commands have.
 
     Raises:
-        SourceError: An option has a wrong form, the window ends before it begins, or no source is an address.
+        SourceError: An option has a wrong form or needs an address, or the window ends before it begins.
         InputError: The file of names has a wrong form, or the page has no folder.
         OSError: The file of names cannot be read.
     """

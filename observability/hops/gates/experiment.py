@@ -53,7 +53,7 @@ def experiment_gates_left_out(run: RunFiles) -> list[LeftOut]:
 
 
 def _full(run: RunFiles) -> list[str]:
-    """Lists the arms whose load is more than the shop can take: their journeys may fail."""
+    """Lists the arms whose load is more than the shop can handle: their journeys may fail."""
     return [label for label in run.topologies if overloads(run.manifest, label)]
 
 
@@ -100,19 +100,18 @@ def block_spread(run: RunFiles) -> list[Gate]:
     """Measures how far a topology's blocks are from equal repetitions, and how far the worst block is from all others.
 
     The first figure is the standard deviation of the median latency over the blocks, as a share, for the worst
-    topology. The effect of chance in so few journeys is subtracted. The second is the distance of one block from the
-    median of the blocks. A single bad block changes the first figure little, and makes the intervals of p99 too narrow
-    (ADR 010).
+    topology. The effect of chance is subtracted. The second is the distance of one block from the median of the blocks.
+    A single bad block changes the first figure little, and makes the intervals of p99 too narrow (ADR 010).
 
-    Each median is first divided by the geometric mean in its block, over all topologies at the same distance and with
-    the same tape. Comparisons are made within blocks, so a change of the machine's speed that affects a whole block is
-    harmless. With a single topology, there is nothing to divide by.
+    Each median is first divided by the geometric mean of the medians in its block, over all topologies at the same
+    distance and with the same tape. Comparisons are made within blocks, so a change of the machine's speed that affects
+    a whole block is harmless. With a single topology, there is nothing to divide by.
 
     Chance is estimated from quarters of the tape. All blocks replay the same tape, so the medians of two quarters may
     differ, and so may the medians of two blocks. The deviation of a block's quarter beyond these two effects is chance:
     the interaction in a two-way layout without replication.
 
-    Arms under full load are left out.
+    Overloaded arms are left out.
     """
     full = _full(run)
     if len(full) == len(run.topologies):

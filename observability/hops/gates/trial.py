@@ -104,8 +104,8 @@ class Evidence(Observed):
             a network between client and edge, or without an edge.
         edge_lag_ms: Time from the callees' answers until the edge had read them, also the median.
         requests: Mean number of requests that a traced journey sends to the edge.
-        spans_missing: Traces of journeys that ended ok which lack a span that others of their kind have, or a statement
-            of a component that keeps data.
+        spans_missing: Traces of journeys that ended ok but lack a span that others of their kind have, or the database
+            statement of a component.
         spans_outside: Spans with times impossible on one clock: begun before their parent, or of a callee that mostly
             ends well after its callers.
         latency_median_ms: Median latency of the journeys that ended ok.

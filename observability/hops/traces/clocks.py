@@ -86,8 +86,8 @@ class Clocks:
 def offsets_ns(clocks: Iterable[Clock]) -> dict[str, int]:
     """Computes how far each service's clock is ahead of the clock of the first caller that leads to it.
 
-    Offsets are added up from caller to callee, starting at services that nobody calls, with the most calls first. There
-    is an offset between two clocks only if calls rule out that they agree.
+    Offsets are added up from caller to callee, starting at services that nobody calls; services with more calls come
+    first. There is an offset between two clocks only if calls rule out that they agree.
     """
     links: dict[str, list[tuple[str, int, int]]] = defaultdict(list)
     called: set[str] = set()

@@ -94,8 +94,9 @@ def wait_for_applications(tree: Tree) -> None:
 def name_proxies(tree: Tree) -> None:
     """Names the part for each proxy's own time, and gives proxies the names that their spans report.
 
-    A proxy's own time is known only if the span that it forwarded the request to is there. If an application leaves no
-    spans, the span of the proxy in front is the only span of both, and its time is the application's work.
+    A proxy's own time is known only if the trace has the span to which the proxy forwarded the request. If an
+    application leaves no spans, the span of the proxy in front is the only span of both, and its time is the
+    application's work.
     """
     for node in tree.nodes:
         if node.callee is not None:

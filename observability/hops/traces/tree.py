@@ -20,7 +20,7 @@ LINK_UP_SPAN, LINK_DOWN_SPAN = "link_up", "link_down"
 """Spans below a CLIENT span, for the part of the call that an emulated network took. `up` lasts from sending the
 request's first byte to the arrival of its last; `down` lasts while the answer's last byte travels back."""
 _REACHED_NOBODY = frozenset({"UF", "UO"})
-"""Envoy's response flags for a try whose connection failed, and for a try above its limit of concurrent requests."""
+"""Envoy's response flags for a try whose connection failed, and for a try above the limit of concurrent requests."""
 
 
 class Node(msgspec.Struct, eq=False):
@@ -125,7 +125,7 @@ class Quality(msgspec.Struct):
 
     @property
     def complete(self) -> bool:
-        """Whether nothing suggests that spans have not arrived yet."""
+        """Whether nothing suggests that spans are still to arrive."""
         lost = self.orphans or self.missing_servers or self.given_up or self.empty
         return not (lost or self.unfinished or self.left_out)
 
@@ -391,7 +391,7 @@ def clip_children(tree: Tree) -> None:
 
 
 def sort_children(tree: Tree) -> None:
-    """Orders siblings by their end, last first, for the walk backwards; the longer first when equal, then by id."""
+    """Orders siblings by their end, last first, for the backward walk; at equal ends, the longer first, then by id."""
     for node in tree.nodes:
         if len(node.children) > 1:
             node.children.sort(key=_began)

@@ -34,7 +34,7 @@ class Queue(TypedDict):
     """How long calls waited for a busy component while a journey of one kind is usually under way.
 
     `met` is that kind; `all` is any kind. From its arrival on, a journey is usually under way for the kind's median
-    duration; `share` is the share of time in which such a journey is. `mean_ms` is the mean wait of a traced journey.
+    duration; `share` is the share of time that these durations cover. `mean_ms` is the mean wait of a traced journey.
     `beyond_p99_ms` is the mean wait of journeys above the topology's p99, and `beyond_p99` their number; None if these
     are too few. A wait during several journeys counts for each of them.
     """
