@@ -227,9 +227,7 @@ def left_out(evidence: Evidence) -> list[LeftOut]:
     gates = []
     if evidence.closed:
         gates += [
-            LeftOut(
-                name="tape_unsent", reason="a closed loop ends after a fixed time, wherever it is on the tape"
-            ),
+            LeftOut(name="tape_unsent", reason="a closed loop ends after a fixed time, wherever it is on the tape"),
             *(
                 LeftOut(name=name, reason="in a closed loop nothing says when a journey should start")
                 for name in ("start_lag_p99_ms", "start_lag_mean_ms")

@@ -178,9 +178,7 @@ def read_rows(path: Path, schema: pl.Schema = JOURNEYS) -> pl.DataFrame:
         raise MalformedJourneysError(f"{path}: rows lack {', '.join(nulls)}")
     unknown = sorted(set(frame["outcome"].unique()) - set(OUTCOMES)) if "outcome" in schema else ()
     if unknown:
-        raise MalformedJourneysError(
-            f"{path}: unknown outcomes: {', '.join(unknown)}; valid: {', '.join(OUTCOMES)}"
-        )
+        raise MalformedJourneysError(f"{path}: unknown outcomes: {', '.join(unknown)}; valid: {', '.join(OUTCOMES)}")
     return frame.sort("seq") if "seq" in schema else frame
 
 
