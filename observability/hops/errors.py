@@ -1,10 +1,10 @@
 """The errors of `hops`.
 
 HopsError
-├── MalformedTraceError     bytes are not in the format of traces that they claim to be.
+├── MalformedTraceError     the bytes are not in the trace format that they claim to be in.
 ├── SourceError             there is no such file, or no query API answers.
 ├── MalformedJourneysError  the generator's rows lack a column or have an unknown value.
-├── MalformedRunError       a file of a results folder is missing, truncated, or of another schema.
+├── MalformedRunError       a file in a results folder is missing, truncated, or has another schema.
 ├── NotComparableError      two runs whose difference would be meaningless.
 ├── InputError              a name or value that the user gave does not exist, or cannot be read.
 ├── JaegerError             the query API did not answer, or its answer is not a trace.
@@ -25,12 +25,12 @@ class HopsError(Exception):
     """Base of every error raised by this package."""
 
     def __str__(self) -> str:
-        # Files may have put anything into a message, and a terminal would execute it.
+        # A message may quote any text from a file, and a terminal would execute control characters in it.
         return "\n".join(map(printable, super().__str__().split("\n")))
 
 
 class MalformedTraceError(HopsError):
-    """The input is in no known format of traces; the message names the place."""
+    """The input is in no known trace format; the message says where."""
 
 
 class SourceError(HopsError):
@@ -46,7 +46,7 @@ class MalformedRunError(HopsError):
 
 
 class NotComparableError(HopsError):
-    """Two runs must not be compared; the message has every reason."""
+    """Two runs must not be compared; the message lists every reason."""
 
 
 class InputError(HopsError):

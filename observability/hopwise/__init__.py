@@ -1,1 +1,1 @@
-"""The command `hopwise`, which imports a command only when it is chosen."""
+"""The command `hopwise`, which imports each of its commands only when that command is chosen."""

@@ -1,4 +1,4 @@
-"""The command line for the whole project; each command is imported when it is chosen."""
+"""The command line for the whole project; each command is imported only when it is chosen."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _OF_PAGES = ("polars", "psutil", "scipy", "vl_convert")
 
 
 class OnDemand(TyperGroup):
-    """Imports only the command that runs, so that other commands need no time and no installed packages."""
+    """Imports only the command that runs, so that other commands cost no time and need no installed packages."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Finds and imports the command that `args` name; returns it with its arguments."""

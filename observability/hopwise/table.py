@@ -1,6 +1,6 @@
 """Reads `commands.toml`, the one table of commands for make, `hopwise` and the programs' command lines.
 
-make reads it before anything is installed, so this uses only the standard library.
+make reads the table before anything is installed, so this module uses only the standard library.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class SwitchSetting(NamedTuple):
 
     Attributes:
         name: Name of the switch, or `ALL_SWITCHES`.
-        default: The command's default; None for the switch's own.
+        default: The command's default; None for the switch's own default.
     """
 
     name: str
@@ -51,13 +51,13 @@ class Command:
         does: Description, in one line.
         where: Module and name of its function, or of a `Typer` that has a command of this name.
         ends: Its exit codes.
-        settings: Its settings, in the order of their help.
+        settings: Its settings, in the order in which the help lists them.
         runs: Programs that `python -m` runs for make, in sequence.
         needs: Targets that make builds first. `TARGET if NAME=VALUE` is built only if that setting has that value, or
             one of several with commas between them; with `or nothing` also if the setting is not given.
         by: Which of `make` and `hopwise` have a command of this name, or `both`.
-        no_target: Why it measures the shop only, and no target of the user; empty if that is obvious.
-        extra: Extra of the package with the command's dependencies.
+        no_target: Why the command measures only the shop, not a user's target; empty if that is obvious.
+        extra: The package's extra with the command's dependencies.
     """
 
     name: str
@@ -84,7 +84,7 @@ class Command:
 
 
 def read_table(text: str) -> list[Command]:
-    """Reads the rows of the table, in the order of their help."""
+    """Reads the rows of the table, in the order in which the help lists them."""
     document = tomllib.loads(text)
     shared = {name: Setting(*setting) for name, setting in document.pop("settings").items()}
     return [_command(name, heading, shared, row) for heading, rows in document.items() for name, row in rows.items()]
@@ -101,7 +101,7 @@ def _command(name: str, heading: str, shared: Mapping[str, Setting], row: dict[s
 
 
 def _settings(row: list[Any], shared: Mapping[str, Setting]) -> Iterator[Setting | SwitchSetting]:
-    """Reads a row's settings: a shared one, `NAME` or `NAME=default`; switches, `tls trace=0`; or the row's own."""
+    """Reads a row's settings: shared settings (`NAME` or `NAME=default`), switches (`tls trace=0`), and its own."""
     for entry in row:
         if not isinstance(entry, str):
             yield Setting(*entry)
@@ -141,7 +141,7 @@ class Group:
 
 GROUPS = {
     "traces": Group("Traces of any services", ("Traces",)),
-    "measure": Group("Measure a shop, or with load your own target", ("Measure",)),
+    "measure": Group("Measure a shop or, with load, your own target", ("Measure",)),
     "run": Group("Run it", ("Run", "Kubernetes", "Compose")),
     "prove": Group("Prove figures", ("Prove",)),
 }

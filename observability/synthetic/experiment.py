@@ -2,7 +2,7 @@
 
 Latencies are realistic. They are skewed, in one of several shapes. Neighbouring journeys are correlated, as in a queue.
 A journey's request makes it fast or slow in every trial alike, since all trials replay one tape. Each block and each
-trial shifts all of its journeys by a separate factor, and some trials may be slow altogether.
+trial shifts all of its journeys by a separate factor, and some trials may be slow throughout.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ class Noise:
         correlation: Correlation of the logarithms of two neighbouring journeys' latencies, 0 to 1.
         block: Standard deviation of the logarithm of a block's shift, shared by its topologies.
         trial: Standard deviation of the logarithm of a trial's own shift.
-        tape: Share of sigma's square that belongs to the request, and so to every trial alike, 0 to 1.
+        tape: Share of the variance (sigma squared) that the requests cause, which is the same in every trial, 0 to 1.
         shape: Shape of the latencies of one kind of journey; lognormal with sigma if None.
-        slow_trials: Share of the trials that are slow altogether, 0 to 1.
-        slow_by: Factor by which these are slower.
+        slow_trials: Share of the trials that are slow throughout, 0 to 1.
+        slow_by: Factor by which these trials are slower.
     """
 
     sigma: float = 0.45
@@ -86,7 +86,7 @@ class Noise:
 
 
 _ASKED = 40
-"""Number of different requests of a kind of journey, each as slow as a quantile of the normal distribution."""
+"""Number of different requests for each kind of journey; their slowness follows quantiles of a normal distribution."""
 _FAR = 5.0
 """Maximum distance of a percentile from the mean, on a logarithmic scale."""
 _EVEN = 2.0
@@ -132,7 +132,7 @@ class Distant:
     """A topology with distant customers.
 
     Args:
-        factor: Slowness of the topology.
+        factor: Factor by which the topology is slower.
         round_trips: Round trips of each journey.
     """
 
@@ -141,7 +141,7 @@ class Distant:
 
 
 class Simulation:
-    """Experiments of one setting, all with the same tape.
+    """Experiments with one setting, all with the same tape.
 
     Args:
         setting: Setting of the experiments.
@@ -165,7 +165,7 @@ class Simulation:
         """Runs one experiment.
 
         Args:
-            factors: Slowness of each topology; all equal in an A/A experiment.
+            factors: Factor by which each topology is slower; all equal in an A/A experiment.
             only: The one journey to slow down; every journey if None.
 
         Returns:
@@ -184,10 +184,10 @@ class Simulation:
         return {name: Latencies(cells_of(cells)) for name, cells in latencies.items()}
 
     def hops(self, parts: Mapping[str, Mapping[str, float]], sample: float) -> dict[str, pl.DataFrame]:
-        """Runs one experiment, and splits the sampled journeys.
+        """Runs one experiment, and splits the sampled journeys into parts.
 
         Args:
-            parts: Slowness of each part of each topology; parts share a journey's time equally if all are 1.
+            parts: Factor of each part of each topology; parts share a journey's time equally if all factors are 1.
             sample: Share of the journeys that are traced, 0 to 1.
 
         Returns:
@@ -223,11 +223,11 @@ class Simulation:
         }
 
     def counts(self) -> dict[str, float]:
-        """Counts each journey on the tape."""
+        """Counts how often each journey is on the tape."""
         return {name: float(rows.sum()) for name, rows in self._rows.items() if rows.any()}
 
     def truth(self, factor: float) -> dict[str, dict[str, float]]:
-        """Computes what an experiment with infinitely many blocks would find for a topology: ms by journey, metric."""
+        """Computes what an experiment with infinitely many blocks would find: ms by journey, then by metric."""
         logs = self._tape_logs + math.log(factor)
         journeys = {name: logs[rows] for name, rows in self._rows.items() if rows.any()}
         return {name: _figures(values, self.setting.noise) for name, values in {ALL: logs, **journeys}.items()}
@@ -255,7 +255,7 @@ class Simulation:
 
 
 def _figures(logs: Floats, noise: Noise) -> dict[str, float]:
-    """Computes mean and percentiles of a mixture, with a component for each value of the tape."""
+    """Computes mean and percentiles of a mixture distribution, with a component for each value on the tape."""
     centres, counts = np.unique(logs, return_counts=True)
     weights = counts / counts.sum()
 

@@ -100,7 +100,7 @@ def _dump(value: object) -> bytes:
     return json.dumps(value).encode()
 
 
-#: For each format: the text before all traces, between two, after all, and the function that writes one.
+#: For each format: the text before all traces, between two traces, after all, and the function that writes a trace.
 WRITERS: dict[str, tuple[bytes, bytes, bytes, Callable[[Trace], bytes]]] = {
     "jaeger": (b'{"data": [', b",", b"]}", lambda trace: _dump(jaeger_trace(trace))),
     "otlp-json": (b"", b"\n", b"\n", lambda trace: _dump(otlp_document(trace))),
@@ -120,13 +120,13 @@ def foreign_trace(seed: int, spans: int = 30) -> list[Span]:
 
 
 def write_traces(path: Path, kind: str, traces: int, *, spans: int = 30, shapes: int = 200) -> int:
-    """Writes many traces into one file, using the memory of a few.
+    """Writes many traces into one file, but keeps only a few in memory.
 
     Args:
         path: Path of the file.
         kind: One of `WRITERS`.
         traces: Number of traces.
-        spans: Number of spans in each.
+        spans: Number of spans in each trace.
         shapes: Number of different traces; they recur under other ids.
 
     Returns:

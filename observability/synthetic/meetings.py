@@ -1,9 +1,9 @@
 """Synthetic experiments in which it is known which journeys wait for which, how long, and what else slows them.
 
-Journeys of four kinds arrive at random. In the topology `busy`, a journey that arrives while a `bulk_lines` is under
-way waits for it, for an exponentially distributed time; in `calm` no journey waits. Both replay one tape: the request
-makes a journey fast or slow in every trial, and each trial shifts all of its journeys. A third cause, such as pauses,
-slows all journeys that are under way, in both topologies.
+Journeys of four kinds arrive at random. In the topology `busy`, a journey that arrives while a `bulk_lines` journey is
+under way waits for an exponentially distributed time; in `calm`, no journey waits. Both topologies replay one tape: the
+request makes a journey fast or slow in every trial, and each trial shifts all of its journeys. A third cause, such as
+pauses, slows all journeys that are under way, in both topologies.
 """
 
 from __future__ import annotations
@@ -47,11 +47,11 @@ class ThirdCause:
     slower_by: float
 
     def ended_ms(self, starts: Floats, work_ms: Floats, rng: np.random.Generator) -> Floats:
-        """Computes when journeys end that start at these moments and have this much work, ms."""
+        """Computes when journeys that start at these moments, with this much work, end; all in ms."""
         last = float(starts.max()) + 10 * float(work_ms.sum() / work_ms.size + work_ms.max()) + 20 * self.lasts_ms
         begins = np.cumsum(self.lasts_ms + rng.exponential(1e3 / self.per_s, int(last * self.per_s / 1e3) + 1))
         knots = np.concatenate([[0.0], np.column_stack([begins, begins + self.lasts_ms]).ravel(), [2 * last]])
-        # A pause does a little work, so that each amount of work is done at one moment.
+        # Even in a pause a little work is done, so that each amount of work is reached at exactly one moment.
         speeds = np.where(np.arange(knots.size - 1) % 2, max(1 / self.slower_by, 1e-9), 1.0)
         done = np.concatenate([[0.0], np.cumsum(np.diff(knots) * speeds)])
         return np.asarray(np.interp(np.interp(starts, knots, done) + work_ms, done, knots))
@@ -66,7 +66,7 @@ class Interference:
     """The kind of experiment to simulate.
 
     Args:
-        waits_ms: Mean wait of journeys behind a `bulk_lines`.
+        waits_ms: Mean wait of journeys behind a `bulk_lines` journey.
         blocks: Number of blocks.
         journeys: Number of journeys on the tape.
         rate: Number of journeys that arrive per second.
@@ -121,10 +121,10 @@ class Interference:
         return both[: at_ms.size], both[at_ms.size :]
 
     def truth(self, journey: str) -> dict[str, float]:
-        """Computes how much higher mean and percentiles in `busy` are if a `bulk_lines` came shortly before, ms.
+        """Computes how much higher mean and percentiles in `busy` are if a `bulk_lines` journey came shortly before.
 
-        Shortly before means within its median duration: some of the journeys that arrive then do not wait, and some
-        others do.
+        Shortly before means within that kind's median duration: some of the journeys that arrive then do not wait, and
+        some that arrive later do. Results are in ms.
 
         Args:
             journey: Kind of the arriving journey; `all` for the mix.
@@ -169,7 +169,7 @@ def _truths(waits_ms: float, rate: float) -> dict[str, dict[str, float]]:
 
 
 def _under_way(at_ms: Floats, starts: Floats, lasting_ms: Floats) -> npt.NDArray[np.bool_]:
-    """Computes at which moments journeys with these starts and durations are under way."""
+    """Computes at which of the moments a journey with one of these starts and durations is under way."""
     ends = np.sort(starts + lasting_ms)
     return np.searchsorted(starts, at_ms, "left") > np.searchsorted(ends, at_ms, "right")
 

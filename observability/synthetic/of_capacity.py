@@ -1,4 +1,4 @@
-"""A synthetic run over capacity: two topologies, the second of which is limited by the generator."""
+"""A synthetic run of the capacity experiment: two topologies, the second of which is limited by the generator."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ def arm_parts(arm: str, parts: Mapping[str, float]) -> dict[str, float]:
 
 
 def call_ms(arm: str, wire_ms: float) -> float:
-    """Computes the mean time of a call between its two components in an arm, from its wire without sidecars."""
+    """Computes the mean time of a call between two components in an arm, from the wire's time without sidecars."""
     wire_ms += POD_WIRE_MS * (arm in ladder.IN_A_CLUSTER)
     return wire_ms + 2 * (PROXY_MS[arm] + WIRE_MS) if arm in PROXY_MS else wire_ms
 

@@ -1,4 +1,4 @@
-"""A synthetic replay of a study, in which the true claims are known."""
+"""A synthetic replay of a study, in which it is known which claims are true."""
 
 from __future__ import annotations
 

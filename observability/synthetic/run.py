@@ -1,7 +1,7 @@
-"""A synthetic results folder: for tests, for the benchmark of the report, and to look at without a run.
+"""A synthetic results folder: for tests, for benchmarking the report, and for viewing a report without a run.
 
-Latencies are realistic: lognormal (skewed), autocorrelated from one arrival to the next, shifted as a whole from block
-to block and from trial to trial. The parts of each trace add up exactly to its journey's latency.
+Latencies are realistic: lognormal (skewed), autocorrelated from one arrival to the next, and shifted by a common factor
+in each block and in each trial. The parts of each trace add up exactly to its journey's latency.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _RATE = 50.0
 """Journeys a second."""
 _PROTOCOL_BYTES = 210
 _REQUEST_BYTES = 160
-"""Bytes of headers and framing, for a request and its answer each way."""
+"""Bytes of headers and framing in each direction of a request, and bytes of a request's body."""
 _SPANS_OF_EXEMPLAR = 16
 _SPANS_OF_MESHED_EXEMPLAR = 40
 _CLIENT_WIRE = f"wire:{GENERATOR}→{EDGE}"
@@ -57,14 +57,14 @@ MACHINE = {
 
 @dataclass(frozen=True, slots=True)
 class Arm:
-    """Properties of an arm's trials; the defaults are a topology as it is.
+    """Properties of an arm's trials; by default, the topology is unchanged.
 
     Args:
         label: Name in the results.
         topology: Name of the topology; an unknown topology behaves like `hybrid`.
-        switches: Switches that differ from those of the run, in the manifest.
+        switches: Switches that differ from the run's switches, for the manifest.
         rtt_ms: Round-trip time between customer and edge.
-        rate: Journeys a second of its tape, for the manifest; None for the run's rate.
+        rate: Rate of its tape, in journeys a second, for the manifest; None for the run's rate.
         parts: Changes the means of a journey's parts, ms.
         call_ms: Changes the mean time of a call between its two components.
         traced: Whether any journey is traced.
@@ -95,7 +95,7 @@ def write_generated_run(
     kind: str = "",
     arms: Sequence[Arm] = (),
 ) -> Path:
-    """Writes a run of schema 2, without summary and report.
+    """Writes a run in the current schema, without summary and report.
 
     Args:
         folder: Folder to write into; created if missing.
@@ -105,10 +105,10 @@ def write_generated_run(
         traced: Share of sampled journeys, 0 to 1.
         seed: Seed; the same seed gives the same run.
         noise: Scatter of the latencies.
-        delays_ms: Additional milliseconds of each journey with a part, by topology and part.
+        delays_ms: Milliseconds added to each journey that has a part, by topology and part.
         failing: (block, topology) -> name of a gate that fails in this trial.
         mesh: none, envoy or istio; with a mesh, all calls go through sidecars with mTLS.
-        kind: Kind of an experiment with its own arms; a bench or a comparison if empty.
+        kind: Kind of experiment, if it defines its arms; a bench or a comparison if empty.
         arms: Arms of such an experiment, instead of topologies.
 
     Returns:
@@ -154,7 +154,7 @@ class _Run:
         self.traced = traced
         self.mesh = mesh
         self._folder, self._noise, self._rng = folder, noise, rng
-        self._calls_rng = rng.spawn(1)[0]  # a separate generator, so that calls change no other figure
+        self._calls_rng = rng.spawn(1)[0]  # separate, so that drawing calls changes no other figure
         self._begins_ns = BASE_NS
         self._frames: dict[str, list[pl.DataFrame]] = {}
         self._trials: list[dict[str, Any]] = []

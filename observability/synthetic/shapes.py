@@ -29,7 +29,7 @@ class Shape(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Lognormal:
-    """Skewed, as most latencies are.
+    """A skewed distribution, like that of most latencies.
 
     Args:
         sigma: Standard deviation of the logarithm.
@@ -46,7 +46,7 @@ class Lognormal:
 
 @dataclass(frozen=True, slots=True)
 class Pareto:
-    """Heavy tails.
+    """A distribution with a heavy tail.
 
     Args:
         index: Index of the tail; the variance is finite above 2.
@@ -58,7 +58,7 @@ class Pareto:
         return np.asarray(self._least * special.ndtr(-normal) ** (-1 / self.index))
 
     def below(self, logs: Floats, shift: float) -> Floats:
-        # The logarithm is exponential; with a normal value added, its distribution is known too.
+        # The logarithm is exponentially distributed; with a normal value added, its distribution is known too.
         beyond = logs - math.log(self._least)
         if not shift:
             return np.asarray(np.where(beyond > 0, 1 - np.exp(-self.index * np.maximum(beyond, 0)), 0.0))
@@ -73,11 +73,11 @@ class Pareto:
 
 @dataclass(frozen=True, slots=True)
 class Bimodal:
-    """Two kinds of answers, such as from a cache and without it.
+    """A distribution of two kinds of answers, such as cache hits and misses.
 
     Args:
         slow: Share of the slow answers, 0 to 1.
-        times: Factor by which these take longer.
+        times: Factor by which the slow answers take longer.
         sigma: Standard deviation of the logarithm within each kind.
     """
 

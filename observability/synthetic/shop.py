@@ -1,6 +1,6 @@
 """A synthetic shop: its journeys, its topologies, and their costs, roughly as measured.
 
-Traces, runs and experiments are drawn around these figures.
+Traces, runs and experiments are drawn at random around these figures.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ class JourneyShape:
 
     Args:
         channel: Channel that sends it.
-        weight: Share of the tape, of 100.
+        weight: Share of the tape, in percent.
         median_ms: Median latency in experiments that do not distinguish topologies.
-        work_ms: Work of the services that it needs, in the order of their calls; the first is called from outside.
+        work_ms: Work of each service that the journey needs, in the order of calls; the first is called from outside.
         nested: Whether the first service calls the others (a checkout), instead of the component that composes the
             answer.
         answer_bytes: Size of the answer's body.
@@ -48,9 +48,9 @@ class TopologyShape:
     """One way to reach the services.
 
     Args:
-        about: One line for people.
+        about: Description, in one line.
         gateways: Gateway by channel; empty if clients call the services directly.
-        call_ms: Mean of one internal call, on the wire.
+        call_ms: Mean time of an internal call on the wire.
         gateway_ms: Mean work of a gateway for each service that it calls.
         protocol: Protocol of the links.
         cpu_ms: CPU time of a call, on both sides together.
@@ -175,7 +175,7 @@ def by_way_of_sidecars(parts: Mapping[str, float], *, proxy_ms: float, wire_ms: 
 
 
 def waves(shape: TopologyShape, journey: str) -> int:
-    """Counts the requests of a client that wait for each other."""
+    """Counts the waves of a client's requests: each wave waits for the wave before."""
     plan = JOURNEY_SHAPES[journey]
     if journey == "login":
         return 2

@@ -31,7 +31,7 @@ def shop_trace(
 
     Args:
         seed: Seed; the same seed gives the same trace.
-        spans: Number of spans, at least 6. In a mesh a trace has a few more, so that each call gets to its callee.
+        spans: Number of spans, at least 6. In a mesh, a trace has a few more, so that each call reaches its callee.
         trace_id: 32 hex digits; drawn if not given.
         journey: Name of the journey; drawn if not given.
         channel: Channel that sends the journey.
@@ -92,11 +92,11 @@ def shop_trace(
 
 
 def write_lines(path: Path, journeys: Iterable[tuple[str, str]], *, spans: int = 30, shapes: int = 50) -> int:
-    """Writes many traces as OTLP JSON lines, using the memory of a few.
+    """Writes many traces as OTLP JSON lines, but keeps only a few in memory.
 
     Args:
         path: Path of the file.
-        journeys: Trace id and name of each.
+        journeys: Trace id and journey name of each trace.
         spans: Number of spans in each trace.
         shapes: Number of different traces of each journey; they recur under other ids.
 

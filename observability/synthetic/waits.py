@@ -32,7 +32,7 @@ class KnownTrace:
     """One trace and the truth about it.
 
     Args:
-        spans: Spans of the trace, the root first, a SERVER span.
+        spans: Spans of the trace; the first is the root, which is a SERVER span.
         budget: Nanoseconds of real waiting, by part.
     """
 
@@ -92,7 +92,7 @@ class _Scene:
             self.work(self.draw(self.work_ns))
 
     def side_by_side(self, chains: int, longest: int) -> None:
-        """Makes chains of calls: the last to end decides, and starting those before it is the caller's work."""
+        """Makes parallel chains of calls: the caller starts each in turn, then waits for the last chain to end."""
         started: list[list[_Call]] = []
         at = self.now_ns
         for _ in range(chains):

@@ -79,13 +79,13 @@ def mistakes(
     return [
         (place, "; or ".join(texts))
         for place, texts in by_place.items()
-        # If entries of a list are wrong, pydantic also reports that it has too few.
+        # If entries of a list are wrong, pydantic also reports that the list has too few.
         if not any(len(other) > len(place) and other[: len(place)] == place for other in by_place)
     ]
 
 
 def keys_of(model: type[BaseModel]) -> list[str]:
-    """Lists the keys of a model in a file."""
+    """Lists the keys of a model, as files spell them."""
     return [field.alias or name for name, field in model.model_fields.items()]
 
 
@@ -128,7 +128,7 @@ def _figure(value: Any) -> str:
 
 
 def _valid_keys(model: type[BaseModel], place: Place) -> list[str]:
-    """Lists the valid keys at a place of a model."""
+    """Lists the valid keys at a place in a model."""
     kinds: list[Any] = [model]
     for key in place:
         kinds = [inner for kind in kinds for below in _below(kind, key) for inner in _alternatives(below)]
@@ -136,7 +136,7 @@ def _valid_keys(model: type[BaseModel], place: Place) -> list[str]:
 
 
 def _below(kind: Any, key: Any) -> Iterator[Any]:
-    """Yields the types at a key of a type."""
+    """Yields the types that a type allows at a key."""
     if _is_model(kind):
         yield from (field.annotation for name, field in kind.model_fields.items() if key in (name, field.alias))
     elif arguments := get_args(kind):

@@ -7,7 +7,7 @@ from difflib import get_close_matches
 
 
 def valid(given: object, choices: Iterable[str]) -> str:
-    """Writes `did you mean web? valid: web, mobile, partner`; without the question if nothing is similar."""
+    """Writes `did you mean web? valid: web, mobile, partner`; without the question if no choice is similar."""
     known = list(choices)
     near = get_close_matches(str(given), known, 1)
     return f"{f'did you mean {near[0]}? ' if near else ''}valid: {', '.join(known)}"

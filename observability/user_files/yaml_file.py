@@ -34,9 +34,8 @@ class YamlFile:
         text: Contents of the file.
         error: Makes the error to raise, from its message.
 
-        Raises:
-            Exception: As `error` makes it: the text is not YAML, a key appears twice, it has aliases, or it is nested
-                too deeply.
+    Raises:
+        Exception: As `error` makes it: the text is not YAML, has a key twice, has aliases, or is nested too deeply.
     """
 
     def __init__(self, source: str, text: str, error: Callable[[str], Exception]) -> None:
@@ -45,9 +44,9 @@ class YamlFile:
             _require_small(text)
             self.data: Any = yaml.load(text, Loader=_StrictLoader)  # noqa: S506 - a SafeLoader
         except (yaml.YAMLError, ValueError) as problem:
-            # Some scalars look like a number and are not.
+            # The ValueError of a scalar that looks like a number but is not has no mark.
             mark = getattr(problem, "problem_mark", None)
-            # If the end is missing, the mistake is on the line after it.
+            # If the end of the text is missing, the mark is on the line after the last.
             where = f":{min(mark.line, text.count(chr(10))) + 1}" if mark is not None else ""
             why = getattr(problem, "problem", None) or str(problem).splitlines()[0]
             raise error(f"{source}{where}: not valid YAML: {why}") from problem
@@ -84,8 +83,8 @@ class YamlFile:
             names: Name of the mapping's entries, for messages.
             place: Place of the mapping.
 
-            Raises:
-                Exception: The value at the place is not such a mapping.
+        Raises:
+            Exception: The value at the place is not such a mapping.
         """
         data = self.data
         for key in place:
@@ -154,7 +153,7 @@ def _spell(wanted: object, key: yaml.Node) -> object:
 class _StrictLoader(yaml.CSafeLoader):
     """Reads values as JSON has them: a date is a text, `1e3` is a number, and a number is finite.
 
-    A key that appears twice in a mapping is refused; other YAML readers silently keep the last.
+    A key that appears twice in a mapping is refused; other YAML readers silently keep the last value.
     """
 
     def construct_yaml_float(self, node: yaml.ScalarNode) -> float:
@@ -187,7 +186,7 @@ def _require_small(text: str) -> None:
     """Refuses aliases and deep nesting, which take memory out of proportion to the file.
 
     Raises:
-        yaml.MarkedYAMLError: The text has them.
+        yaml.MarkedYAMLError: The text has an alias, or is nested too deeply.
     """
     depth = 0
     for event in yaml.parse(text, Loader=yaml.CSafeLoader):

@@ -174,7 +174,7 @@ def test_a_trial_at_a_lower_machine_speed_is_noisy_and_repeated_at_once(
     with pytest.raises(AtTheEndError):
         run(tmp_path, runs, retry=retry)
     assert runs.ran == [*order[:3], *order[2:3] * retry, *order[3:]]
-    noisy = "trial 3 of 4 finished: NOISY (speed of the machine against the run's median)"
+    noisy = "trial 3 of 4 finished: NOISY (deviation of the machine's speed from the run's median)"
     assert noisy in capsys.readouterr().err
 
 

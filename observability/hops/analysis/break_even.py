@@ -68,7 +68,7 @@ def break_evens(
 
     The tests at the nearest and at the farthest distance are corrected together, over all pairs and journeys. Each
     result covers the distances whose separate tests still show it. A break-even needs only one test, at the true
-    distance, so its interval contains it in 95 % of cases without a correction.
+    distance, so its interval contains that distance in 95 % of cases without a correction.
 
     Args:
         gaps: Gap of each pair, by journey and by the names of left and right.
@@ -116,7 +116,7 @@ def _row(test: Test, grid: Floats, p_corrected: list[float | None]) -> BreakEven
 def _find_stretches(test: Test, grid: Floats, shown: list[bool]) -> list[Stretch]:
     """Finds the stretches in which one topology is shown to be faster.
 
-    A stretch that reaches an end of the range counts if the test at that end shows it. A stretch that reaches no end
+    A stretch that reaches an end of the range counts if the test at that end confirms it. A stretch that reaches no end
     counts if it lies between two stretches of the other topology: the ranking flips twice. Next to a stretch of the
     same topology, it only says that the two curves are close there.
     """

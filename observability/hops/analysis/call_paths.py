@@ -27,7 +27,7 @@ def mean_trace(paths: pl.DataFrame) -> dict[str, float]:
         paths: Rows of `rows.PATHS` with `block` as the first column, of this topology only.
 
     Returns:
-        ms by frame; a root's frame has the whole wait. Empty without traces.
+        ms by frame; a root's frame has the whole latency. Empty without traces.
     """
     traces = int(paths.unique(["block", "journey"])["traces"].sum())
     sums = Counter[str]()
@@ -39,16 +39,16 @@ def mean_trace(paths: pl.DataFrame) -> dict[str, float]:
 def frame_differences(
     paths: Mapping[str, pl.DataFrame], load: Mapping[str, float], blocks: Mapping[str, set[int]], first: int | None
 ) -> list[PartDifference]:
-    """Subtracts the mean traces of two topologies, with the weights and intervals of `hop_differences`.
+    """Computes the difference between two topologies' mean traces, with the weights and intervals of `hop_differences`.
 
     Args:
         paths: Rows of `rows.PATHS` with `block` as the first column, of the left and the right topology.
         load: How often each journey occurs in the load.
         blocks: Blocks of each topology.
-        first: How many blocks decided on the number of blocks, as in `Latencies`.
+        first: Number of blocks in the first stage, as in `Latencies`.
 
     Returns:
-        A row for each frame, whose paths are named by `align`; empty if no journey has traces on both sides.
+        A row for each frame, with paths as `align` names them; empty if no journey has traces on both sides.
     """
     framed = {name: rows.join(_aligned_frames(rows), on="path") for name, rows in paths.items()}
     of_pair = hop_differences(framed, load, blocks, first=first)

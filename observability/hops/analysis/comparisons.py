@@ -19,7 +19,7 @@ from hops.units import ALL
 METRICS = ("mean", "p50", "p90", "p95", "p99", "p99_9")
 CPU = "cpu_ms"
 _RARE = frozenset({"p99_9"})
-"""p99 is compared only where there are enough journeys. Few runs are long enough; rows without a result help nobody."""
+"""Metrics that are compared only where there are enough journeys: rows without a result help nobody."""
 
 _Row = TypeVar("_Row", bound=Difference)
 
@@ -32,7 +32,7 @@ class Pair(NamedTuple):
         metric: One of `METRICS`, or `CPU`.
         left: Figure of the left system.
         right: Figure of the right system, which is subtracted.
-        effect: Probability that a journey of the left is faster than a journey of the right; None for `CPU`.
+        effect: Probability that a journey of the left system is faster than a journey of the right; None for `CPU`.
     """
 
     journey: str
@@ -134,7 +134,7 @@ def describe_comparison(
         names: Names of the left and the right topology.
         values: Values of the left and the right topology.
         result: The contrast of the two.
-        effect: Probability that a journey of the left is faster, if known.
+        effect: Probability that a journey of the left topology is faster, if known.
     """
     return Comparison(
         journey=journey,

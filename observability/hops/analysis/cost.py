@@ -40,7 +40,7 @@ GROUPS = (
     TOTAL,
     GENERATOR_GROUP,
 )
-"""Groups of components. `total` is all but the generator; `origin` also leaves out a shared cache and telemetry."""
+"""Groups of components. `total` is all except the generator; `origin` also leaves out a shared cache and telemetry."""
 
 WATCHERS = "watchers"
 """Component name of the generator's customers who wait for updates."""

@@ -12,11 +12,11 @@ from hops.run.documents.failures import Differing, FailureReason
 from hops.run.files import RunFiles
 
 MAX_REASONS = 3
-"""Maximum number of reasons for each kind of journey of each topology."""
+"""Maximum number of reasons for each kind of journey in each topology."""
 ANSWERS_FILE = "answers.jsonl"
-"""File in a trial's folder: what a target that is not the shop answered to the first journey of each kind, by step."""
+"""File in a trial's folder: what a target other than the shop answered to the first journey of each kind, by step."""
 _VARYING = r'"(?:\\.|[^"\\])*"|[\w-]*\d[\w-]{3,}'
-"""Matches texts, and words with a digit that are longer than a status: identifiers, ports, times."""
+"""Matches quoted texts, and words with a digit that are longer than a status code: identifiers, ports, times."""
 
 
 def failures_of(run: RunFiles) -> list[FailureReason]:

@@ -18,7 +18,7 @@ def in_use_of(run: RunFiles) -> dict[str, InUse]:
         run: Files of the run.
 
     Returns:
-        By topology; topologies without accounts of their components are left out.
+        By topology; topologies whose components' CPU time was not measured are left out.
     """
     cores = run.manifest["cluster" if "cluster" in run.manifest else "machine"].get("cores")
     load = run.journeys.group_by("topology", "block").agg(

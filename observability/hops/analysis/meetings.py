@@ -1,4 +1,4 @@
-"""Which journeys meet: how much longer a journey takes if one of some kind arrived shortly before it.
+"""Which journeys meet: how much longer a journey takes if another journey arrived shortly before it, by kind.
 
 This needs no traces: every journey's row says when it was meant to start. A journey meets a kind if a journey of that
 kind arrived before it, within the kind's median duration. Only arrivals decide. Whether a journey was really under way
@@ -10,10 +10,10 @@ are separated. The weights also give the second group the first group's pace els
 in the other topologies, where they met other work. This is calibration (Deville and Särndal, *Journal of the American
 Statistical Association* 87, 1992).
 
-Chance enters twice: which arrivals met which, the same in all blocks, which replay one tape; and what differs between
-blocks. So the intervals are a two-way jackknife, over stretches of the tape and over blocks. Its variances are added,
-less the variance of leaving out one stretch of each block in turn, which both contain (Cameron, Gelbach and Miller, *J.
-Business & Economic Statistics* 29, 2011).
+Chance enters twice: in which journeys meet, the same in all blocks because they replay one tape; and in what differs
+between blocks. So the intervals come from a two-way jackknife, over stretches of the tape and over blocks. Its two
+variances are added, minus the variance of leaving out one stretch of each block in turn, which both contain (Cameron,
+Gelbach and Miller, *J. Business & Economic Statistics* 29, 2011).
 
 Traces say at which component calls wait. A call's row says when the callee began, and for how long before that its
 event loop was busy with other calls. The rows of all journeys say which journeys had arrived shortly before.
@@ -35,7 +35,7 @@ from hops.units import ALL, NS_PER_MS
 STRETCHES = 20
 """Number of stretches into which the tape is cut for the intervals."""
 MIN_MEETINGS = 40
-"""With fewer meetings, or fewer journeys without one, nothing is reported."""
+"""With fewer meetings, or fewer journeys without a meeting, nothing is reported."""
 MIN_STRETCHES = 5
 """With fewer effective stretches (`_even`), the meetings come from too few arrivals to report anything."""
 MIN_FOR_P99 = 200
@@ -112,7 +112,7 @@ def during(kind: str) -> str:
 
 
 def _with_control(rows: pl.DataFrame, others: Sequence[pl.DataFrame]) -> pl.DataFrame:
-    """Adds how long the same arrivals took in other topologies, relative to arrivals of like kind and meetings."""
+    """Adds how long the same arrivals took in other topologies, relative to arrivals of the same kind and meetings."""
     columns = []
     for other in others:
         alike = [name for name in other.columns if name == "journey" or name.startswith(met(""))]
@@ -185,7 +185,7 @@ def _compare(ms: Floats, design: Floats, met: npt.NDArray[np.bool_], ways: Seque
     """Computes how far mean and percentiles of journeys that met a kind are above those of similar journeys.
 
     Args:
-        ms: Latencies, in order.
+        ms: Latencies, sorted.
         design: What the two sides must have in common: a column for each property.
         met: Which journeys met the kind.
         ways: Groups to leave out in turn: stretches of the tape; with several blocks also the blocks, and a stretch of
@@ -216,7 +216,7 @@ def _compare(ms: Floats, design: Floats, met: npt.NDArray[np.bool_], ways: Seque
 def _without(
     ms: Floats, design: Floats, met: npt.NDArray[np.bool_], groups: _Groups, numbers: Sequence[int] | _Groups
 ) -> Floats:
-    """Computes the differences of mean and percentiles without each of these groups, a row for each group."""
+    """Computes the differences of mean and percentiles, leaving out each group in turn: a row for each group."""
     like, other = design[met], design[~met]
     kept, rest = (groups[side] != np.array(numbers)[:, None] for side in (met, ~met))
     target = kept.astype(np.float64) @ like / kept.sum(axis=1, keepdims=True)
@@ -239,7 +239,7 @@ def _figures(ms: Floats, weights: Floats) -> Floats:
 
 
 def queues_of(journeys: Mapping[str, pl.DataFrame], calls: pl.DataFrame) -> list[Queue]:
-    """Finds which kinds were usually under way while calls waited for components: within their median duration.
+    """Finds which kinds were usually under way, for their median duration, while calls waited for components.
 
     Args:
         journeys: Rows of `rows.JOURNEYS` with `block` as the first column, by topology.
@@ -306,7 +306,7 @@ def _queues(topology: str, journeys: pl.DataFrame, waits: pl.DataFrame) -> list[
 
 
 def _under_way(starts: Floats, ends: Floats) -> tuple[Floats, Floats, Floats]:
-    """Returns moments, and for how long before each of them at least one journey, and at least two, were under way."""
+    """Returns moments, and for how long before each of them at least one journey was under way, and at least two."""
     if not starts.size:
         return np.zeros(1), np.zeros(1), np.zeros(1)
     at = np.concatenate([starts, ends]).astype(np.float64)

@@ -2,7 +2,7 @@
 
 After the load, each process measures what a span of each kind costs it. A span's cost is subtracted from the part that
 the span's own time belongs to, in each trace, and never more than the part has there. So for every part whose
-component gives an account, net and cost add up to the mean budget to the nanosecond. Both are estimates: some of a
+component reports its costs, net and cost add up to the mean budget to the nanosecond. Both are estimates: some of a
 span's cost comes before the clock is read for its start, or after it is read for its end. That cost is in the
 surrounding part.
 """
@@ -29,7 +29,7 @@ def net_budget(hops: pl.DataFrame, costs: Mapping[int, SpanCosts]) -> dict[str, 
 
     Args:
         hops: Rows of `rows.HOPS`, with their `block`.
-        costs: Cost of a span in each block; components that are missing gave no account.
+        costs: Cost of a span in each block; components that are missing did not report it.
 
     Returns:
         For the parts of the mean budget, in its order: what tracing costs there, and the rest.

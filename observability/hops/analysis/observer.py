@@ -1,7 +1,7 @@
-"""What tracing costs, and where: sampled and unsampled journeys of the same trials, as a randomised experiment.
+"""What tracing costs, and where: a randomised experiment with sampled and unsampled journeys of the same trials.
 
 Two independent accounts say where the time goes. First, the edge logs every request, sampled or not. So the experiment
-can be made for each place where a journey spends time: at the client and on its wire, in the edge, behind the edge.
+can be evaluated for each place where a journey spends time: at the client and on its wire, in the edge, and behind it.
 Second, each component measures after the load what a span costs the thread that makes it. That cost times the spans of
 a journey is the known cost of its spans. If the experiment finds more, the rest is chance, or the cost that spans cause
 elsewhere: encoding, sending and storing them. A span off the critical path costs CPU time but delays nobody.
@@ -39,7 +39,7 @@ class Sampling:
         topology: Name of the topology.
         journey: Kind of journey.
         rows: Rows of the journeys.
-        stratum: Draws of the sampling.
+        stratum: The sampling as drawn, and its redraws.
     """
 
     topology: str
@@ -49,11 +49,11 @@ class Sampling:
 
 
 def observer_effect_of(run: RunFiles, *, seed: int = 0) -> ObserverEffect:
-    """Computes the median latency of sampled minus unsampled journeys that ended ok, stratified by journey; by place.
+    """Computes what sampling adds to the median latency of journeys that ended ok, in all and at each place.
 
     Args:
-        run: Files of the run; a stratum is a journey of one topology.
-        seed: Seed of the draws, from which the intervals are made.
+        run: Files of the run; a stratum is one kind of journey in one topology.
+        seed: Seed of the draws, from which the intervals are computed.
     """
     ok = run.journeys.filter(pl.col("outcome") == "ok")
     samplings = samplings_of(ok, seed=seed)

@@ -1,4 +1,4 @@
-"""What over-fetching costs: bytes, the network at which they begin to matter, and the work of making them.
+"""What over-fetching costs: bytes, the network at which they begin to matter, and the work to produce them.
 
 The generator compares the answers of journeys that it sends alone with the fields that their screens show. The model
 in `hops.analysis.travel` predicts the share of p50 that unused fields take at other networks.
@@ -115,7 +115,7 @@ def _rows(
 
 
 def _matters_below(beyond: float, down: float, p50_ms: float) -> float | None:
-    """Computes the bandwidth, Mbit/s, at which some bytes take `MATTERS` of p50.
+    """Computes the bandwidth, Mbit/s, at which bytes that no screen shows take the share `MATTERS` of p50.
 
     Args:
         beyond: Bytes that no screen shows.

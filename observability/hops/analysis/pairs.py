@@ -27,21 +27,21 @@ class Pairs:
         self._hops = {(row["journey"], row["left"], row["right"]): row for row in (*map(mirror_hops, hops), *hops)}
 
     def comparison(self, journey: str, metric: str, left: str, right: str) -> Comparison | None:
-        """The comparison of left with right; None if the summary does not have it."""
+        """Returns the comparison of left with right; None if the summary does not have it."""
         return self._comparisons.get((journey, metric, left, right))
 
     def hops(self, journey: str, left: str, right: str) -> HopDifference | None:
-        """Why left's mean differs from right's, by part of the budget; None if the summary does not say."""
+        """Returns why left's mean differs from right's, by part of the budget; None if the summary does not say."""
         return self._hops.get((journey, left, right))
 
     def ranking(self, journey: str, metric: str) -> list[str]:
-        """The topologies that have a value of this metric, lowest first."""
+        """Lists the topologies that have a value of this metric, lowest first."""
         values = {name: value_of(self._summary, name, journey, metric) for name in self._summary["topologies"]}
         known = [(value, name) for name, value in values.items() if value is not None]
         return [name for _, name in sorted(known)]
 
     def journeys(self) -> list[str]:
-        """The journeys of all topologies by name, without `all`."""
+        """Lists the journeys of all topologies by name, without `all`."""
         names = {name for figures in self._summary["topologies"].values() for name in figures["journeys"]}
         return sorted(names - {ALL})
 

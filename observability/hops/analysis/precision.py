@@ -19,7 +19,7 @@ METRIC = "p50"
 
 
 def half_widths(comparisons: Sequence[Comparison]) -> list[float]:
-    """Computes half the width of each 95 % interval of a ratio of two topologies' p50 of the mix, as a logarithm.
+    """Computes the half-width, in logarithms, of each 95 % interval of a ratio of two topologies' p50 of the mix.
 
     Args:
         comparisons: Comparisons of one run.
@@ -58,12 +58,12 @@ class Decided:
     needed: int | None
 
     def blocks(self, most: int) -> int:
-        """How many blocks to run: as many as are needed, at most as many as are allowed."""
+        """Returns how many blocks to run: as many as are needed, or as ran so far if more are needed than allowed."""
         return self.needed if self.needed is not None and self.needed <= most else self.ran
 
 
 def decide(latencies: Mapping[str, Latencies], asked: float, ran: int) -> Decided:
-    """Decides from finished trials only, so that the same trials always give the same decision.
+    """Decides how many blocks are needed, from finished trials only: the same trials always give the same decision.
 
     A block counts only if every topology has a journey in it that ended ok: pairs need the same blocks.
 
@@ -77,7 +77,7 @@ def decide(latencies: Mapping[str, Latencies], asked: float, ran: int) -> Decide
     widths = _half_widths(latencies, blocks)
     if not widths:
         return Decided(asked, first, ran, None, None)
-    # All trials count for the scatter of trials.
+    # For the scatter of single trials, the trials of all stages count.
     alike = {name: Latencies(side.cells) for name, side in latencies.items()}
     scatter = scatter_of(_half_widths(alike, blocks), len(blocks))
     needed = ran - len(blocks) + blocks_for(max(widths), len(blocks), half_width_of(asked))

@@ -39,13 +39,13 @@ from hops.run.switches import compares_edges, is_of_the_shop, selection_pairs, s
 from hops.statistics.over_blocks import rate_section
 
 _MAX_STRETCHES = 10_000
-"""Up to this many stretches of rows, a topology's rows count as being in order; a run writes one for each trial."""
+"""Maximum number of stretches of rows that are sliced without a copy; a run writes one stretch for each trial."""
 _WIRE = ("wire_bytes_in", "wire_bytes_out", "opening_bytes_in", "opening_bytes_out", "connections_dialed")
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What a kind of experiment computes its own figures from, by topology or arm.
+    """The data from which a kind of experiment computes its own figures, by topology or arm.
 
     Args:
         run: Files of the run.
@@ -86,7 +86,7 @@ def no_pairs(_run: RunFiles) -> list[tuple[str, str]]:
 
 
 def distance_figures(measured: Measured) -> Mapping[str, Any]:
-    """Predicts what distance does to the topologies."""
+    """Predicts how distance affects the latencies of the topologies."""
     manifest = measured.run.manifest
     if any(switches_of(manifest, one).get("edge_cache", "none") != "none" for one in measured.topologies):
         return {}  # answers from a cache cross no network
@@ -218,7 +218,7 @@ def _at_the_same_time(run: RunFiles, rows: Mapping[str, pl.DataFrame]) -> dict[s
 
 
 def _network(manifest: Mapping[str, Any]) -> object:
-    """The emulated network that all arms share; None if there is no network or they differ."""
+    """Returns the emulated network that all arms share; None if there is no network or they differ."""
     arms = manifest.get("arms", {"": manifest["switches"]}).values()
     network, *others = (network_summary(arm) for arm in arms)
     return network if all(other == network for other in others) else None
@@ -228,7 +228,7 @@ def check_run(run: RunFiles) -> None:
     """Refuses a run whose tables and trials contradict each other.
 
     Raises:
-        MalformedRunError: Its documents list different trials; the message names them.
+        MalformedRunError: The run's files list different trials; the message names the trials.
     """
     planned = {(row["block"], row["topology"]) for row in run.used}
     measured = set(run.journeys.select("block", "topology").unique().iter_rows())
@@ -329,7 +329,7 @@ def _wire(trials: list[TrialRecord], journeys: int, requests: int) -> WireSummar
 
 
 def _programs(run: RunFiles) -> list[Program]:
-    """Lists the programs of the trials that fail the gate on other programs."""
+    """Lists the busiest other programs in trials that fail the gate on the CPU of other programs."""
     worst: dict[tuple[str, int], Program] = {}
     for trial in run.used:
         if "other_cores" in failing_gates(trial["gates"]):
@@ -341,7 +341,7 @@ def _programs(run: RunFiles) -> list[Program]:
 
 
 def _tape(run: RunFiles) -> dict[str, object]:
-    """Describes the tape; `answers_sha256` is None if trials answered differently."""
+    """Describes the tape; `answers_sha256` is None if trials got different answers."""
     answers = {row["answers_sha256"] for row in run.used}
     lengths = [row["generator"].get("tape_journeys") for row in run.used]
     return {
@@ -353,7 +353,7 @@ def _tape(run: RunFiles) -> dict[str, object]:
 
 
 def load_of(run: RunFiles) -> dict[str, int]:
-    """Counts each journey in the load of all trials."""
+    """Counts how often each journey occurs in the load of all trials."""
     return dict(cast("list[tuple[str, int]]", run.journeys.group_by("journey").len().rows()))
 
 

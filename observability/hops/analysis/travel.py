@@ -2,9 +2,9 @@
 
     latency = own time + round trips x round-trip time + bytes down / bandwidth down + bytes up / bandwidth up
 
-The own time is a measured latency less what the run's network took. Round trips come from the row. Bytes are those
-that the generator's sample counted on the wire for this kind of journey; without a sample, the bytes of the row's
-bodies. Headers of the segments that carry them are added.
+The own time is a measured latency minus the time that the run's network took. Round trips come from the row. Bytes are
+what the generator's sample counted on the wire for this kind of journey; without a sample, the bytes of the row's
+bodies. Headers of the segments that carry these bytes are added.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def round_trips_of(means: Mapping[str, Mapping[str, tuple[float, float, float]]]
 
 
 def move_to(travel: pl.DataFrame, networks: Mapping[str, Network]) -> pl.DataFrame:
-    """Recomputes `own_ms` as what the same journeys would take if each channel had its network of `networks`."""
+    """Recomputes `own_ms` as the latency of the same journeys if each channel had its network from `networks`."""
     trips, bits = _taken_ms(networks)
     return travel.with_columns((pl.col(OWN) + trips + bits).alias(OWN))
 
@@ -100,12 +100,12 @@ def costs_of(network: Network) -> tuple[float, float, float]:
 
 
 class Medians:
-    """Medians of several topologies' journeys at points of the network.
+    """Medians of several topologies' journeys at each of several networks.
 
     Args:
         travel: Journeys as returned by `travel_of`, by topology in the user's order.
         start: `AT_EDGE` or `OWN`.
-        networks: Points of the network. With `AT_EDGE`, which includes the run's bandwidth, only round trips count.
+        networks: The networks. With `AT_EDGE`, which includes the run's bandwidth, only their round-trip times count.
         first: Number of blocks in the first stage, as in `Latencies`.
     """
 

@@ -7,15 +7,15 @@ and the generator's spans have the parts of `hops.budget.parts`, such as `client
 
 | part | time |
 |---|---|
- `work:<service>` | in its SERVER, CONSUMER and INTERNAL spans, and its spans without a kind |
- `wire:<caller>→<callee>` | in the caller's CLIENT span, outside the callee's spans |
- `proxy:<service>` | in a proxy's spans, outside the spans of what it forwarded the request to, if that leaves spans |
- `db:<service>`, `cache:<service>` | in its spans that name a database, or a cache |
- `messaging:<service>` | in its PRODUCER spans, sending |
- `messaging:<sender>→<receiver>` | from the end of a PRODUCER span to the start of the CONSUMER span below it |
- `queue:<service>` | only with `end_to_end`: from the end of a span to the later start of a span below it |
- `external:<caller>→<peer>` | in a CLIENT span whose peer is named and leaves no spans: the whole call |
- `unattributed` | in CLIENT spans that no span answers and that name no such peer |
+| `work:<service>` | in its SERVER, CONSUMER and INTERNAL spans, and its spans without a kind |
+| `wire:<caller>→<callee>` | in the caller's CLIENT span, outside the callee's spans |
+| `proxy:<service>` | in a proxy's spans, outside the spans of the component to which it forwarded the request |
+| `db:<service>`, `cache:<service>` | in its spans that name a database, or a cache |
+| `messaging:<service>` | in its PRODUCER spans, which send messages |
+| `messaging:<sender>→<receiver>` | from the end of a PRODUCER span to the start of the CONSUMER span below it |
+| `queue:<service>` | only with `end_to_end`: from the end of a span to the later start of a span below it |
+| `external:<caller>→<peer>` | in a CLIENT span whose peer is named and leaves no spans: the whole call |
+| `unattributed` | in CLIENT spans that no span answers and that name no such peer |
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ two middle ones far apart), the trace nearest the median;
 - `p99_band`: totals at or above the 99th percentile. With up to 100 traces this is only the slowest: an anecdote, not
 a tail.
 
-Each band adds up to the mean total of its traces.
+The budget of each band adds up to the mean total of its traces.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from hops.units import ALL, NS_PER_MS
 if TYPE_CHECKING:
     import polars as pl
 
-# Polars is imported only where rows are: code that reads traces alone does not load it.
+# Polars is imported only where rows are used: code that only reads traces does not load it.
 
 BANDS = ("mean", "p50_band", "p99_band")
 

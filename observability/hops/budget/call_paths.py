@@ -1,4 +1,4 @@
-"""Call paths: below which calls each nanosecond of a budget was spent.
+"""Call paths: the chain of calls below which each nanosecond of a budget was spent.
 
 A path lists the parts of the spans from the root down to the span whose own time it is. These are the frames of a flame
 graph. Spans of the same part below each other are one frame.

@@ -1,4 +1,4 @@
-"""A file of names: it merges services and operations under one name, and renames parts.
+"""A file of names, which merges services or operations under one name, and renames parts.
 
 ```yaml
 services:                       # name of a service, or a pattern: its new name

@@ -5,19 +5,19 @@
 | `work:<component>` | in its SERVER and INTERNAL spans |
 | `network` | on the emulated link between the customer and the edge: the generator's `link_up` and `link_down` spans |
 | `handshake` | in the generator's `handshake` spans, waiting for a connection to the edge to be opened |
- `client:waiting` | in the generator's `waiting` spans, for a connection to the edge that another request used |
+| `client:waiting` | in the generator's `waiting` spans, for a connection to the edge that another request used |
 | `wire:<caller>→<callee>` | in the caller's CLIENT span, outside the callee's SERVER span |
- `queue:<component>` | of a wire's time, how long its end waited for an event loop that was busy with other work |
- `hit:edge-cache` | in a shared cache's SERVER spans that it answered from the cache |
- `proxy:<edge, edge cache or sidecar>` | in a proxy's SERVER and INTERNAL spans, and in tries that failed to connect |
+| `queue:<component>` | of a wire's time, the wait at its end for an event loop that was busy with other work |
+| `hit:edge-cache` | in a shared cache's SERVER spans, for requests that it answered itself |
+| `proxy:<edge, edge cache or sidecar>` | in a proxy's SERVER and INTERNAL spans, and in tries that failed to connect |
 | `db:<service>` | in CLIENT spans of calls to a database |
 | `cache:<service>` | in CLIENT spans of calls to a cache |
 | `pool:<service>` | in its `pool.acquire` spans, waiting for a database connection |
- `outbox:<service>` | in its PRODUCER and CONSUMER spans: an event waits in a table until it is taken |
- `push` | in an event's root, the generator's CONSUMER span: from the last service to the waiting customer |
+| `outbox:<service>` | in its PRODUCER and CONSUMER spans: an event waits in a table until it is taken |
+| `push` | in an event's root, the generator's CONSUMER span: from the last service to the waiting customer |
 | `client` | in the generator's root and INTERNAL spans |
- `start_lag` | in the generator's `start_lag` span, from the intended to the actual start |
- `unattributed` | in CLIENT spans that no SERVER span answers, and in all other spans |
+| `start_lag` | in the generator's `start_lag` span, from the intended to the actual start |
+| `unattributed` | in CLIENT spans that no SERVER span answers, and in all other spans |
 """
 
 from __future__ import annotations
@@ -49,11 +49,11 @@ WAITING_SPAN = "waiting"
 THINK_SPAN = "think"
 """A customer's pause between two steps of `hopwise load`; it is not counted as latency."""
 DELAY_TOOK = "shop.injected_delay_took_ms"
-"""Attribute of the SERVER span of a request that was delayed on purpose: how long, ms."""
+"""Attribute of the SERVER span of a request that was delayed on purpose: duration of the delay, ms."""
 
 LOOP_BUSY, LOOP_RESTED = "shop.loop.busy_ms", "shop.loop.rested_ms"
-"""Attributes of a SERVER span, for its start, and of a CLIENT span, for its end. They say how long its event loop had
-been busy, and how long before that moment the loop's busy time ended."""
+"""Attributes of a SERVER span, for its start, and of a CLIENT span, for its end. They say how long the component's
+event loop had been busy, and how long before that moment its busy time ended."""
 
 CACHES = ("valkey", "redis")
 """Values of `db.system.name` that mean a cache."""
@@ -88,16 +88,16 @@ class EdgeRequest(msgspec.Struct, frozen=True, gc=False):
 class Call(msgspec.Struct, frozen=True, gc=False):
     """One call from one component to another, through any number of sidecars.
 
-    The caller's CLIENT span less the callee's SERVER span is the time in between. Without sidecars, the call is then on
-    one wire; with sidecars, it is on three wires and in two proxies.
+    The caller's CLIENT span minus the callee's SERVER span is the time in between. Without sidecars, the call is then
+    on one wire; with sidecars, it is on three wires and in two proxies.
 
     Args:
         caller: The component whose CLIENT span it is.
         callee: The component that answered.
-        between_ns: The CLIENT span less the SERVER span of the answer.
+        between_ns: Length of the CLIENT span minus the length of the SERVER span of the answer.
         began_ns: Start of that SERVER span, Unix time.
         ahead_ns: How long before that the CLIENT span began; negative if it began later, on another clock.
-        after_ns: How long the CLIENT span ended after the SERVER span.
+        after_ns: How long after the SERVER span the CLIENT span ended.
         queued_ns: How much of `ahead_ns` the callee's event loop was busy with other work.
         injected_ns: How long the callee was delayed or held up on purpose.
     """
@@ -124,7 +124,7 @@ class Budget(msgspec.Struct, frozen=True, gc=False):
         crossings: How often the trace entered each part, on or off the path: spans of the part; for a component's work
             and for a proxy, only SERVER spans. So `wire:` counts the calls of a hop.
         quality: Defects of the trace.
-        on_path: How many of these spans have time on the path.
+        on_path: How many of the spans in `crossings` have time on the path.
         inner_on_path: How many INTERNAL spans that do not enter the part have time on the path; only parts with any.
         injected_ns: How long the spans of each part were delayed on purpose, by their component's clock; only parts
             with a delay.
@@ -195,7 +195,7 @@ def budget_of_tree(tree: Tree, *, with_calls: bool = True, with_paths: bool = Fa
     for node in tree.nodes:
         span = node.span
         kind = span.kind
-        # A root enters its part, of any kind; INTERNAL spans inside a component do not enter it again.
+        # A root of any kind enters its part; INTERNAL spans inside a component do not enter it again.
         if kind is INTERNAL:
             if not is_entry(node) and node is not root:
                 part = walked.get(node)
@@ -259,7 +259,7 @@ def queues_of(call: Node) -> Iterator[tuple[str, int, int]]:
     """Finds when a call waited for an event loop that was busy with other work, as its spans report: part, start, end.
 
     On the way there it waited for the callee, whose loop had not yet read the request; on the way back, for the caller.
-    Until the answer was there, a busy caller delayed nobody.
+    Until the answer had arrived, a busy caller delayed nobody.
     """
     answered_ns = call.start_ns
     for child in call.children:
@@ -281,7 +281,7 @@ def is_entry(node: Node) -> bool:
 
 
 def _busy(span: Span) -> tuple[int, int]:
-    """Gives how long a span's event loop had been busy, and how long ago that had ended, ns."""
+    """Gives how long a span's event loop had been busy, and how long ago its busy time had ended, ns."""
     if LOOP_BUSY not in span.attributes:
         return 0, 0
     return _ns(span, LOOP_BUSY), _ns(span, LOOP_RESTED)
@@ -316,7 +316,7 @@ def calls_of(tree: Tree) -> Iterator[Call]:
 
 
 def _answer(call: Node) -> Node | None:
-    """Finds the SERVER span of the called component, through sidecars; of several tries, the last one's."""
+    """Finds the SERVER span of the called component, through sidecars; after several tries, that of the last try."""
     children = call.children
     if len(children) == 1 and children[0].span.kind is SERVER and not is_sidecar(children[0].span.service):
         return children[0]
@@ -401,7 +401,7 @@ def is_proxy(service: str) -> bool:
 
 @cache
 def is_sidecar(service: str) -> bool:
-    """Whether spans of this name are a sidecar's."""
+    """Whether spans with this service name are a sidecar's."""
     return service.endswith((INBOUND, OUTBOUND))
 
 

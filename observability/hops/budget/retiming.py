@@ -1,12 +1,12 @@
 """A trace with changed times: its spans as they would be if parts were slower, faster, parallel or removed.
 
-A trace says when each span began and ended, and so which waited for which, by the same rule as on the critical path
+A trace says when each span began and ended, so which span waited for which, by the same rule as on the critical path
 (`hops.traces.critical_path`). A child began once every sibling that ended before the child's start had ended. A parent
 ended once its children had. Siblings that overlap ran in parallel. The time in between is the parent's own.
 
-A changed own time moves what comes after it, and so does a child that got longer. A span that waits for a slower
-sibling as well is not affected until that sibling is the faster. Shared resources are not modelled: a queue stays as
-long as it was.
+A changed own time moves what comes after it, and so does a child that got longer. A span that also waits for a slower
+sibling is not affected until that sibling becomes the faster. Shared resources are not modelled: a queue stays as long
+as it was.
 
 Spans are laid out from the leaves up, then moved from the root down, without recursion. Costs O(n log n), for sorting.
 """
@@ -31,7 +31,7 @@ class Change(msgspec.Struct, frozen=True):
     """A change of the own time of a part.
 
     Args:
-        factor: Factor of the own time.
+        factor: Factor by which the own time changes.
         added_ns: Time added each time the part is entered, at its beginning; if negative, time removed, at most
             the own time.
     """
@@ -52,7 +52,7 @@ class Calls(msgspec.Struct, frozen=True):
     names: tuple[str, ...]
 
     def name_of(self, parent: Span, child: Span) -> str | None:
-        """Finds which of the names a span has; None if the span is none of these calls."""
+        """Finds which of the names a span has; None if the span is not one of these calls."""
         if parent.service != self.component:
             return None
         short = child.name.rpartition("/")[2]
@@ -87,7 +87,7 @@ class _Laid(msgspec.Struct):
     Args:
         starts: New start of each child.
         end_ns: New end of the span.
-        own_ns: How much of the time until then was the span's own and not queued, before the changes.
+        own_ns: Own time of the span before the changes, without queueing.
     """
 
     starts: dict[Node, int]
@@ -158,12 +158,12 @@ class _Moves:
 
     Args:
         scenario: Changes to the trace.
-        changes: Change of each span that has one.
+        changes: Change of each span that changes.
 
-        Attributes:
-            laid: Layout of each span.
-            grown: How much longer each span is.
-            effective: Whether anything changes.
+    Attributes:
+        laid: Layout of each span.
+        grown: How much longer each span is.
+        effective: Whether anything changes.
     """
 
     def __init__(self, scenario: Scenario, changes: Mapping[Node, Change]) -> None:

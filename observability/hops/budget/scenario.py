@@ -1,4 +1,4 @@
-"""A scenario in a user's words: options of a command line, or the same in a YAML file."""
+"""A scenario as a user writes it: command-line options, or the same in a YAML file."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Known(msgspec.Struct):
 
     Args:
         parts: Parts whose time can change.
-        called: Parts of spans below others, which can be removed.
+        called: Parts of spans that are below other spans; these parts can be removed.
         calls: The maximum number of calls below one span of a component, by that component and the name of the calls.
     """
 
@@ -181,7 +181,7 @@ def _change(known: Known, text: str) -> tuple[str, Change]:
 
 
 Given = tuple[list[str], list[str], list[str]]
-"""Changes, parallel calls and removed calls, in the words of the options."""
+"""Changes, parallel calls and removed calls, as the options give them."""
 
 
 SECTIONS = ("change", "parallel", "remove")

@@ -1,4 +1,4 @@
-"""Calls that no span answers: the part of each, and which of them lack an answer.
+"""Calls that no span answers: the part of each call, and whether the spans of its answer were lost.
 
 A library's CLIENT span above the CLIENT span of its HTTP client is one call with one part. If either says that the
 callee is a database, it is. Otherwise the attribute that identifies the callee best counts (`hops.traces.peers.PEERS`).
@@ -78,14 +78,14 @@ def _callee(call: Node, services: Services) -> _Callee:
     rank, peer = ranked_peer_of(span)
     if not peer or span.attributes.get("canceled") == "true":
         return _NOBODY
-    # If the callee has spans in the trace, those of its answer are lost.
+    # If the callee has other spans in the trace, the spans of its answer were lost.
     return _Callee(rank, UNATTRIBUTED if services.named_by(peer) else f"external:{span.service}→{peer}")
 
 
 def _name_relay(tree: Tree, node: Node, services: Services) -> None:
     """Names the part of a span that answers a call, has nothing below it, and may itself be a call.
 
-    It is a call if it names a peer other than its own component: it is a proxy's only span, of an outgoing request.
+    It is a call if it names a peer other than its own component; then it is a proxy's only span of an outgoing call.
     """
     peer = ranked_peer_of(node.span)[1]
     callee = services.named_by(peer)

@@ -73,7 +73,7 @@ def budget(
 ) -> None:
     """Split the time of any system's traces into hop budgets, whose parts add up to the nanosecond.
 
-    Exit code 0 if everything could be read, 2 if any input was refused; the rest is shown then, too.
+    Exit code 0 if everything could be read, 2 if any input was refused; all other input is still shown.
     """
     from hops.analysis.of_traces.document import traces_document
     from hops.analysis.of_traces.operations import analyse, operations_of
@@ -161,7 +161,7 @@ def _print(read: TraceSet, analysed: Analysed, operations: Sequence[Operation], 
 
 def rows(
     file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="OTLP JSON, one document a line, each trace on one line.")
+        Path, typer.Argument(metavar="FILE", help="OTLP JSON, one document per line, each trace on one line.")
     ],
     out: Annotated[Path, typer.Option("--out", metavar="FOLDER", help="Where hops.parquet and calls.parquet go.")],
     processes: Annotated[

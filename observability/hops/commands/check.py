@@ -1,4 +1,4 @@
-"""`hopwise check`: whether traces keep limits on times, by operation and part."""
+"""`hopwise check`: whether traces stay within limits on times, by operation and part."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 BROKEN = 1
 REFUSED = "refused input"
-"""Suite of inputs that could not be read."""
+"""Name of the JUnit suite for inputs that could not be read."""
 
 
 class CheckFormat(StrEnum):
@@ -82,7 +82,7 @@ def check(
 ) -> None:
     """Check limits on times by operation and part.
 
-    Exit code 0 if none is broken, 1 if one is, 2 if there are too few traces to tell or any input was refused.
+    Exit code 0 if no limit is broken, 1 if any limit is, 2 if there are too few traces to tell or input was refused.
     """
     from hops.analysis.of_traces import limits
     from hops.tables.of_traces.results import limits_elements
@@ -97,7 +97,7 @@ def check(
         baseline = timelines_of(read_traces([against], how.query), how) if against else None
         rows = limits.check(asked, timelines_of(read, how), baseline)
         elements = limits_elements(rows)
-        write_page(html, "limits", "Do these traces keep their limits?", elements, read)
+        write_page(html, "limits", "Do these traces stay within their limits?", elements, read)
     if as_json:
         print_json({"limits": [row.as_document() for row in rows]}, read)
     elif written is CheckFormat.JUNIT:

@@ -33,8 +33,8 @@ from hops.sources import LIMIT
 
 
 def compare_traces(
-    a: Annotated[str, typer.Argument(metavar="A", help="Traces before, or of one side, as SOURCE elsewhere.")],
-    b: Annotated[str, typer.Argument(metavar="B", help="Traces after, or of the other side.")],
+    a: Annotated[str, typer.Argument(metavar="A", help="Traces of one side, such as before a change; any SOURCE.")],
+    b: Annotated[str, typer.Argument(metavar="B", help="Traces of the other side, such as after a change.")],
     service: Service = "",
     operation: SpanName = "",
     since: Since = "",

@@ -1,4 +1,4 @@
-"""Shared code of the commands that read traces: their sources, how results are shown, how errors end."""
+"""Shared code of the commands that read traces: reading sources, showing results, and reporting errors."""
 
 from __future__ import annotations
 
@@ -38,17 +38,17 @@ Sources = Annotated[
         show_default=False,
     ),
 ]
-Service = Annotated[str, typer.Option(help="Of an address: a service of the traces.")]
-SpanName = Annotated[str, typer.Option("--operation", help="Of an address: name of a span of this service.")]
+Service = Annotated[str, typer.Option(help="For addresses: a service in the traces.")]
+SpanName = Annotated[str, typer.Option("--operation", help="For addresses: name of a span of this service.")]
 Since = Annotated[
     str,
-    typer.Option(help=f"Of an address: earliest start, as 30m, 2h, 1d ago or as ISO 8601 (default: {SINCE})."),
+    typer.Option(help=f"For addresses: earliest start, as 30m, 2h or 1d ago, or in ISO 8601 (default: {SINCE})."),
 ]
-Until = Annotated[str, typer.Option(help="Of an address: latest start, likewise (default: now).")]
-Most = Annotated[int, typer.Option("--limit", min=1, help="Of an address: maximum number of traces.")]
+Until = Annotated[str, typer.Option(help="For addresses: latest start, likewise (default: now).")]
+Most = Annotated[int, typer.Option("--limit", min=1, help="For addresses: maximum number of traces.")]
 Headers = Annotated[
     list[str] | None,
-    typer.Option("--header", metavar="NAME:VALUE", help="Of an address: a header to send, such as credentials."),
+    typer.Option("--header", metavar="NAME:VALUE", help="For addresses: a header to send, such as credentials."),
 ]
 NamesFile = Annotated[
     Path | None,
@@ -107,7 +107,7 @@ def read_options(
     """Reads the options that all these commands have.
 
     Raises:
-        SourceError: An option has a wrong form, the window ends before it begins, or no source is an address.
+        SourceError: An option has a wrong form or needs an address, or the window ends before it begins.
         InputError: The file of names has a wrong form, or the page has no folder.
         OSError: The file of names cannot be read.
     """
@@ -149,9 +149,9 @@ def read_traces(
         forced: Format of the input; empty to recognise it.
         progress: Called with the progress of reading.
 
-        Raises:
-            NotEnoughDataError: Nothing could be read; the message says what was refused and why.
-            SourceError: The format is unknown.
+    Raises:
+        NotEnoughDataError: Nothing could be read; the message says what was refused and why.
+        SourceError: The format is unknown.
     """
     from hops.sources.jaeger_json import trace_id_of
     from hops.sources.recognise import FORMATS
@@ -218,7 +218,7 @@ def timelines_of(read: TraceSet, how: Chosen) -> dict[str, Timeline]:
 
 @contextmanager
 def reported() -> Iterator[None]:
-    """Turns an error of the context into a message and exit code 2: the input is wrong, or there is too little."""
+    """Turns an error inside the `with` block into a message and exit code 2: the input is wrong or insufficient."""
     try:
         yield
     except (HopsError, OSError) as error:
@@ -227,7 +227,7 @@ def reported() -> Iterator[None]:
 
 
 def print_json(result: Mapping[str, Any], *sets: TraceSet) -> None:
-    """Prints a result for programs, with the input that was refused and limits that were reached."""
+    """Prints a result for programs, with the refused input and the limits that were reached."""
     lacking = {
         "refused": [one for read in sets for one in read.refused],
         "limited": [one for read in sets for one in read.limited],

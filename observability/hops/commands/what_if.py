@@ -40,18 +40,18 @@ def what_if(
         list[str] | None,
         typer.Option(
             metavar="'PART ±AMOUNT'",
-            help="A part slower or faster, as 'work:payment -50%' or 'wire:order→payment +2ms'.",
+            help="Make a part slower or faster, such as 'work:payment -50%' or 'wire:order→payment +2ms'.",
         ),
     ] = None,
     parallel: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="'COMPONENT: CALL, CALL'", help="Calls of a component that begin when the first of them does."
+            metavar="'COMPONENT: CALL, CALL'", help="Let calls of a component begin when the first of them does."
         ),
     ] = None,
     remove: Annotated[
         list[str] | None,
-        typer.Option(metavar="'PART' | 'COMPONENT: CALL'", help="Calls that are not made, as 'db:product'."),
+        typer.Option(metavar="'PART' | 'COMPONENT: CALL'", help="Leave out calls, such as 'db:product'."),
     ] = None,
     scenario: Annotated[
         Path | None, typer.Option(metavar="FILE", help="YAML file with change, parallel and remove.")

@@ -1,12 +1,13 @@
 """Finds traces that lack spans, by comparing traces with each other: a span that was never made leaves no gap.
 
-The same journey, sent over the same channel in as many requests, makes the same spans each time. A trace with fewer
-spans than others of its kind has lost some. If the number depends on the request (some traces have more than most, or a
-component was called less often), a lower number is not a loss, but zero is. And every borrowed connection must run a
-statement.
+The same journey, sent over the same channel in the same number of requests, makes the same spans each time. A trace
+with fewer spans than others of its kind has lost some. If the number depends on the request (some traces have more than
+most, or a component was called less often), a lower number is not a loss, but zero is. And every borrowed connection
+must run a statement.
 
-Nothing behind a shared cache in front of the edge answers what the cache has, so hits are a separate kind. An answer
-from a service's cache needs no statement: with a cache, only cache or database is certain to be used.
+A shared cache in front of the edge answers hits itself, without spans of the components behind it, so hits are a
+separate kind. An answer from a service's cache needs no statement: with a cache, a service is only certain to use
+either the cache or the database.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ def lacking(budgets: Iterable[Budget], keepers: Container[str]) -> int:
 
     Args:
         budgets: Budgets of journeys that ended ok.
-        keepers: Components for which each request leaves the span of a statement, or of a query of the cache.
+        keepers: Components in which each request leaves a span of a database statement or of a cache query.
     """
     kinds: dict[tuple[str, str, int, int], list[Budget]] = defaultdict(list)
     for budget in budgets:

@@ -1,10 +1,10 @@
 """Compares traces with two independent witnesses: the generator's clock, and the edge's access log.
 
-The parts of a budget always add up to its root span. So their sum does not prove that spans have the right times, or
-that they belong to the journey of their trace. The edge logs every request with a separate, monotonic clock. Its spans
-have times of the wall clock, and come through exporter, trace store and reader. The generator records each
-journey's latency. Let L be a journey's measured latency, and R its root span. Let Eᵢ be the length of its i-th request
-at the edge, as its budget counts it, and Dᵢ the same in the log. The trace is off by
+The parts of a budget always add up to the length of its root span. So their sum does not prove that spans have the
+right times, or that they belong to the journey of their trace. The edge logs every request with a separate, monotonic
+clock. The edge's spans have wall-clock times, and come through an exporter, the trace store and a reader. The generator
+records each journey's latency. Let L be a journey's measured latency, and R the length of its root span. Let Eᵢ be the
+length of its i-th request at the edge, as the budget counts it, and Dᵢ the same in the log. The trace is off by
 
     |L - R| + Σ |Eᵢ - Dᵢ|
 
@@ -14,12 +14,13 @@ changed on the way; the log covers everything between them.
 
 Envoy ends a span a little after it logs the answer's last byte. On a busy machine it may be suspended in between. Then
 that trace is off by milliseconds although its figures are right. So a journey's value is the mean over its traces
-without the fifth that is off most. Wrong times are in all traces, or in those of one component, and remain in the mean.
+without the fifth of them that is off most. A clock or component with wrong times affects all traces, so its error
+remains in the mean.
 
 Over QUIC, Envoy notes the end of an answer once it has sent the packets; the client may have read the last of them by
-then. The budget cuts the edge's span there, so Dᵢ may be longer than Eᵢ by what was cut off. It may not be longer by
-more than the log says that the edge took to forward the answer, because nobody can read an answer before the edge has
-it. So spans that are shifted or too long still show.
+then. The budget cuts the edge's span where the client's ends, so Dᵢ may be longer than Eᵢ by what was cut off. It may
+not be longer by more than the log says that the edge took to forward the answer, because nobody can read an answer
+before the edge has it. So spans that are shifted or too long are still found.
 """
 
 from __future__ import annotations
@@ -43,9 +44,10 @@ class LoggedRequest:
     """A line of the edge's access log.
 
     Args:
-        trace_id: 32 hex digits, of its `traceparent`.
-        span_id: 16 hex digits, of the same header: a span of the edge, or the client's.
-        duration_ns: Time from the request's first byte to the answer's last; None if the client did not wait for it.
+        trace_id: 32 hex digits, from the request's `traceparent`.
+        span_id: 16 hex digits, from the same header: the id of the edge's span or of the client's.
+        duration_ns: Time from the request's first byte to the answer's last; None if the client did not wait for the
+            answer.
         sending_ns: Last part of that time, from the last byte of the component's answer; 0 if nothing was forwarded.
         behind_ns: Middle part of that time, from the first byte sent to the component to the last byte of its answer;
             None if the edge did not record it.
@@ -65,8 +67,7 @@ class Agreement:
     Args:
         journey: Name of the journey.
         traces: Number of traces compared with the witnesses.
-        off_ms: Mean over these traces, without the traces in which the edge may have been suspended, as described
-            above.
+        off_ms: Mean over these traces, without the fifth in which the edge may have been suspended.
         allowed_ms: 2 % of the mean measured latency, at least 0.2 ms for each request.
     """
 

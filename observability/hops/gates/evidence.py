@@ -48,12 +48,12 @@ def evidence_of(
     answered_ok = set(ok["trace_id"])
     budgets_ok = [budget for budget in budgets if budget.trace_id in answered_ok]
     # If an edge gave up, the request it waited for may not have begun, or may continue. Only answered requests have
-    # parts for all their time, and end before it.
+    # parts for all their time, and end before the edge's span.
     mean = banded_budgets(hops_frame(budgets_ok or budgets))["mean"]
     p99_ms, mean_ms = _start_lag_ms(journeys, load_nodes)
     edge = None if logged is None else compare_with_edge(journeys, budgets, logged)
     calls = [] if journeys["network_ns"].sum() else [call for budget in budgets for call in budget.calls]
-    # Over the loopback, an answer arrives as soon as it is sent; the rest is the time of reading it.
+    # Over the loopback, an answer arrives as soon as it is sent; the remaining time passes until it is read.
     after_ns = [call.after_ns for call in calls if (call.caller, call.callee) in _ENTRIES]
     return Evidence(
         **{one.name: getattr(observed, one.name) for one in fields(observed)},
@@ -82,7 +82,7 @@ def evidence_of(
 
 
 def _start_lag_ms(journeys: pl.DataFrame, load_nodes: int) -> tuple[float | None, float | None]:
-    """Computes p99 and mean of the worst load node: a late node is as bad as a late generator."""
+    """Computes p99 and mean of the start lag on the worst load node: a late node is as bad as a late generator."""
     lag_ms = (pl.col("started_ns") - pl.col("intended_ns")) / NS_PER_MS
     by_node = journeys.group_by(pl.col("seq") % load_nodes).agg(
         lag_ms.quantile(0.99, "linear").alias("p99"), lag_ms.mean().alias("mean")

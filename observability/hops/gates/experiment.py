@@ -16,7 +16,7 @@ from hops.run.loads import is_closed, overloads
 
 _OVER_BLOCKS = ("block_spread_share", "block_worst_share")
 _FARTHEST_BY_CHANCE = 2.5
-"""Standard deviations by which chance usually moves, at most, the farthest of a dozen blocks."""
+"""Maximum distance, in standard deviations, to which chance usually moves the farthest of a dozen blocks."""
 _QUARTERS = 4
 """Number of parts into which the tape is cut to estimate the effect of chance."""
 
@@ -41,19 +41,19 @@ def experiment_gates_left_out(run: RunFiles) -> list[LeftOut]:
         for row in trial["gates_left_out"]:
             without.setdefault((row["name"], row["reason"]), []).append(trial["topology"])
     if run.blocks > 1 and (full := _full(run)):
-        without |= {(name, "a system that is full swings by itself"): full for name in _OVER_BLOCKS}
+        without |= {(name, "an overloaded system fluctuates by itself"): full for name in _OVER_BLOCKS}
     left_out = []
     for (name, reason), topologies in without.items():
         some = [topology for topology in run.topologies if topology in topologies]
         where = "" if some == run.topologies else f"in {' and '.join(some)}, "
         left_out.append(LeftOut(name=name, reason=where + reason))
     if len(run.used) > 1 and run.blocks == 1:
-        left_out += [LeftOut(name=name, reason="one block has no other to differ from") for name in _OVER_BLOCKS]
+        left_out += [LeftOut(name=name, reason="one block has no other block to differ from") for name in _OVER_BLOCKS]
     return left_out
 
 
 def _full(run: RunFiles) -> list[str]:
-    """Lists the arms whose load is more than the shop can take: their journeys may fail."""
+    """Lists the arms whose load is more than the shop can handle: their journeys may fail."""
     return [label for label in run.topologies if overloads(run.manifest, label)]
 
 
@@ -69,10 +69,10 @@ def worst_of(trials: Iterable[Gated]) -> list[Gate]:
 
 
 def answers(run: RunFiles) -> Gate:
-    """Counts the distinct digests of all answers beyond the first of each tape; the limit is 0.
+    """Counts the distinct digests of the trials' answers, beyond one digest for each tape; the limit is 0.
 
-    In a closed loop, trials reach different places of the tape, so answers are compared with the reference only. The
-    same holds if journeys failed, which have no answer.
+    In a closed loop, trials reach different places on the tape, so answers are compared with the reference only. The
+    same holds if journeys failed, because these have no answer.
     """
     digests = {(run.tape_of(trial["topology"]), trial["answers_sha256"]) for trial in comparable_answers(run)}
     tapes = {tape for tape, _ in digests}
@@ -100,19 +100,18 @@ def block_spread(run: RunFiles) -> list[Gate]:
     """Measures how far a topology's blocks are from equal repetitions, and how far the worst block is from all others.
 
     The first figure is the standard deviation of the median latency over the blocks, as a share, for the worst
-    topology. The effect of chance in so few journeys is subtracted. The second is the distance of one block from the
-    median of the blocks. A single bad block changes the first figure little, and makes the intervals of p99 too narrow
-    (ADR 010).
+    topology. The effect of chance is subtracted. The second is the distance of one block from the median of the blocks.
+    A single bad block changes the first figure little, and makes the intervals of p99 too narrow (ADR 010).
 
-    Each median is first divided by the geometric mean in its block, over all topologies at the same distance and with
-    the same tape. Comparisons are made within blocks, so a change of the machine's speed that affects a whole block is
-    harmless. A single topology has nothing to be divided by.
+    Each median is first divided by the geometric mean of the medians in its block, over all topologies at the same
+    distance and with the same tape. Comparisons are made within blocks, so a change of the machine's speed that affects
+    a whole block is harmless. With a single topology, there is nothing to divide by.
 
     Chance is estimated from quarters of the tape. All blocks replay the same tape, so the medians of two quarters may
-    differ, and so may the medians of two blocks. If one quarter of one block differs from both, it is chance: the
-    interaction of a two-way layout without replication.
+    differ, and so may the medians of two blocks. The deviation of a block's quarter beyond these two effects is chance:
+    the interaction in a two-way layout without replication.
 
-    Arms under full load are left out.
+    Overloaded arms are left out.
     """
     full = _full(run)
     if len(full) == len(run.topologies):
@@ -143,7 +142,7 @@ def block_spread(run: RunFiles) -> list[Gate]:
 
 
 def _chance(quarters: pl.DataFrame) -> float:
-    """Computes the variance by chance of a block's logarithmic median, from its quarters; 0 if some are missing."""
+    """Computes how much variance chance adds to the logarithm of a block's median; 0 if quarters are missing."""
     blocks = quarters["block"].n_unique()
     if blocks < 2 or quarters.height < blocks * _QUARTERS:
         return 0.0

@@ -13,7 +13,7 @@ from hops.run.documents.gate import NOISY, WRONG, Failing, Gate
 
 LAG_SHARE = 0.05
 EDGE_LAGS = 3
-"""A busy edge reads its callees' answers late, and writes its own in a later turn: 0.9 to 2.0 times as late."""
+"""A busy edge reads its callees' answers late, and the client reads the edge's answers 0.9 to 2.0 times as late."""
 _OF_MEDIAN = f", or {LAG_SHARE:.0%} of the median latency if that is more".replace("%", " %")
 EDGE_SHARE = 0.02
 EDGE_MS_PER_REQUEST = 0.2
@@ -40,7 +40,7 @@ class Kind:
         unit: Unit of value and limit; `%` for shares from 0 to 1; empty for counts.
         more: Condition for another limit, written after the usual one; may be empty.
         remedy: Advice for a failure; empty if the cause must be searched for.
-        optional: Whether a trial that did not measure the value has no such gate.
+        optional: Whether the gate is omitted for a trial that did not measure the value.
     """
 
     name: str
@@ -91,8 +91,8 @@ _GENERATOR = "the load generator must not be the bottleneck"
 _WHOLE = "hop budgets must be complete"
 _WITNESSES = "parts that add up may still be the wrong ones"
 _PROCESSOR = "other work on the CPU slows down what is measured"
-_MESH = "a mesh that is not in force costs less than a mesh in force"
-_CLOCKS = "spans and arrivals of several machines are put on one time line"
+_MESH = "a mesh that is not in use costs less than a mesh in use"
+_CLOCKS = "spans and arrivals from several machines are put on one timeline"
 _TRIALS = "an experiment is only as good as its trials"
 
 GATES = (
@@ -104,7 +104,7 @@ GATES = (
         WRONG,
         "at most",
         0,
-        "users without a journey are no load",
+        "users without a journey put no load on the system",
     ),
     Kind(
         "start_lag_p99_ms",
@@ -119,7 +119,7 @@ GATES = (
     ),
     Kind(
         "start_lag_mean_ms",
-        "start lag in the mean",
+        "mean start lag",
         NOISY,
         "below",
         0.4,
@@ -130,7 +130,7 @@ GATES = (
     ),
     Kind(
         "answer_lag_ms",
-        "client read lag, median",
+        "median client read lag",
         NOISY,
         "below",
         1.0,
@@ -147,10 +147,10 @@ GATES = (
         WRONG,
         "below",
         0.01,
-        "on a warm visit the connections are open already",
+        "on a warm visit, the connections are already open",
         unit="%",
-        remedy="Connections are opened anew after a failed journey, and where more journeys are under way than "
-        "customers were made ready: lower the load, or give visit=first.",
+        remedy="Connections are opened anew after a failed journey, and if more journeys are under way than customers "
+        "were prepared: lower the load, or give visit=first.",
     ),
     Kind("failure_share", "failed journeys", WRONG, "below", 0.001, "fast failures flatter the latencies", unit="%"),
     Kind("spans_lost", "lost spans", WRONG, "at most", 0, _WHOLE),
@@ -164,7 +164,7 @@ GATES = (
         _WHOLE,
         unit="%",
         remedy="The target's sampler must follow the caller's decision (parentbased_always_on), its exporter must keep "
-        "up, and its spans must be where the target file's traces says.",
+        "up, and its spans must be where the key traces in the target file says.",
     ),
     Kind(
         "calls_unanswered",
@@ -174,7 +174,7 @@ GATES = (
         0.01,
         _WHOLE,
         unit="%",
-        remedy="Spans of the callee were lost, or come later than a minute after the load.",
+        remedy="Spans of the callee were lost, or came more than a minute after the load.",
     ),
     Kind(
         "answers_longer",
@@ -184,18 +184,18 @@ GATES = (
         0.01,
         _WITNESSES,
         unit="%",
-        remedy="Spans end late on a busy machine, or last beyond the answer: give work in the background another span.",
+        remedy="Spans end late on a busy machine, or last beyond the answer: use a separate span for background work.",
     ),
-    Kind("spans_missing", "traces that lack a span of their kind", WRONG, "at most", 0, _WHOLE),
-    Kind("spans_outside", "spans outside of their callers'", WRONG, "at most", 0, "a machine has one clock"),
+    Kind("spans_missing", "traces that lack a span that their kind has", WRONG, "at most", 0, _WHOLE),
+    Kind("spans_outside", "spans outside of their callers' spans", WRONG, "at most", 0, "a machine has one clock"),
     Kind("budget_gap_ns", "largest budget imbalance", WRONG, "at most", 0, _WHOLE, unit="ns"),
     Kind(
         "network_off_ns",
-        "largest disagreement of a budget with the emulated network",
+        "largest difference between a budget and the emulated network",
         WRONG,
         "at most",
         0,
-        "what the network took is known exactly",
+        "the time on the emulated network is known exactly",
         unit="ns",
         optional=True,
     ),
@@ -229,10 +229,10 @@ GATES = (
         "at most",
         0,
         _MESH,
-        remedy="The hop budget names them: in a mesh every wire but that from client to edge has a sidecar at an end.",
+        remedy="The hop budget names them: in a mesh, every wire except client→edge has a sidecar at an end.",
     ),
     Kind("invariants_broken", "broken invariants", WRONG, "at most", 0, _ANSWERS),
-    Kind("unanswered", "purchases without an answer although repeated", WRONG, "at most", 0, _ANSWERS),
+    Kind("unanswered", "purchases without an answer, although retried", WRONG, "at most", 0, _ANSWERS),
     Kind(
         "unanswered_on_busy",
         "purchases without an answer on a busy machine, none of them lost",
@@ -268,7 +268,7 @@ GATES = (
         "at most",
         0,
         _MESH,
-        remedy="Either nobody called the component, or callers reached it in plaintext; the hop budget tells which.",
+        remedy="Either nobody called the component, or callers reached it in plaintext; the hop budget shows which.",
     ),
     Kind("steal_share", "CPU steal", NOISY, "below", 0.02, _PROCESSOR, unit="%", remedy=_REPEAT),
     Kind(
@@ -279,7 +279,7 @@ GATES = (
         0.25,
         _PROCESSOR,
         unit="cores",
-        more=f", or {OTHER_CORES_OF_A_NODE:g} for each node of a cluster, whose own programs are others too",
+        more=f", or {OTHER_CORES_OF_A_NODE:g} for each node of a cluster, whose own programs count as others",
         remedy=_REPEAT,
     ),
     Kind(
@@ -288,13 +288,13 @@ GATES = (
         NOISY,
         "below",
         0.01,
-        "commits wait for the disk, and p99 of what writes with them",
+        "commits wait for the disk, and so does the p99 of journeys that write",
         unit="%",
         remedy=_REPEAT,
     ),
     Kind(
         "speed_off_share",
-        "speed of the machine against the run's median",
+        "deviation of the machine's speed from the run's median",
         NOISY,
         "at most",
         0.08,
@@ -309,19 +309,19 @@ GATES = (
         "at most",
         0,
         _ANSWERS,
-        remedy="The journeys are named below. In a target file, ignore leaves out what need not be the same.",
+        remedy="The journeys are named below. In a target file, the key ignore leaves out what may differ.",
     ),
     Kind("stopped", "searches that ended early", WRONG, "at most", 0, "what was not measured proves nothing"),
     Kind("without_rate", "searches that found no rate", WRONG, "at most", 0, "a search must find something"),
     Kind("updates_missed", "updates that did not reach a watcher", WRONG, "at most", 0, "each update must arrive"),
     Kind("updates_repeated", "updates that came twice", WRONG, "at most", 0, "only a reconnection may repeat one"),
-    Kind("without_updates", "arms in which no update came", WRONG, "at most", 0, "nothing is known of lateness"),
+    Kind("without_updates", "arms in which no update came", WRONG, "at most", 0, "lateness is unknown without updates"),
     Kind("updates_gap_ns", "largest budget imbalance of an update", WRONG, "at most", 0, _WHOLE, unit="ns"),
     Kind("updates_unattributed_share", "unattributed time of updates", WRONG, "at most", 0.01, _WHOLE, unit="%"),
     Kind("growing", "figures that grow and should not", WRONG, "at most", 0, "a leak ends in an outage"),
     Kind(
         "too_short",
-        "components that were watched for too short",
+        "components that were watched for too short a time",
         WRONG,
         "at most",
         0,
@@ -350,7 +350,7 @@ GATES = (
     ),
     Kind(
         "block_worst_share",
-        "worst p50 of one block against the other blocks' beyond chance",
+        "largest deviation of a block's p50 from other blocks' beyond chance",
         NOISY,
         "below",
         0.1,
@@ -364,7 +364,7 @@ _BY_NAME = {kind.name: kind for kind in GATES}
 
 
 def kind_of(name: str) -> Kind:
-    """Looks a gate up; a gate from another version has only its name."""
+    """Looks up a gate by name; a gate from another version has only its name."""
     return _BY_NAME.get(name) or Kind(name, name, WRONG, "at most", 0, "")
 
 

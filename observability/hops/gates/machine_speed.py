@@ -16,8 +16,8 @@ MIN_TRIALS = 3
 def with_speed_gates(trials: Sequence[TrialRecord]) -> list[TrialRecord]:
     """Adds to each trial the gate on how far its machine speed is from the median of all trials.
 
-    Milliseconds hold for one speed of the machine, and intervals over blocks do not include a state that lasts longer
-    than a block.
+    Measured milliseconds hold only for one speed of the machine, and intervals over blocks do not cover a state of the
+    machine that lasts longer than a block.
 
     Args:
         trials: The trials; a trial that a later attempt replaced does not count in the median.

@@ -1,4 +1,4 @@
-"""Evidence from the traces of a target that is not the shop, whose tracers count no lost spans."""
+"""Evidence from the traces of a target other than the shop; its tracers do not count lost spans."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class TargetTraces:
 
 
 def look_at(trees: Iterable[Tree]) -> TargetTraces:
-    """Counts missing answers in traces of a target, from trees of `hops.budget.any_system.tree_of`."""
+    """Counts missing answers in traces of a target, from the trees that `hops.budget.any_system.tree_of` built."""
     answered: Counter[tuple[str, str]] = Counter()
     asked: Counter[tuple[str, str]] = Counter()
     with_target = requests = longer = 0
@@ -68,5 +68,5 @@ def _answer(call: Node) -> Node | None:
 
 
 def _length_ns(node: Node) -> int:
-    """Measures a span by its own clock, not clipped to the span above."""
+    """Measures a span by its own clock, not clipped to its parent."""
     return node.span.end_ns - node.span.start_ns

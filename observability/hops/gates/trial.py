@@ -49,7 +49,7 @@ class Observed:
         invariants_broken: Broken invariants of the shop's data, after the replay.
         journeys_planned: Number of journeys on the tape.
         generator_cores: CPU seconds of the generator for each second of the replay, on the busiest load node.
-        steal_share: CPU time that the hypervisor gave to others, 0 to 1.
+        steal_share: Share of CPU time that the hypervisor gave to other machines, 0 to 1.
         other_cores: Cores that programs outside of the run used.
         disk_stall_share: Share of the seconds in which the disk stalled, 0 to 1; None if the kernel does not count
             them.
@@ -60,12 +60,13 @@ class Observed:
             one clock and needs no such gate.
         sidecars: Evidence of the mesh; None without a mesh, which then has no gates.
         stress: Whether this is a stress test, or calls fail on purpose: failures are expected, and have no gate.
-        closed: Whether virtual users sent the journeys, each after its previous answer; the tape gave no times.
+        closed: Whether virtual users sent the journeys, each as soon as the previous was answered; the tape then sets
+            no times.
         tape_exhausted: Whether the tape ended before the end of a closed loop.
         late_customers: Journeys of a warm visit that opened their customer's connections themselves; None without an
             emulated network, or on a first visit, where all journeys do.
-        of_the_shop: Whether the target is the shop, whose data give the right answers. For another target, its steps
-            give them.
+        of_the_shop: Whether the target is the shop, whose data determine the right answers. For another target, the
+            steps of its file determine them.
         target: Evidence from the traces of another target; None for the shop, and if no traces were read.
     """
 
@@ -95,28 +96,28 @@ class Evidence(Observed):
     A field with the name of a gate is that gate's value. None means "not measured", which fails every gate.
 
     Args:
-        journeys_sent: Rows of the replay.
-        start_lag_p99_ms: 99th percentile of actual minus intended start, of the worst load node.
-        start_lag_mean_ms: Mean of actual minus intended start, of the worst load node: what the lag adds to the mean
+        journeys_sent: Number of rows of the replay.
+        start_lag_p99_ms: 99th percentile of actual minus intended start, on the worst load node.
+        start_lag_mean_ms: Mean of actual minus intended start, on the worst load node: what the lag adds to the mean
             latency.
         answer_lag_ms: Time from the edge's answer until the client had read it, median over traced requests; None with
-            a network between the two, or without an edge.
-        edge_lag_ms: Time from the callees' answers until the edge had read them, likewise.
-        requests: Mean number of requests of a traced journey to the edge.
-        spans_missing: Traces of journeys that ended ok which lack a span that others of their kind have, or a statement
-            of a component that keeps data.
+            a network between client and edge, or without an edge.
+        edge_lag_ms: Time from the callees' answers until the edge had read them, also the median.
+        requests: Mean number of requests that a traced journey sends to the edge.
+        spans_missing: Traces of journeys that ended ok but lack a span that others of their kind have, or the database
+            statement of a component.
         spans_outside: Spans with times impossible on one clock: begun before their parent, or of a callee that mostly
             ends well after its callers.
-        latency_median_ms: Median latency of all journeys.
+        latency_median_ms: Median latency of the journeys that ended ok.
         failures: Journeys whose outcome is not ok.
         traced: Whether the run sampled any journey; if not, the gates on traces are left out.
-        traces_expected: Sampled journeys.
+        traces_expected: Number of sampled journeys.
         traces_found: Number of traces in the trace store.
-        quality: Quality of the traces that were found, added up.
+        quality: Defects of the traces that were found, added up.
         budget_gap_ns: Largest budget imbalance of any trace, ns.
         network_off_ns: Largest difference between a budget's part `network` and the part of the journey's time that the
-            customer's link took. Only journeys with one request at a time count. None without an emulated network or
-            traces.
+            customer's link took. Only journeys with one request at a time count. None without an emulated network, or
+            without traces.
         edge_logged: Whether there is an edge in front of the topology, which logs every request; if not, the gates on
             its log are left out.
         edge_unmatched: Requests of sampled journeys that are only in the traces, or only in the edge's log.
@@ -150,7 +151,7 @@ class Evidence(Observed):
 
 Measure: TypeAlias = Callable[[Kind, Evidence], Gate | None]
 """Measures a gate of a trial; None if it does not apply."""
-NOT_AUDITED = "with store=memory, what a run changes is in the services' memory only, which no audit sees"
+NOT_AUDITED = "with store=memory, a run changes data only in the services' memory, which no audit sees"
 AUDIT_GATES = ("invariants_broken", "unanswered", "unsettled")
 """Gates that fail if a fault lost or doubled something, or left it unfinished."""
 MACHINE_GATES = ("steal_share", "other_cores")
@@ -194,7 +195,7 @@ def audit_gates(unanswered: int, unsettled: int, others: Sequence[Gate]) -> list
     A purchase without an answer says nothing about the shop if the machine was busy and the audit found no other error.
 
     Args:
-        unanswered: Purchases without an answer although they were repeated.
+        unanswered: Purchases without an answer, although they were retried.
         unsettled: Sagas or updates that never ended.
         others: The other gates, including those on the machine and on the shop's invariants.
     """
@@ -208,10 +209,10 @@ def audit_gates(unanswered: int, unsettled: int, others: Sequence[Gate]) -> list
 def audit_verdict(broken: int, unanswered: int, unsettled: int, other_cores: float) -> Verdict:
     """Gives the verdict on a proof that injects faults into a shop and audits it.
 
-    VALID if nothing was lost, doubled or left unfinished; NOISY if only a busy machine prevented showing it.
+    VALID if nothing was lost, doubled or left unfinished; NOISY if only a busy machine prevented the proof.
 
     Args:
-        broken: Broken promises.
+        broken: Number of broken promises.
         unanswered: Requests without an answer.
         unsettled: Sagas or updates that never ended.
         other_cores: Cores that other programs used meanwhile.
@@ -226,24 +227,22 @@ def left_out(evidence: Evidence) -> list[LeftOut]:
     gates = []
     if evidence.closed:
         gates += [
-            LeftOut(
-                name="tape_unsent", reason="a closed loop ends by time, and sends as much of the tape as it reaches"
-            ),
+            LeftOut(name="tape_unsent", reason="a closed loop ends after a fixed time, wherever it is on the tape"),
             *(
                 LeftOut(name=name, reason="in a closed loop nothing says when a journey should start")
                 for name in ("start_lag_p99_ms", "start_lag_mean_ms")
             ),
         ]
     if evidence.stress:
-        gates.append(LeftOut(name="failure_share", reason="failures are what the run is for"))
-        gates.append(LeftOut(name="disk_stall_share", reason="what fails on purpose may keep the disk busy"))
+        gates.append(LeftOut(name="failure_share", reason="this run is meant to cause failures"))
+        gates.append(LeftOut(name="disk_stall_share", reason="failures on purpose may keep the disk busy"))
         if evidence.traced:
-            gates.append(LeftOut(name="spans_missing", reason="calls that failed and were repeated leave other spans"))
+            gates.append(LeftOut(name="spans_missing", reason="calls that failed and were retried leave other spans"))
     elif evidence.disk_stall_share is None:
-        gates.append(LeftOut(name="disk_stall_share", reason="nothing counts waits for disks here"))
+        gates.append(LeftOut(name="disk_stall_share", reason="waits for the disk are not counted here"))
     if not evidence.of_the_shop:
         gates += [
-            LeftOut(name="parity", reason="the target file says what each answer must be; any other has failed"),
+            LeftOut(name="parity", reason="the target file says what each answer must be; any other is a failure"),
             LeftOut(name="invariants_broken", reason="nothing is known of the target's data"),
         ]
     elif not evidence.audited:
@@ -258,7 +257,7 @@ def left_out(evidence: Evidence) -> list[LeftOut]:
             *(LeftOut(name=name, reason="another target has no log to compare with") for name in EDGE_GATES),
         ]
     elif not evidence.edge_logged:
-        reason = "without an edge, or while it still runs, there is no complete log of the requests"
+        reason = "without an edge, or while the edge still runs, there is no complete log of the requests"
         gates += [LeftOut(name=name, reason=reason) for name in EDGE_GATES]
     if evidence.sidecars is not None and not evidence.sidecars.encrypted:
         gates.append(LeftOut(name="unencrypted_sidecars", reason="the sidecars ran without mTLS"))
@@ -266,8 +265,8 @@ def left_out(evidence: Evidence) -> list[LeftOut]:
 
 
 def _spans_lost(evidence: Evidence) -> int:
-    """Counts lost spans: dropped by an exporter, of a trace that was not found or has no root, or of a callee."""
-    if evidence.target is not None:  # other systems keep no account; `TargetTraces` has what their traces lack
+    """Counts lost spans: those that exporters dropped, traces not found or without a root, and callees' spans."""
+    if evidence.target is not None:  # other systems do not count lost spans; `TargetTraces` counts missing answers
         return evidence.spans_dropped
     traces = evidence.traces_expected - evidence.traces_found
     return evidence.spans_dropped + traces + evidence.quality.empty + evidence.quality.missing_servers
@@ -323,7 +322,7 @@ _MEASURES: Mapping[str, Measure] = {
         _share(seen.quality.orphans, seen.quality.spans), kind.limit if seen.target is None else LOST_BY_OTHERS
     ),
     "traces_missing": _of_target(lambda seen, of: _share(seen.traces_expected - of.found, seen.traces_expected)),
-    # If no call is usually answered, nothing says that one should be.
+    # If no call is usually answered, there is no reason to expect an answer.
     "calls_unanswered": _of_target(lambda _, of: _share(of.unanswered, of.calls) or 0.0),
     "answers_longer": _of_target(lambda _, of: _share(of.longer, of.requests)),
     # Only on one machine, or on nodes that share one clock.
@@ -340,4 +339,4 @@ _MEASURES: Mapping[str, Measure] = {
         seen.other_cores, kind.limit if seen.clock_offset_ms is None else OTHER_CORES_OF_A_NODE
     ),
 }
-"""How to measure gates whose value is no field of the evidence, or that do not apply to every run."""
+"""How to measure gates whose value is not a field of the evidence, or that do not apply to every run."""

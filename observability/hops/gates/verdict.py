@@ -1,4 +1,4 @@
-"""Turns gates into a verdict: VALID, NOISY or WRONG, by the column `fails` of the table of gates."""
+"""Turns gates into a verdict: VALID, NOISY or WRONG, according to `fails` in the table of gates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An axis: an experiment runs each topology at several places on it, such as distances or rates."""
+"""An axis: the range of values, such as distances or rates, at which an experiment runs each topology."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A results folder as it is on disk; it is read and checked as a whole before anything is computed from it."""
+"""A results folder as it is on disk; it is read and checked completely before anything is computed from it."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class RunFiles:
         resources: Rows of `run.rows.RESOURCES`, likewise.
         calls: Rows of `run.rows.CALLS` and `run.rows.QUEUED`, likewise; empty if the run kept none.
         observed: Rows of `run.rows.OBSERVED`, likewise, by the name of their file; empty if no trial had a probe.
-        labels: Names of topologies in their trials' folders, if they differ.
+        labels: Names of topologies in the names of their trials' folders, where the two differ.
         paths: Rows of `run.rows.PATHS`, likewise; empty if the run kept none.
     """
 
@@ -103,7 +103,7 @@ class RunFiles:
 
     @property
     def resources_from(self) -> ResourcesFrom | None:
-        """What counted the resources, and the lowest precision of all trials; None if one machine's kernel did."""
+        """Source of the resources, and the coarsest resolution of all trials; None if it is one machine's kernel."""
         origins = [trial["resources_from"] for trial in self.used if "resources_from" in trial]
         if not origins:
             return None
@@ -185,14 +185,14 @@ def read_run(path: Path) -> RunFiles:
     """Reads a results folder.
 
     Raises:
-        MalformedRunError: A file is missing, cut short, or of another schema; the message names it and what to do.
+        MalformedRunError: A file is missing, truncated, or has another schema; the message names it and what to do.
     """
     manifest = read_document(path / MANIFEST, form=Manifest)
     trials = read_document(path / TRIALS, form=Trials)["trials"]
     if not any(row["used"] for row in trials):
         raise MalformedRunError(f"{path / TRIALS}: has no trials")
     if unknown := sorted({row["topology"] for row in trials} - set(manifest["topologies"])):
-        raise MalformedRunError(f"{path / TRIALS}: {', '.join(unknown)} is not among the topologies of {MANIFEST}")
+        raise MalformedRunError(f"{path / TRIALS}: topologies that are not in {MANIFEST}: {', '.join(unknown)}")
     frames = {name: _read_frame(path / f"{name}.parquet", schema) for name, schema in FRAMES.items()}
     calls, paths, *probed = (
         _read_frame(file, schema) if file.exists() else _with_labels(schema).to_frame()
@@ -213,10 +213,10 @@ def read_document(path: Path, readable: int = SCHEMA, *, form: type = dict) -> d
     Args:
         path: File to read.
         readable: Schema that it must have.
-        form: TypedDict of the keys that it must have at least, each with its type.
+        form: TypedDict of the keys that it must at least have, each with its type.
 
     Raises:
-        MalformedRunError: The file is missing, cut short, or of another schema; the message names it and what is wrong.
+        MalformedRunError: The file is missing, truncated, or has another schema; the message names it and the error.
     """
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
@@ -250,19 +250,19 @@ def _read_frame(path: Path, schema: pl.Schema) -> pl.DataFrame:
         raise MalformedRunError(f"{path}: the file is missing; the run's folder is incomplete") from error
     except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         raise MalformedRunError(f"{path}: not a valid parquet file; the file may be truncated: {error}") from error
-    # Edges without a log, and event loops without an account, leave no such columns.
+    # These columns are missing if the edge has no log, or if nothing measured the event loops.
     absent = [name for name in (*AT_EDGE, *QUEUED) if name not in frame.columns]
     frame = frame.with_columns(pl.lit(None, pl.Int64()).alias(name) for name in absent)
     lacking = [name for name in (*LABELS, *schema) if name not in frame.columns]
     if lacking:
-        raise MalformedRunError(f"{path}: the column {', '.join(lacking)} is missing")
+        raise MalformedRunError(f"{path}: missing columns: {', '.join(lacking)}")
     try:
         frame = frame.select(*LABELS, *schema).cast(_with_labels(schema))
     except pl.exceptions.PolarsError as error:
         raise MalformedRunError(f"{path}: a column has the wrong type: {error}") from error
     needed = frame.drop(*AT_EDGE, *QUEUED, *OPTIONAL, strict=False)
     if empty := [column.name for column in needed if column.null_count()]:
-        raise MalformedRunError(f"{path}: the column {', '.join(empty)} has rows without a value")
+        raise MalformedRunError(f"{path}: columns with missing values: {', '.join(empty)}")
     return frame
 
 

@@ -41,7 +41,7 @@ def rates_text(manifest: Mapping[str, Any]) -> str:
 
 
 def is_closed(manifest: Mapping[str, Any], topology: str) -> bool:
-    """Whether virtual users sent a topology's or arm's journeys, each after its previous answer."""
+    """Whether virtual users sent a topology's or arm's journeys, each user one at a time, waiting for the answers."""
     sending = manifest.get("loads", {}).get(topology, {}).get("sending", {})
     return bool(sending["closed"]) if "closed" in sending else manifest["mode"] == "closed"
 

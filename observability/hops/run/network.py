@@ -103,7 +103,7 @@ def in_words(network: Network) -> str:
 
 
 def network_text(switches: Mapping[str, Any]) -> str:
-    """Describes the network: `4g (70 ms, 12/12 Mbit/s), connections open from an earlier visit`; may be empty."""
+    """Describes the network: `4g (70 ms, 12/12 Mbit/s), connections open from an earlier visit`; empty without one."""
     networks = networks_of(switches)
     if not networks:
         return ""

@@ -132,7 +132,7 @@ LOOKS = pl.Schema(
     }
 )
 """A row per component and sample of a probe. `at_s` counts from the start of the probe; `held` is the number of
-connections that clients hold open. Memory does not count what processes share. `database_mb` is the database's size."""
+connections that clients hold open. Memory that processes share is not counted. `database_mb` is the database's size."""
 WATCHED = pl.Schema(
     {
         "user_id": pl.Int64,
@@ -160,7 +160,7 @@ def read_rows(path: Path, schema: pl.Schema = JOURNEYS) -> pl.DataFrame:
         schema: Columns to read: those of `JOURNEYS`, `SAMPLE` or `UPDATES`.
 
     Returns:
-        These columns, in the order of `seq` if that is among them.
+        These columns, with the rows sorted by `seq` if that is among the columns.
 
     Raises:
         MalformedJourneysError: A line is not a JSON object of these columns; the message names the file and the column
@@ -172,15 +172,13 @@ def read_rows(path: Path, schema: pl.Schema = JOURNEYS) -> pl.DataFrame:
     try:
         frame = pl.read_ndjson(path, schema=schema)
     except pl.exceptions.PolarsError as error:
-        raise MalformedJourneysError(f"{path}: does not have rows of the load generator: {error}") from error
+        raise MalformedJourneysError(f"{path}: does not contain rows written by the load generator: {error}") from error
     nulls = [name for name in schema if name not in OPTIONAL and frame[name].null_count()]
     if nulls:
         raise MalformedJourneysError(f"{path}: rows lack {', '.join(nulls)}")
     unknown = sorted(set(frame["outcome"].unique()) - set(OUTCOMES)) if "outcome" in schema else ()
     if unknown:
-        raise MalformedJourneysError(
-            f"{path}: unknown outcome {', '.join(unknown)}; valid ones are {', '.join(OUTCOMES)}"
-        )
+        raise MalformedJourneysError(f"{path}: unknown outcomes: {', '.join(unknown)}; valid: {', '.join(OUTCOMES)}")
     return frame.sort("seq") if "seq" in schema else frame
 
 
@@ -192,9 +190,9 @@ def hops_frame(budgets: Iterable[Budget], **labels: str | int) -> pl.DataFrame:
         labels: Constant columns to put in front.
 
     Returns:
-        The columns of `HOPS`. `on_path` is the number of crossings on the critical path, and `inner_on_path` that of
-        INTERNAL spans inside the part. `injected_ns` is how long these were delayed on purpose. A part that was crossed
-        but cost nothing on the path has a row with 0 ns.
+        The columns of `HOPS`. `on_path` is the number of crossings on the critical path. `inner_on_path` is the number
+        of INTERNAL spans that are inside the part and on that path. `injected_ns` is how long crossings on the path
+        were delayed on purpose. A part that was crossed but cost nothing on the path has a row with 0 ns.
     """
     rows = [
         (
@@ -221,7 +219,7 @@ def calls_frame(budgets: Iterable[Budget]) -> pl.DataFrame:
         budgets: Budgets, each of a different trace.
 
     Returns:
-        The columns of `CALLS`: when the callee began, how long after its caller, and how long before its caller it
+        The columns of `CALLS`; and when the callee began, how long after its caller, and how long before its caller it
         ended. Also how long the callee's event loop was busy with other work, and how long the callee was delayed on
         purpose.
     """
@@ -235,7 +233,7 @@ def paths_frame(budgets: Iterable[Budget], journeys: pl.DataFrame) -> pl.DataFra
     """Adds up the call paths of budgets.
 
     Args:
-        budgets: Budgets of a trial with their call paths, each of another trace.
+        budgets: Budgets of a trial with their call paths, each of a different trace.
         journeys: Rows of `JOURNEYS` of the trial.
 
     Returns:
@@ -253,7 +251,7 @@ def paths_frame(budgets: Iterable[Budget], journeys: pl.DataFrame) -> pl.DataFra
 
 
 def select_rows(frame: pl.DataFrame, mask: pl.Series) -> pl.DataFrame:
-    """Selects rows with a mask; returns the frame itself if all stay, as a copy of millions takes hundreds of MB."""
+    """Selects rows with a mask; returns the frame itself if all rows stay: a copy of millions takes hundreds of MB."""
     return frame if mask.all(ignore_nulls=False) else frame.filter(mask)
 
 
@@ -263,7 +261,7 @@ def write_parquet(frame: pl.DataFrame, path: Path) -> None:
     Raises:
         OSError: The disk is full, or the folder cannot be written.
     """
-    buffer = io.BytesIO()  # Polars itself reports a full disk by a different error, without errno
+    buffer = io.BytesIO()  # Polars itself reports a full disk with a different error, without errno
     frame.write_parquet(buffer)
     write_whole(path, lambda scratch: scratch.write_bytes(buffer.getbuffer()))
 
@@ -275,7 +273,7 @@ def write_whole(path: Path, write: Callable[[Path], object]) -> None:
 
     Args:
         path: Final path of the file.
-        write: Fills the path that it gets.
+        write: Writes the file at the path that it is given.
     """
     scratch = path.with_name(f".{path.name}.{os.getpid()}.partial")
     scratch.unlink(missing_ok=True)

@@ -51,12 +51,12 @@ def switches_of(manifest: Mapping[str, Any], topology: str) -> Switches:
 
 
 def is_of_the_shop(manifest: Mapping[str, Any]) -> bool:
-    """Whether a run loads the shop, not another target, by its manifest or by what its plan adds to the manifest."""
+    """Whether a run loads the shop, not another target, according to its manifest or the part that its plan adds."""
     return "targets" not in manifest
 
 
 def compares_edges(manifest: Mapping[str, Any]) -> bool:
-    """Whether a comparison is of one topology behind several edges, which differ in nothing else."""
+    """Whether a comparison has one topology behind several edges, with no other difference between its arms."""
     arms: Sequence[Switches] = list(manifest.get("arms", {}).values())
     topologies = {str(one.get("name")) for one in manifest["topologies"].values()}
     besides = [{name: value for name, value in arm.items() if name not in _OF_EDGES} for arm in arms]
@@ -105,7 +105,7 @@ def replicas_text(switches: Switches) -> str:
 
 
 def programs_of(topology: Mapping[str, Any], switches: Switches) -> Mapping[str, str]:
-    """Gives what runs instead of components in Python, by component: the language, or `command`."""
+    """Gives the replacement of each component that does not run in Python: the language, or `command`."""
     by_file = {name: one["implementation"] or "command" for name, one in topology.get("programs", {}).items()}
     chosen = {**by_file, **switches.get("implementation", {})}
     return {name: program for name, program in chosen.items() if program != "python"}
@@ -118,7 +118,7 @@ def _number(value: float | str | Sequence[float]) -> str:
 
 
 def switches_text(switches: Switches) -> str:
-    """Describes in one line all switches that are on, except those of the network (`network_text`)."""
+    """Describes in one line all switches that are on, except the network's switches (`network_text`)."""
     texts = [
         name
         for name, value in switches.items()

@@ -20,7 +20,7 @@ MAX_BYTES = 16 * 2**30
 MAX_RATIO = 100
 """Maximum ratio of decompressed to compressed bytes: traces reach 6 to 35, a decompression bomb 1,000 or more."""
 RATIO_CHECKED_FROM = 64 * 2**20
-"""Decompressed size in bytes from which the ratio counts: a small file of copies may exceed it."""
+"""Decompressed size in bytes from which the ratio counts: a small file of repetitions may exceed the ratio."""
 _PIECE = 1 << 20
 
 
@@ -46,7 +46,7 @@ def open_plain(file: IO[bytes], head: bytes, where: str) -> tuple[IO[bytes], Mal
 
 
 def spool(stream: IO[bytes], where: str) -> IO[bytes]:
-    """Copies all bytes of a stream into a temporary file, and returns to its start.
+    """Copies all bytes of a stream into a temporary file, and rewinds the file.
 
     Raises:
         MalformedTraceError: The stream has more than `MAX_BYTES` bytes.

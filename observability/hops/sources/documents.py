@@ -22,7 +22,7 @@ _OPEN = (b",", b":", b"[", b"{")
 
 
 def split_documents(lines: Iterable[bytes], *, by_line: bool) -> Iterator[tuple[int, bytes]]:
-    """Splits a file into documents, each with the number of its first line; a broken one does not hide the rest.
+    """Splits a file into documents, each with the number of its first line; a broken document does not hide the rest.
 
     A document starts at a line that starts with a bracket. Without `by_line`, such a line may also be an element of a
     list: then the line before is not indented either, and ends in the middle of a document.
@@ -117,7 +117,7 @@ def in_batches(kind: str, batches: Batches, free: Callable[[], None] | None = No
     Args:
         kind: The format.
         batches: The batches.
-        free: Frees the memory of what was read; called from time to time.
+        free: Frees the memory of everything read so far; called from time to time.
     """
     for number, batch in enumerate(batches):
         if free is not None and not number % FREED_EVERY:

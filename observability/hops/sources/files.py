@@ -110,7 +110,7 @@ def opened_file(path: str) -> IO[bytes]:
     """Opens a file, or stores everything from a pipe, so that it can be read twice.
 
     Raises:
-        SourceError: The file is another kind of device, or nothing writes to the pipe.
+        SourceError: The path is neither a file nor a pipe, or nothing writes to the pipe.
         MalformedTraceError: The pipe has more bytes than can be stored.
         OSError: The file cannot be opened.
     """
@@ -163,7 +163,7 @@ def _read_json(file: IO[bytes], where: str) -> Iterator[tuple[str, list[Span]]]:
 
 
 def _map(file: IO[bytes]) -> tuple[memoryview, Callable[[], None]]:
-    """Maps the whole file until nothing refers to the map; also returns a function that frees what was read."""
+    """Maps the whole file until nothing refers to the map; also returns a function that frees the pages read so far."""
     data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     return memoryview(data), partial(data.madvise, mmap.MADV_DONTNEED)
 
@@ -179,7 +179,7 @@ def _is_whole(line: bytes) -> bool:
 
 
 def _utf_8(file: IO[bytes], where: str) -> IO[bytes]:
-    """Converts a file in UTF-16, as some shells write when output goes to a file, to UTF-8."""
+    """Converts a UTF-16 file, such as some shells write for redirected output, to UTF-8."""
     try:
         text = codecs.getreader("utf-16")(file)
         return spool(_Encoded(text), where)  # type: ignore[arg-type]

@@ -41,7 +41,7 @@ def get(url: str, headers: Mapping[str, str], *, accept: str = "application/json
 
     Raises:
         NotFoundError: The answer was 404.
-        SourceError: No answer in time, or an error; the message names the address and what helps.
+        SourceError: No answer in time, or an error; the message names the address and, if known, a remedy.
     """
     deadline = time.monotonic() + ANSWER_S
     request = urllib.request.Request(url, headers={"Accept": accept, **headers})  # noqa: S310  the caller checks it

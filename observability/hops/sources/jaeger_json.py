@@ -1,8 +1,8 @@
 """Jaeger's JSON, in its two forms.
 
-The first is used by Jaeger's UI, its older query API and its Elasticsearch: ids in hex, times in microseconds. The
-second is that of its protobuf messages, such as in Kafka with `encoding: json`: ids in base64, times as RFC 3339,
-durations as "0.100s".
+The first is used by Jaeger's UI, its older query API and its Elasticsearch storage: ids in hex, times in microseconds.
+The second is the JSON form of its protobuf messages, used in Kafka with `encoding: json`: ids in base64, times as
+RFC 3339, durations as "0.100s".
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ _KINDS = {kind.value.lower(): kind for kind in Kind}
 _KIND = "span.kind"
 _SEPARATORS = re.compile(r"[\W_]+")
 _BY_LETTERS = {_SEPARATORS.sub("", name): name for name in (*NEEDED, _KIND)}
-"""Names of the tags that are read, reduced to their letters."""
+"""Names of the tags that are read, by the name reduced to its letters and digits."""
 _V_TYPES = {1: "BOOL", 2: "INT64", 3: "FLOAT64", 4: "BINARY"}
 _REF_TYPES = {0: "CHILD_OF", 1: "FOLLOWS_FROM"}
 _RFC_3339 = re.compile(r"(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d:\d\d)(?:\.(\d{1,9})\d*)?([Zz]|[+-]\d\d:\d\d)")

@@ -1,4 +1,4 @@
-"""OTLP JSON, component by component; names are those of its JSON form (`traceId`) or of protobuf (`trace_id`)."""
+"""Reads OTLP JSON, component by component; keys may be in camelCase (`traceId`) or as in protobuf (`trace_id`)."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ def _read_component(piece: tuple[bytes, str]) -> Iterator[list[Span]]:
 
 
 def frames(data: bytes | memoryview, where: str) -> Iterator[tuple[memoryview, str]]:
-    """Splits a Collector's file into messages, each with a 4-byte length in front; adds the place of each.
+    """Splits a Collector's file into messages, each after a 4-byte length, and adds the place of each message.
 
     Raises:
         MalformedTraceError: The last message is cut off.
@@ -116,7 +116,7 @@ def _varint(data: bytes | memoryview, at: int, where: str) -> tuple[int, int]:
 
 
 def _problem_of(span: trace_pb2.Span) -> str:
-    """Explains why a span cannot be read, as a suffix to its name; empty if it can."""
+    """Explains why a span cannot be read, as a suffix to its name; empty if it can be read."""
     if len(span.trace_id) != 16 or len(span.span_id) != 8:
         return f": ids have {len(span.trace_id)} and {len(span.span_id)} bytes, not 16 and 8"
     if not any(span.trace_id) or not any(span.span_id):

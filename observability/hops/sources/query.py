@@ -66,8 +66,8 @@ class Answer(msgspec.Struct):
     Args:
         url: Requested address.
         batches: Spans in batches, each with its format.
-        jaeger: Address of the Jaeger whose UI shows these traces; empty for others.
-        is_search: Whether the answer has results of a search, all or one, and not traces requested by id.
+        jaeger: Address of the Jaeger whose UI shows these traces; empty for other systems.
+        is_search: Whether the answer has one or all results of a search, not traces requested by id.
     """
 
     url: str
@@ -120,7 +120,7 @@ def answers(source: str, forced: str, query: Query) -> Iterator[Answer]:
         query: The traces to request.
 
     Raises:
-        SourceError: No such API answers, or a needed option is missing; the message names the choices.
+        SourceError: None of these APIs answers, or a needed option is missing; the message names the choices.
     """
     source = source.rstrip("/")
     try:
@@ -140,14 +140,14 @@ def answers(source: str, forced: str, query: Query) -> Iterator[Answer]:
 
 
 def api_at(base: str, query: Query) -> Callable[[str, Query], Iterator[Answer]]:
-    """Finds the function for the API at an address, by a request that only this API understands.
+    """Finds the function for the API at an address, by requests that only one of the APIs understands.
 
     Args:
         base: Base address of the API.
         query: The traces to request, and the headers to send.
 
     Raises:
-        SourceError: No such API answers; the message names what was tried.
+        SourceError: None of the APIs answers; the message names what was tried.
     """
     tried = []
     for path, is_it, ask in _APIS:

@@ -31,7 +31,7 @@ class NotJsonError(MalformedTraceError):
 
 
 class Faults:
-    """Errors in some of many pieces, which do not keep the other pieces from being read.
+    """Errors in some of the pieces of an input, which do not keep the other pieces from being read.
 
     Args:
         pieces: Name of the pieces, in the plural.
@@ -48,7 +48,7 @@ class Faults:
         self._bad += 1
 
     def tell(self, of: int) -> None:
-        """Raises the first error, and says how many there are.
+        """Raises the first error, if there was any; the message says how many more pieces failed.
 
         Args:
             of: Number of all pieces.
@@ -144,9 +144,10 @@ def ended_early(text: bytes | memoryview) -> bytes | None:
     In OTLP this is the innermost list, the list of spans, because there may be a single component.
 
     Args:
-        text: A list, or objects that begin with one, in UTF-8.
+        text: A list, or objects that begin with a list, in UTF-8.
 
-    JSON; None if there is no such element.
+    Returns:
+        JSON; None if there is no whole element.
     """
     document = codecs.getincrementaldecoder("utf-8")("ignore").decode(text)
     begin = _BEGIN_OF_LIST.match(document)

@@ -8,7 +8,7 @@
 | `{`, with `_source`, `hits`, `responses` or `rawResponse` | Elasticsearch's or OpenSearch's answer around these |
 | `{`, with `traceId` and `id` | a span in Zipkin's format |
 | `[` | a list of any of the above, such as Zipkin's lists of spans, and lists of such lists |
-| a length in 4 bytes that fits | a Collector's file: OTLP protobuf or JSON, each message perhaps compressed |
+| a 4-byte length that fits the file | a Collector's file: OTLP protobuf or JSON, each message perhaps compressed |
 | byte 0x0A and what follows it | OTLP protobuf |
 """
 
@@ -139,8 +139,8 @@ def read_binary(data: bytes | memoryview, where: str, head: bytes, forced: str =
     Args:
         data: The bytes.
         where: Name of the input, for messages.
-        head: First of the bytes.
-        forced: One of `BINARY`; empty to recognise it.
+        head: The first bytes.
+        forced: One of `BINARY`; empty to recognise the format.
 
     Raises:
         MalformedTraceError: The bytes are in none of the formats.

@@ -14,7 +14,7 @@ from hops.sources.recognise import FORMATS
 from hops.traces.span import Span
 
 AND = " and "
-"""Separator of the formats of an input that has several."""
+"""Separator of formats, for an input with several."""
 Progress = Callable[[str, int], None]
 """Called with the name of the input and the number of spans read so far."""
 
@@ -26,7 +26,7 @@ class Input(msgspec.Struct):
         name: Name of the file, or address.
         format: Formats of the input, in words; empty if none was recognised.
         spans: Number of spans read.
-        refused: Error that kept the input, or the rest of it, from being read; empty without one.
+        refused: Error that kept the input, or the rest of it, from being read; empty without an error.
     """
 
     name: str
@@ -66,18 +66,18 @@ class TraceSet(msgspec.Struct):
 
     @property
     def refused(self) -> list[str]:
-        """What could not be read, a sentence each."""
+        """What could not be read: one sentence for each problem."""
         return [one.refused for one in self.inputs if one.refused] + self.missing
 
     @property
     def lacking(self) -> list[str]:
-        """What the traces may lack, for people: refused input, and limits that were reached."""
+        """What the traces may lack, in words: refused input, and limits that were reached."""
         inputs = [f"{'Partly read' if one.spans else 'Refused'}: {one.refused}" for one in self.inputs if one.refused]
         return inputs + self.missing + self.limited + self.left_out
 
     @property
     def said(self) -> str:
-        """What was read, in a sentence; then what is missing, a line each."""
+        """What was read, in one sentence; then what is missing, one line for each problem."""
         counts = {
             "read": sum(not one.refused for one in self.inputs),
             "partly read": sum(bool(one.spans and one.refused) for one in self.inputs),
@@ -101,12 +101,12 @@ def read_sources(
 
     Args:
         sources: Files, folders, patterns, `-` for standard input, or addresses.
-        forced: One of `recognise.FORMATS`; empty to recognise each input's.
+        forced: One of `recognise.FORMATS`; empty to recognise the format of each input.
         query: Traces to request from a query API.
         progress: Called with the progress of reading.
 
-        Returns:
-            The traces and inputs; an input that could not be read, even a missing source, is included with the reason.
+    Returns:
+        The traces and inputs; an input that could not be read, even a missing source, is included with the reason.
     """
     made = TraceSet()
     traces: dict[str, list[Span]] = defaultdict(list)

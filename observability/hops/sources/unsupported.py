@@ -46,7 +46,7 @@ def refuse_known(text: bytes | memoryview, where: str) -> list[str]:
             raise MalformedTraceError(f"{where}: is in the format of {_BY_KEY[key]}")
     for key in ("tables", "Tables"):
         if b'"columns"' in bytes(members.get(key, b"")).lower():
-            raise MalformedTraceError(f"{where}: is an answer of the query API of {_APPLICATION_INSIGHTS}")
+            raise MalformedTraceError(f"{where}: is an answer from the query API of {_APPLICATION_INSIGHTS}")
     return list(members)
 
 

@@ -31,8 +31,8 @@ class Contrast:
         ratio: Left divided by right; None if a side has no value, or right is 0.
         interval: Interval of the difference.
         ratio_interval: Interval of the ratio.
-        p: Probability of a ratio at least this far from 1 without a difference; below 5 % if and only if the ratio's
-            interval excludes 1.
+        p: Probability of a ratio at least this far from 1 if there is no difference; below 5 % if and only if the
+            ratio's interval excludes 1.
         freedom: Degrees of freedom of the t distribution behind p and the ratio's interval.
         reason: Why there are no intervals and no p; None if there are.
     """
@@ -50,8 +50,8 @@ def spread_if_paired(left: Floats, right: Floats, first: Sequence[int | None] = 
     """Computes the scatter of a difference whose sides share their blocks.
 
     Args:
-        left: Deviation of each block of one side from the side's whole.
-        right: Deviation of each block of the other side, for the same blocks in the same order.
+        left: Deviation of each block on one side from the side's overall value.
+        right: Deviation of each block on the other side, for the same blocks in the same order.
         first: As in `spread_of`, for each side.
     """
     return spread_of(left - right, first[0])
@@ -64,7 +64,8 @@ def spread_if_independent(*sides: Floats, first: Sequence[int | None] = ()) -> S
     *Biometrika* 34, 1947; Satterthwaite, *Biometrics Bulletin* 2, 1946).
 
     Args:
-        sides: Deviations of each side's blocks from the side's whole; at least 2 sides, with any number of blocks.
+        sides: Deviations of each side's blocks from the side's overall value; at least 2 sides, with any number of
+            blocks.
         first: As in `spread_of`, for each side.
     """
     spreads = [spread_of(side, of_side).widest for side, of_side in zip_longest(sides, first)]
@@ -112,12 +113,12 @@ def visible_ratio(ratio: float, high: float, freedom: float, level: float) -> fl
         ratio: Measured ratio.
         high: Upper end of its 95 % interval.
         freedom: Degrees of freedom of the interval.
-        level: Bound of p below which a difference is shown.
+        level: Bound on p below which a difference counts as shown.
 
     Returns:
-        1.09 if a side that is 9 % higher, or lower by the same factor, would have been shown.
+        1.09 if a side that is 9 % higher, or lower by the same factor, would have been shown to differ.
     """
-    from scipy import special  # imported here: code that reads traces has no scipy
+    from scipy import special  # imported here: code that only reads traces runs without scipy
 
     error = np.log(high / ratio) / t_quantile(freedom)
     # The noncentrality at which t exceeds its bound with this power; it hardly ever exceeds the bound on the other

@@ -1,8 +1,8 @@
 """Correction for multiple comparisons, so that the chance of any false difference is at most 5 %.
 
 The comparisons of one figure form families: the pairs of systems over the whole mix, and in each journey. Two rules
-limit the chance of any false difference over all of them to 5 %. They do so for any truth and any dependence between
-the tests (closed testing: Marcus, Peritz and Gabriel, *Biometrika* 63, 1976):
+limit the chance of any false difference over all of them to 5 %. They do so for any combination of true differences
+and any dependence between the tests (closed testing: Marcus, Peritz and Gabriel, *Biometrika* 63, 1976):
 
 - **Within a family**, the correction is only for what can be true at the same time: if a equals b and b equals c, then
 a equals c. Bonferroni's test of each such set gives the procedure of Bergmann and Hommel (in *Multiple Hypotheses
@@ -26,11 +26,12 @@ import numpy.typing as npt
 from hops.statistics.intervals import Floats
 from hops.units import ALL
 
-#: Share of experiments without any difference that may show one, for each metric.
+#: For each metric, the maximum share of experiments that show a difference although there is none.
 SIGNIFICANCE = 0.05
-#: Share of it for the mix, as long as there are journeys to test too.
+#: The mix's share of `SIGNIFICANCE`, as long as there are journeys to test too.
 MIX_SHARE = 0.75
-#: More systems than this can be equal in too many ways to enumerate; then every set of pairs counts (Holm, 1979).
+#: Maximum number of systems for which all ways of being equal are enumerated; above it, every set of pairs counts
+#: (Holm, 1979).
 _MAX_SYSTEMS = 8
 
 _Sets = npt.NDArray[np.bool_]
@@ -53,11 +54,12 @@ class Corrected(NamedTuple):
 
 
 class _Scenario(NamedTuple):
-    """Families whose pairs are not all shown, seen from one of them.
+    """A possible set of families whose pairs are not all shown to differ, from the viewpoint of one family.
 
     Args:
         share: This family's share of the 5 %.
-        others: Smallest p of each other family, divided by its share; a family passes its share on if it is below 5 %.
+        others: Minimum, over the other families, of a family's largest p divided by its share. Below 5 %, that family
+            passes its share on.
     """
 
     share: float
@@ -68,7 +70,7 @@ class _Family:
     """Systems that are compared with each other, in one journey.
 
     Args:
-        tests: Tests between them.
+        tests: Tests between these systems.
         p: P value of each test.
     """
 
@@ -83,7 +85,7 @@ class _Family:
         self.last = float(self.corrected.max())
 
     def divisor(self, index: int, level: float) -> int:
-        """Computes the divisor of a level for one test, given what the family's other tests show."""
+        """Computes by what to divide a significance level for one test, given what the family's other tests show."""
         others = self._sets.copy()
         others[:, index] = False
         open_sets = self._sets[:, index] & (self._smallest(others) > level)
@@ -112,7 +114,7 @@ def correct_tests(p_values: Mapping[Pairing, float]) -> dict[Pairing, Corrected]
 
 
 def _families(tests: Iterable[Pairing]) -> list[list[Pairing]]:
-    """Groups tests by journey, and separately if no chain of comparisons connects them."""
+    """Groups tests by journey; tests that no chain of comparisons connects are in separate groups."""
     families: list[list[Pairing]] = []
     for test in tests:
         joined = [one for one in families if any(_linked(test, other) for other in one)]
@@ -126,7 +128,7 @@ def _linked(test: Pairing, other: Pairing) -> bool:
 
 
 def _scenarios(family: _Family, rivals: Sequence[_Family]) -> list[_Scenario]:
-    """Lists every number of other families that may not be all shown; for each, the families with the largest p."""
+    """Lists a scenario for each number of other families that may remain: the families with the largest p."""
     mixes, journeys = (
         sorted((rival.last for rival in rivals if rival.is_mix == is_mix), reverse=True) for is_mix in (True, False)
     )
@@ -160,7 +162,7 @@ def _equal_together(pairs: tuple[tuple[int, int], ...]) -> _Sets:
 
 
 def _largest(p: Floats) -> _Sets:
-    """Selects the sets of tests that decide: for each test and each number of others, the others with the largest p."""
+    """Selects the decisive sets of tests: each test with each number of other tests, those with the largest p."""
     ranks = np.argsort(np.argsort(-p))
     largest = ranks < np.arange(p.size)[:, None]
     return np.asarray((largest[:, None, :] | np.eye(p.size, dtype=bool)).reshape(-1, p.size))

@@ -1,10 +1,10 @@
-"""Medians of straight lines: a figure at each point of a range, its intervals, and where two of them cross.
+"""Medians of straight lines: a figure at each point of a range, its intervals, and where two such curves cross.
 
 Every row is a line: its value without any of the varying quantities, and the cost of a unit of each. At each point of a
 range, the median over the rows is computed again, overall and by block. Its interval is computed as in
 `hops.statistics.over_blocks`. Two curves are compared at each point by their ratio, as in `hops.statistics.contrast`.
-They cross among the points where neither is shown to be lower. The points that a test at 5 % does not reject are a 95 %
-set for the crossing (Fieller, *JRSS B* 16, 1954, for two straight lines).
+Curves cross among the points where neither is shown to be lower. Points that a test at 5 % does not reject are a 95 %
+confidence set for the crossing (Fieller, *JRSS B* 16, 1954, for two straight lines).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Lines:
     """Rows as lines.
 
     Args:
-        starts: Value of each row where nothing costs anything.
+        starts: Value of each row where every quantity is 0.
         costs: Cost of one unit of each quantity, row x quantity.
     """
 
@@ -38,7 +38,7 @@ class Lines:
     def medians(self, points: Floats) -> Floats:
         """Computes the median at each point.
 
-        If one quantity varies, as distance does over a range, rows are sorted only once by its cost.
+        If only one quantity varies, such as distance, rows with the same cost per unit are sorted only once.
 
         Args:
             points: Points, quantity x point.
@@ -57,12 +57,12 @@ class Lines:
 
 
 def _find_rank(groups: Sequence[Floats], added: Floats, rank: int) -> Floats:
-    """Finds the value of a rank, from 0, among all groups at each point, by bisection.
+    """Finds the value with a given rank, counted from 0, among all groups at each point, by bisection.
 
     Args:
         groups: Sorted values of each group.
         added: Addition to the group's values at each point, group x point.
-        rank: Number of values below the searched value.
+        rank: Number of values below the value that is sought.
     """
     low = min(group[0] for group in groups) + added.min(axis=0)
     high = max(group[-1] for group in groups) + added.max(axis=0)
@@ -105,7 +105,7 @@ class Curve:
 
 
 def curve_of(blocks: Sequence[Lines], points: Floats, first: int | None = None) -> Curve | None:
-    """Computes the medians of rows, with what their intervals need.
+    """Computes the medians of rows, with the data that their intervals need.
 
     Args:
         blocks: Rows of each block.
@@ -139,8 +139,8 @@ class Gap:
         difference: Left minus right.
         low: Lower end of the 95 % interval of the ratio's logarithm, in the unit of the curves.
         high: Upper end of that interval.
-        p: Probability of a ratio at least this far from 1 without a difference.
-        reason: Why nothing could be tested, so that `low`, `high` and `p` are not numbers; None if it could.
+        p: Probability of a ratio at least this far from 1 if there is no difference.
+        reason: Why nothing could be tested, so that `low`, `high` and `p` are NaN; None if the test was possible.
     """
 
     difference: Floats
@@ -155,7 +155,7 @@ class Gap:
         return crossings[len(crossings) // 2] if len(crossings) % 2 else None
 
     def lower(self, grid: Floats) -> list[tuple[bool, float, float]]:
-        """Finds where a curve is shown to be lower: (whether it is the left, from, to), in order."""
+        """Finds where either curve is shown to be lower: (whether it is the left curve, start, end), in order."""
         left = [(True, *ends) for ends in _below(self.high, grid)]
         return sorted([*left, *((False, *ends) for ends in _below(-self.low, grid))], key=lambda one: one[1])
 
@@ -172,14 +172,14 @@ def gap_between(left: Curve, right: Curve) -> Gap:
     if not all(errors.all() for errors, _ in scatter):
         return Gap(difference, unknown, unknown, unknown, NO_SCATTER)
     reach = _half_widths(scatter)
-    # The logarithm of the ratio times the level is nearly the difference, and as straight between two points.
+    # The logarithm of the ratio times the level is nearly the difference, and nearly as linear between two points.
     level = (left.values + right.values) / 2
     p = np.max([2 * special.stdtr(freedom, -np.abs(logs) / errors) for errors, freedom in scatter], axis=0)
     return Gap(difference, (logs - reach) * level, (logs + reach) * level, p)
 
 
 def _half_widths(scatter: Sequence[tuple[Floats, int]]) -> Floats:
-    """Computes half of the 95 % interval of each figure, by the less certain result of `scatter_of`."""
+    """Computes half of the width of each figure's 95 % interval, from the less certain result of `scatter_of`."""
     return np.asarray(np.max([t_quantile(freedom) * errors for errors, freedom in scatter], axis=0))
 
 

@@ -2,8 +2,8 @@
 
 Neighbouring rows are correlated, like journeys of one block (`hops.statistics.over_blocks`), but there are no blocks.
 So the rows are cut, in their order, into up to `MAX_SECTIONS` sections of equal size. A figure is computed from all
-rows and again from each section, and the deviations of the sections from the whole give its interval. Sections that are
-longer than their disturbances are nearly independent; if a whole set of rows was slow, its own rows do not show it.
+rows and again from each section, and the sections' deviations from the overall value give its interval. Sections that
+are longer than disturbances are nearly independent; if a whole set of rows was slow, its own rows do not show it.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from hops.statistics.over_blocks import MIN_BEYOND, MIN_BLOCKS, MIN_ROWS, NO_INT
 
 MAX_SECTIONS = 8
 Figure = Callable[[Floats], float]
-"""One number from rows."""
+"""Computes one number from rows."""
 
 
 def least_rows(share: float | None) -> float:
-    """Computes how many rows a section needs for a percentile, or for a mean if None."""
+    """Computes how many rows a section needs for a percentile, or for a mean if `share` is None."""
     return MIN_ROWS if share is None else max(MIN_ROWS, MIN_BEYOND / min(share, 1 - share))
 
 
@@ -32,7 +32,7 @@ def in_time(rows: Floats, figure: Figure, least: float) -> Section:
     """Computes a figure, overall and by section.
 
     Args:
-        rows: One or more values each, in chronological order.
+        rows: Rows with one or more values each, in chronological order.
         figure: Computes the figure.
         least: Minimum number of rows in a section.
     """
@@ -52,8 +52,8 @@ def interval_of(section: Section, *, confidence: float = CONFIDENCE, ahead: floa
     Args:
         section: The figure.
         confidence: Confidence, between 0 and 1.
-        ahead: For the interval of what other rows would show: the ratio of these rows to the other rows; 0 for the
-            interval of the figure itself.
+        ahead: To predict what other rows would show, the number of these rows divided by the number of the other rows;
+            0 for the interval of the figure itself.
     """
     if section.value is None or section.reason is not None:
         return NO_INTERVAL

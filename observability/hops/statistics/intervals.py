@@ -47,8 +47,8 @@ def describe(sample: npt.ArrayLike, *, seed: int = 0) -> tuple[dict[str, float |
 
     Returns:
         `mean` and percentiles (interpolated linearly between order statistics), and their 95 % intervals, both by
-        name. An end of an interval is None if the sample is too small for it. So is a percentile that `lies_beyond`
-        the sample (p99 of 2 values, p99.9 of up to 25).
+        name. An end of an interval is None if the sample is too small for it. A percentile that `lies_beyond` the
+        sample (p99 of 2 values, p99.9 of up to 25) is also None.
 
     Raises:
         NotEnoughDataError: The sample is empty.
@@ -94,7 +94,7 @@ def percentile_interval(sample: npt.ArrayLike, share: float) -> Interval:
 @cache
 def _ranks(count: int, share: float) -> tuple[int, int]:
     """Gives the indices of the order statistics that enclose a percentile; out of range if there are none."""
-    from scipy import stats  # imported here: code that reads traces has no scipy
+    from scipy import stats  # imported here: code that only reads traces runs without scipy
 
     outside = (1 - CONFIDENCE) / 2
     return int(stats.binom.ppf(outside, count, share)) - 1, int(stats.binom.isf(outside, count, share))

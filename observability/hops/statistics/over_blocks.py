@@ -2,12 +2,12 @@
 
 Journeys of one trial share a warm cache, a busy neighbour, and the order of the processes. So they are not independent,
 and thousands of them say little about the next trial. Blocks are independent. Every figure here is computed from the
-rows of all blocks together, and again from each block. The deviations of the blocks' values from the whole give the
-standard error, and Student's t with one degree of freedom fewer than blocks gives the interval. If blocks have too few
+rows of all blocks together, and again from each block. The deviations of the blocks' values from the overall value give
+the standard error. Student's t with one degree of freedom fewer than blocks gives the interval. If blocks have too few
 rows for a percentile, neighbouring blocks are merged, but at least 3 sections remain. This is sectioning, known from
 the analysis of simulation output (Asmussen and Glynn, *Stochastic Simulation*, 2007, III.5a; for quantiles Nakayama,
-ACM TOMACS 24(4), 2014). Deviations are those of logarithms, because latencies are skewed and blocks shift them by
-factors. ADR 010 has the measured coverage of this and of the alternatives.
+ACM TOMACS 24(4), 2014). Deviations are computed on logarithms, because latencies are skewed and blocks shift them by
+factors. ADR 010 has the measured coverage of this method and of the alternatives.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ class Spread:
     Args:
         error: Standard error of the estimate.
         freedom: Degrees of freedom of Student's t.
-        first_stage: Scatter from the first stage only (`hops.statistics.two_stage`), if there was one; the less
-            certain of the two counts.
+        first_stage: Scatter from the first stage only (`hops.statistics.two_stage`), if there was such a stage. The
+            less certain of both is used.
     """
 
     error: float
@@ -77,11 +77,11 @@ class Spread:
 def spread_of(deviations: Floats, first: int | None = None) -> Spread:
     """Computes how far a figure scatters over its blocks.
 
-    The deviations are from the whole's value, not from their mean. All deviations may be off on the same side, because
+    The deviations are from the overall value, not from their mean. All deviations may be off on the same side, because
     a percentile of few rows is biased; then the interval is wider.
 
     Args:
-        deviations: Deviation of each block's value from the whole's; at least 2.
+        deviations: Deviation of each block's value from the overall value; at least 2.
         first: Number of blocks in the first stage (`hops.statistics.two_stage`); None if all blocks were planned.
     """
     own, *by_first = (Spread(float(errors), freedom) for errors, freedom in scatter_of(deviations, first))
@@ -117,10 +117,10 @@ class Section:
 
     Args:
         value: Value from all rows together; None without rows.
-        by_block: Values from the rows of each block, or of each few neighbouring blocks, in their order; empty without
-            an interval.
+        by_block: Values from the rows of each block, or of each group of neighbouring blocks, in order; empty if there
+            is no interval.
         reason: Why there is no interval; None if there is one.
-        first: How many of the sections are the first stage, as in `spread_of`.
+        first: How many of the sections belong to the first stage, as in `spread_of`.
     """
 
     value: float | None
@@ -150,7 +150,7 @@ def sections_of(
 
     Args:
         blocks: Values of each block, all positive.
-        per_block: Number of values in a block that decides how many blocks are merged; their mean number if None. Both
+        per_block: Number of values per block, which decides how many blocks are merged; if None, the mean number. Both
             sides of a comparison need the same number.
         first: Number of blocks in the first stage (`hops.statistics.two_stage`); None if all blocks were planned.
 
@@ -237,14 +237,14 @@ def _parts(blocks: int, first: int, sections: int) -> list[npt.NDArray[np.intp]]
 
     Args:
         blocks: Number of blocks.
-        first: Number of blocks in the first stage; all without a first stage.
+        first: Number of blocks in the first stage; if there is none, the number of all blocks.
         sections: Number of sections in the first stage.
     """
     parts = np.array_split(np.arange(first), sections)
     later = np.arange(first, blocks)
     if more := later.size * sections // first:
         return [*parts, *np.array_split(later, more)]
-    # Too few for a separate section.
+    # Too few later blocks for a separate section.
     return [*parts[:-1], np.concatenate([parts[-1], later])]
 
 
@@ -257,7 +257,7 @@ def _figures(values: Floats) -> Floats:
 
 
 def _figures_of_each(sections: Sequence[Floats]) -> Floats:
-    """Computes section x figure, in one step if sections have equal sizes, as on one tape unless journeys failed."""
+    """Computes the figures of each section, in one step if all have the same size, as on one tape without failures."""
     if len({section.size for section in sections}) == 1:
         return np.asarray(_figures(np.stack(sections)).T)
     return np.array([_figures(section) for section in sections])

@@ -1,9 +1,9 @@
-"""What a treatment adds to a median, in an experiment with randomly drawn treatment: by redrawing the treatments.
+"""Estimates what a treatment adds to a median in a randomised experiment, by redrawing which rows are treated.
 
 Suppose that the treatment adds the same amount to every row that gets it. Without the treatment, the rows would have
 been the same for any draw. So the observed difference of the medians is one of the differences that other draws would
-have given, all equally likely. An addition is in the 95 % interval if the rest of the difference without it is not
-among the 2.5 % largest or smallest of these differences (R. A. Fisher, *The Design of Experiments*, 1935; inverted as
+have given, all equally likely. An addition is in the 95 % interval if what it leaves of the difference is not among the
+2.5 % largest or the 2.5 % smallest of these differences (R. A. Fisher, *The Design of Experiments*, 1935; inverted as
 by J. Hodges and E. Lehmann, *Ann. Math. Statist.* 34, 1963). Rows may drift, come in bursts and have heavy tails: the
 only assumption is about the draw, which is known. So the interval is exact, for any number of blocks, including one.
 ADR 043 has the alternatives.
@@ -22,10 +22,10 @@ from scipy import special
 from hops.statistics.intervals import CONFIDENCE, Floats, Interval
 
 DRAWS = 999
-"""Number of redraws; with the true draw, 2.5 % of them are a whole number."""
+"""Number of redraws: with the true draw, there are 1,000, so that 2.5 % is a whole number."""
 _TAIL = round((1 - CONFIDENCE) / 2 * (DRAWS + 1))
 _MIN_WAYS = 2 / (1 - CONFIDENCE)
-"""Minimum number of possible draws: with fewer, not even the most extreme draw is rare."""
+"""Minimum number of possible draws: with fewer, not even the most extreme draw is rare enough."""
 _MIN_PER_SIDE = 5
 """Minimum number of rows for a meaningful median."""
 _LOOKS = 20
@@ -46,11 +46,12 @@ class Effect:
 
 @dataclass(frozen=True, slots=True)
 class Stratum:
-    """Rows of one kind, and other possible draws.
+    """Rows of one kind, and other possible draws of the treatment.
 
     Args:
         treated: Whether each row was treated.
-        others: A row for each new draw: the indices of the smaller side's rows, treated or not.
+        others: A row for each redraw: the indices of the rows on the smaller side, whether that is the treated or the
+            untreated side.
         log_ways: Logarithm of the number of possible draws.
     """
 
@@ -64,11 +65,11 @@ class Stratum:
         return self.treated.size
 
     def difference(self, values: Floats) -> float:
-        """Computes the median of the treated rows minus the median of the others."""
+        """Computes the median of the treated rows minus the median of the untreated rows."""
         return float(np.median(values[self.treated]) - np.median(values[~self.treated]))
 
     def differences(self, values: Floats, added: float) -> Floats:
-        """Computes the difference of medians for each new draw, if the treatment had added this amount.
+        """Computes the difference of medians for each redraw, if the treatment had added this amount.
 
         Args:
             values: Values of the rows as measured.
@@ -80,7 +81,7 @@ class Stratum:
         ranks = np.empty(self.size, np.int32)
         ranks[order] = np.arange(self.size, dtype=np.int32)
         fewer = self.others.shape[1]
-        # Sorted ranks of the smaller side, and how many of the larger side are below each.
+        # Sorted ranks of the smaller side's rows, and how many of the larger side's rows are below each.
         taken = np.sort(ranks[self.others], axis=1)
         below = taken - np.arange(fewer, dtype=np.int32)
         more = self.size - fewer
@@ -99,7 +100,7 @@ def stratum_of(treated: Labels, trials: npt.ArrayLike, rng: np.random.Generator)
         rng: Random number generator.
 
     Returns:
-        None with fewer than 5 rows on either side.
+        None if a side has fewer than 5 rows.
     """
     if min(np.count_nonzero(treated), np.count_nonzero(~treated)) < _MIN_PER_SIDE:
         return None
@@ -116,13 +117,13 @@ def stratum_of(treated: Labels, trials: npt.ArrayLike, rng: np.random.Generator)
 
 
 def effect_of(strata: Sequence[tuple[Stratum, Floats]]) -> Effect:
-    """Computes what the treatment adds: the difference of medians in each stratum, averaged by the strata's sizes.
+    """Computes what the treatment adds: the difference of medians in each stratum, averaged with the sizes as weights.
 
     Args:
-        strata: Each with the values of its rows.
+        strata: Strata, each with the values of its rows.
 
     Returns:
-        No value without strata; an end is None if the draws cannot bound it.
+        The effect, without a value if there are no strata; an end is None if the draws cannot bound it.
     """
     if not strata:
         return Effect()
@@ -137,15 +138,15 @@ def effect_of(strata: Sequence[tuple[Stratum, Floats]]) -> Effect:
 
     around = differences(value)
     low, high = (_end(value, at, differences, around) for at in (DRAWS - _TAIL, _TAIL - 1))
-    # With few rows, which trials share unevenly, the estimate itself may be too rare.
+    # With few rows, spread unevenly over trials, the estimate itself may lie outside its interval.
     return Effect(value, (None if low is None else min(low, value), None if high is None else max(high, value)))
 
 
 def _end(value: float, at: int, differences: Callable[[float], Floats], around: Floats) -> float | None:
-    """Finds the addition at which the rest of the estimate is just not too rare.
+    """Finds an end of the interval: the addition that leaves a difference which is just not too rare.
 
-    The scatter of the draws hardly depends on what is subtracted, so each step is much nearer than the one before. The
-    first is beyond the end: with few rows, which may have several such additions, the farther one counts.
+    The scatter of the draws hardly depends on what is subtracted, so each step is much nearer to the end than the step
+    before. The first step is beyond the end: with few rows, several additions may qualify, and the farthest counts.
 
     Args:
         value: The estimate.

@@ -19,12 +19,12 @@ def two_sided(t: float, freedom: float) -> float:
     """Computes the probability of a value at least as far from 0 as t, on either side.
 
     Args:
-        t: Any number; infinite gives 0.
+        t: Any number; infinity gives 0.
         freedom: Degrees of freedom, at least 1.
     """
     low = math.atan(abs(t) / math.sqrt(freedom))
     half = (math.pi / 2 - low) / 2
-    # From the far end, where the density is almost zero, so that small probabilities keep their digits.
+    # Integrates from the far end, where the density is almost zero, so that small probabilities keep their digits.
     tail = half * float(_WEIGHTS @ np.sin(half * (1 + _POINTS)) ** (freedom - 1))
     whole = math.exp(math.lgamma(freedom / 2) - math.lgamma((freedom + 1) / 2)) * math.sqrt(math.pi) / 2
     return min(1.0, tail / whole)

@@ -3,14 +3,14 @@
 A first stage of blocks shows how much they scatter. That determines how many blocks make an interval as narrow as
 requested (C. Stein, "A two-sample test for a linear hypothesis whose power is independent of the variance", *Ann. Math.
 Statist.* 16, 1945). Once this many blocks have run, the number is computed again from all blocks that ran, until the
-interval is as narrow (Y. S. Chow and H. Robbins, *Ann. Math. Statist.* 36, 1965).
+interval is that narrow (Y. S. Chow and H. Robbins, *Ann. Math. Statist.* 36, 1965).
 
-Blocks that are close together by chance end a run early. Then the scatter of all blocks is too small, and its intervals
-miss too often. For normal values, however, the mean of the first n is independent of the scatter of the first 2, 3,
-..., n: a rule that uses only the scatter is independent of the mean. The scatter of the first stage and its degrees of
-freedom were chosen by no rule. With them, Student's t is exact, for each figure of these blocks and any number of
+Blocks that agree by chance end a run early. Then the scatter of all blocks is too small, and intervals based on it miss
+the truth too often. For normal values, however, the mean of the first n is independent of the scatter of the first 2,
+3, ..., n: a rule that uses only the scatter is independent of the mean. The scatter of the first stage and its degrees
+of freedom were chosen by no rule. With them, Student's t is exact, for each figure of these blocks and any number of
 figures in the rule. If trials scatter with heavy tails, the first stage may have missed the tail; all blocks together
-have not. So the wider interval of the two is used, and the larger p. ADR 030 has both errors, measured.
+have not. So the wider interval of the two is used, and the larger p. ADR 030 has measurements of both errors.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ def of_first_stage(deviations: Floats, first: int) -> Floats:
     """Scales the scatter of the first stage to a figure over all blocks.
 
     Args:
-        deviations: Deviation of each block from the whole, a row per block, in the order in which they ran.
+        deviations: Deviation of each block from the overall value, a row per block, in the order in which blocks ran.
         first: Number of blocks in the first stage.
 
     Returns:
-        Deviations, one for each block of the first stage, scaled down to the larger number of blocks in the whole.
+        Deviations, one for each block of the first stage, scaled down for the larger total number of blocks.
     """
     own = deviations[:first]
     # The common deviation of all blocks is a bias of the figure, not scatter.
@@ -41,10 +41,10 @@ def of_first_stage(deviations: Floats, first: int) -> Floats:
 
 
 def blocks_for(half_width: float, ran: int, wanted: float) -> int:
-    """Estimates how many blocks an interval needs; as many as ran if it is narrow enough.
+    """Estimates how many blocks an interval of the requested width needs; at least the number that ran.
 
     Args:
-        half_width: Half of the interval over the blocks that ran.
+        half_width: Half of the width of the interval over the blocks that ran.
         ran: Number of blocks that ran.
         wanted: Half of the requested width.
     """
@@ -52,15 +52,15 @@ def blocks_for(half_width: float, ran: int, wanted: float) -> int:
 
 
 def half_width_of(precision: float) -> float:
-    """Computes half of the width of an interval of a ratio's logarithm that extends beyond the ratio by this share."""
+    """Computes half of the width, in logarithms, of an interval whose upper end is above the ratio by this share."""
     return math.log1p(precision)
 
 
 def foreseen_half_width(scatter: float, arms: int, first: int) -> float:
-    """Predicts half of the width of the widest interval of a ratio after the first stage: the median.
+    """Predicts the median half-width, after the first stage, of the widest interval of a ratio.
 
     Args:
-        scatter: Standard deviation of a trial's logarithm, in addition to its block's common effect on all arms.
+        scatter: Standard deviation of the logarithm of a trial's figure, without its block's common effect on all arms.
         arms: Number of arms, all compared with each other.
         first: Number of blocks in the first stage.
     """
@@ -75,6 +75,6 @@ def scatter_of(half_widths: Sequence[float], blocks: int) -> float:
 
     Args:
         half_widths: Half-widths of the intervals of the ratios' logarithms.
-        blocks: Number of blocks behind them, all of which counted for the scatter.
+        blocks: Number of blocks behind these intervals, all of which counted for the scatter.
     """
     return float(np.sqrt(np.mean(np.square(half_widths)) * blocks / 2)) / t_quantile(blocks - 1)

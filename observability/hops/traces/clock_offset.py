@@ -1,8 +1,8 @@
 """How far apart the clocks of a cluster's nodes are, estimated from spans.
 
-A call has four times: sent and answered by the caller's clock, begun and ended by the callee's. As in NTP (RFC 5905,
-section 8), the callee's clock is ahead by ((begun - sent) + (ended - answered)) / 2, plus or minus half of the time on
-the wire. So calls with little time on the wire are the most precise.
+A call has four times: sent and answered by the caller's clock, begun and ended by the callee's clock. As in NTP (RFC
+5905, section 8), the callee's clock is ahead by ((begun - sent) + (ended - answered)) / 2, plus or minus half of the
+time on the wire. So calls with little time on the wire are the most precise.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 A callee cannot begin before its call, nor end after it. So each call allows only some offsets of the callee's clock,
 from the difference between the ends of SERVER and CLIENT span to the difference between their starts. If an
-offset of 0 does not suit all calls of a pair, the two clocks differ. The estimate is that of `clock_offset`, clipped to
-the bounds.
+offset of 0 does not suit all calls of a pair, the two clocks differ. The estimate is computed as in `clock_offset`, and
+clipped to the bounds.
 """
 
 from __future__ import annotations
@@ -86,8 +86,8 @@ class Clocks:
 def offsets_ns(clocks: Iterable[Clock]) -> dict[str, int]:
     """Computes how far each service's clock is ahead of the clock of the first caller that leads to it.
 
-    Offsets are followed from caller to callee, from services that nobody calls, the services with the most calls first.
-    Only where calls rule out that two clocks agree is there an offset between them.
+    Offsets are added up from caller to callee, starting at services that nobody calls; services with more calls come
+    first. There is an offset between two clocks only if calls rule out that they agree.
     """
     links: dict[str, list[tuple[str, int, int]]] = defaultdict(list)
     called: set[str] = set()

@@ -12,11 +12,11 @@ Traps, and how each is handled:
 and its whole time becomes its parent's own work. Taken loosely ("began before"), every call of a fan-out gets the
 microseconds in which its parent was busy starting the next. Here a child that still runs at the current moment
 counts as finished if at most a fifth of it lies ahead (ADR 012).
-- *Children that outlive their parent.* A call that closes its span just after its caller has the last byte is cut, and
-on the path. A job that continues long after the answer was not waited for; by the same rule it is off the path.
+- *Children that outlive their parent.* A call that closes its span just after its caller has the last byte is cut, but
+stays on the path. A job that continues long after the answer was not waited for; by the same rule it is off the path.
 - *Callees that outlive their call.* The SERVER below a CLIENT was waited for until the CLIENT ended, however much later
-the SERVER ended. Time in which a callee hangs must not count as network. The rule above does not apply to it
-(`is_try`). Inside, what held the callee up is on the path from its own end; the time up to the CLIENT's end counts.
+the SERVER ended. Time in which a callee hangs must not count as network. The rule above does not apply to such a callee
+(`is_try`). Its inside is walked from its own end, but only the time up to the CLIENT's end counts.
 - *Clocks.* A child can begin before its parent only on another clock; intervals were clipped before (see `tree`).
 - *Depth.* A chain of calls may be deeper than the interpreter's stack, so there is no recursion.
 """

@@ -2,7 +2,7 @@
 
 A root ends with its answer. Work that it handed on, to a queue or another thread, may continue long after that. To
 reach its end, each span between the root and the last span is extended to the end of the last span. If one of them
-began after the end of the span above, the wait gets a node.
+began after the end of the span above, the wait in between gets a node.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def after_root_ns(tree: Tree) -> int:
 
 
 def reach_the_end(tree: Tree) -> None:
-    """Extends the root, and each span between the two, to the end of the last span below it."""
+    """Extends the root, and each span between it and the last span, to the last span's end."""
     root = tree.root
     if root is None or root.span.end_ns < root.span.start_ns:
         return

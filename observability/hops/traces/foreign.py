@@ -56,9 +56,9 @@ CALLEE = "-callee"
 YEAR_NS = 365 * 86_400 * 10**9
 """No span takes this long."""
 EARLIEST_NS = YEAR_NS
-"""No clock of today shows a time so soon after 1970; microseconds or milliseconds that are read as ns do."""
+"""No clock shows a time so soon after 1970, but microseconds or milliseconds read as nanoseconds do."""
 LATEST_NS = 4_102_444_800 * 10**9
-"""No clock shows a time so late: the year 2100."""
+"""The year 2100: no clock shows a later time."""
 _MESSAGES = (PRODUCER, CONSUMER)
 
 
@@ -77,7 +77,7 @@ def grow_any(spans: Iterable[Span], *, end_to_end: bool = False) -> Tree:
 
 
 def separate_shared(spans: list[Span]) -> list[Span]:
-    """Gives the callee's half of a call a separate id if both halves have the same id, as Zipkin's tracers write it.
+    """Gives the callee's half of a call a separate id if both halves have the same id, as Zipkin's tracers write them.
 
     Spans of components other than the caller then hang below the callee's half: spans of the callee, or of the
     application behind a proxy.
@@ -102,7 +102,7 @@ def separate_shared(spans: list[Span]) -> list[Span]:
 def settle_times(tree: Tree) -> None:
     """Gives times to spans that lack them, lack an end, or have impossible times.
 
-    Such a span lasts as long as the spans below it; without any, it is a moment at its parent's start. A span from a
+    Such a span lasts as long as the spans below it; without any, it takes no time, at its parent's start. A span from a
     different year than the rest would otherwise hide its parent, and the spans below it would be cut away. If all spans
     are from 1970, as in traces that a program made up, times count from 0.
     """
@@ -207,10 +207,10 @@ def leave_out(tree: Tree) -> None:
 
 
 def follow_links(tree: Tree) -> None:
-    """Hangs spans without a parent below the span of this trace that a link leads to.
+    """Hangs spans without a parent below a span of the same trace to which they have a link.
 
-    The receipt of a message goes below its sending, as batch receivers record it, even if its parent is in another
-    trace. All other linked spans follow an earlier span, which does not wait for them.
+    A span that receives a message goes below the span that sent it, even if its parent is in another trace, as batch
+    receivers record it. All other linked spans follow an earlier span, which does not wait for them.
     """
     for node in tree.nodes:
         span = node.span
@@ -286,9 +286,9 @@ def settle_kinds(tree: Tree) -> None:
 
 
 def find_open_calls(tree: Tree) -> None:
-    """Finds calls that no span right below them answers or makes.
+    """Finds calls with neither an answer nor an inner call right below them.
 
-    CLIENT spans of work that calls nobody, such as a name lookup or connecting, become INTERNAL.
+    CLIENT spans for work that calls nobody, such as a name lookup or connecting, become INTERNAL.
     """
     for node in tree.nodes:
         span = node.span
@@ -311,8 +311,8 @@ def find_open_calls(tree: Tree) -> None:
 def name_far_callees(tree: Tree) -> None:
     """Names the callee of calls that reach it through further spans of the caller.
 
-    One client library on top of another leaves CLIENT above CLIENT, some with INTERNAL spans in between. Each CLIENT
-    span on the way up from an answered call, within the component, is a call to the same callee.
+    One client library on top of another leaves one CLIENT span above another, some with INTERNAL spans in between. Each
+    CLIENT span on the way up from an answered call, within the component, is a call to the same callee.
     """
     seen: set[int] = set()
     for call in tree.calls:
@@ -332,7 +332,7 @@ def name_far_callees(tree: Tree) -> None:
 
 
 def leave_followers(tree: Tree) -> None:
-    """Takes spans that follow another off the path: nobody waits for them."""
+    """Takes spans that follow another span off the path: nobody waits for them."""
     left: dict[Node, set[Node]] = defaultdict(set)
     for node in tree.nodes:
         if REF_TYPE not in node.span.attributes or not node.span.parent_id or not follows(node.span):
@@ -347,14 +347,15 @@ def leave_followers(tree: Tree) -> None:
 
 
 def hand_messages_over(tree: Tree) -> None:
-    """Puts a message's receipt next to its sending, below a node for the message's time on the way.
+    """Puts a message's receipt next to its sending, below a node for the message's time in transit.
 
-    A PRODUCER span ends when the message is sent, or acknowledged; its handling continues after that. Below the
-    PRODUCER span the handling would be cut away; next to it, it is on the path if any span waited for it. A sender that
-    answered before the message was handled did not wait; then the receipt stays where it is, and costs nothing.
+    A PRODUCER span ends when the message is sent, or acknowledged; the message is handled after that. Below the
+    PRODUCER span the handling would be cut away; next to that span, it is on the path if any span waited for it. A
+    sender that answered before the message was handled did not wait; then the receipt stays where it is, and costs
+    nothing.
 
-    Work that a receipt hands on when it has ended, as `process` below `receive`, belongs to the message like the
-    receipt.
+    Work that a receipt hands on when it has ended, such as `process` below `receive`, belongs to the message, as the
+    receipt does.
     """
     # All children are moved in one step, because one sending may have many receipts.
     for node in tree.nodes:
@@ -402,14 +403,14 @@ def cross_the_link(tree: Tree) -> None:
 
 
 def _is_receipt(sender: Span, receipt: Span) -> bool:
-    """Whether a span receives a message: one of another component below a sending, or a CONSUMER span."""
+    """Whether a span receives a message: a span of another component below a PRODUCER span, or a CONSUMER span."""
     if sender.kind is PRODUCER:
         return receipt.kind is CONSUMER or receipt.service != sender.service
     return receipt.kind is CONSUMER and not (sender.kind is CONSUMER and sender.service == receipt.service)
 
 
 def _handled_later(receipt: Node) -> list[tuple[Node, Node]]:
-    """Finds the work that a receipt hands on in its component: the spans that outlast their parent, each after it."""
+    """Finds the work that a receipt hands on in its component: spans that outlast their parent, after their parent."""
     later: list[tuple[Node, Node]] = []
     passed = [receipt] if receipt.span.kind is CONSUMER else []
     for node in passed:
@@ -436,7 +437,7 @@ def _waited(above: Node, start_ns: int, end_ns: int) -> bool:
 
 
 def _sent_in(tree: Tree, sender: Node) -> Node | None:
-    """Finds what sent a message: the nearest span above that is not a sending; None if sendings form a ring."""
+    """Finds the span that sent a message: the nearest above that is not a PRODUCER; None if PRODUCERs form a ring."""
     above: Node | None = sender
     passed: set[str] = set()
     while above is not None and above.span.kind is PRODUCER and above is not tree.root:

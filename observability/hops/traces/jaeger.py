@@ -71,11 +71,11 @@ async def fetch_traces(
 
     Args:
         base_url: Base URL of the query API, such as `http://127.0.0.1:18072`.
-        trace_ids: 32 hex digits each; the same id twice is read once.
+        trace_ids: 32 hex digits each; an id given twice is read once.
         concurrency: Maximum number of concurrent requests.
         request_timeout_s: Time limit of one request.
-        patience_s: Time limit for all of them together; then returns what has arrived. Every trace is requested at
-            least once.
+        patience_s: Time limit for all requests together; after it, the function returns what has arrived. Every trace
+            is requested at least once.
         complete: Returns whether a trace is complete.
         progress: Called with the number of complete traces, and of requested traces.
 

@@ -69,12 +69,12 @@ def _join(above: Node, answers: list[Node], calls: list[Node], services: Service
 
 
 def pair(answers: Iterable[Node], calls: Iterable[Node], services: Services) -> dict[Node, Node]:
-    """Finds the call of each answer by their times.
+    """Finds the call to which each answer belongs, by their times.
 
-    An answer fits a call if it began and ended during it; if none fits, `AHEAD_PERCENT` of it may be after the call, as
-    when a callee closes its span late. First come answers that fit one call only. Then the longest answer takes the
-    innermost of the calls that it fits. Then answers of one component are taken in the order of their starts. All other
-    answers stay where they are.
+    An answer fits a call if it began and ended during the call. If it fits no call, up to `AHEAD_PERCENT` of it may be
+    after the call, as when a callee closes its span late. First come answers that fit only one call. Then the longest
+    answer takes the innermost of the calls that it fits. Then answers of one component are taken in the order of their
+    starts. All other answers stay where they are.
 
     Args:
         answers: SERVER spans of other components.
@@ -137,7 +137,7 @@ def pair(answers: Iterable[Node], calls: Iterable[Node], services: Services) -> 
 
 
 def _follows(answer: Node, others: list[Node]) -> bool:
-    """Whether an answer is a further try of the same call: by the same component, after an earlier answer."""
+    """Whether an answer belongs to a retry of the same call: by the same component, without overlapping others."""
     return all(
         other.span.service == answer.span.service
         and (other.end_ns <= answer.start_ns or answer.end_ns <= other.start_ns)

@@ -1,7 +1,8 @@
 """CLIENT spans that call nobody: a client's own work on the way to a call, such as a name lookup or connecting.
 
 Instrumentations of sockets and HTTP clients write these as CLIENT spans next to the call or below it. A request in an
-application protocol is a call under any name. Otherwise a DNS attribute, or the name, shows that nobody was called.
+application protocol is a call, no matter its name. Otherwise a DNS attribute, or the name, shows that nobody was
+called.
 """
 
 from __future__ import annotations
@@ -29,11 +30,11 @@ NAMES = (
     r"\b(acquire|get|borrow|lease|check ?out|wait(ing)?( for)?)( a)? (conn|connection)\b",
     # Steps of an exchange, below the CLIENT span of the request: Go's `httptrace`.
     r"^http (send|receive|headers)$",
-    # Waiting before another try; writing or reading a message.
+    # Waiting before a retry; writing or reading a message.
     r"\b(retry|backoff) (wait|delay|sleep)\b|^(backoff|sleep)$",
     r"^(de)?seriali[sz]e\b|^(un)?marshal\b|^(en|de)code\b",
 )
-"""Names of a client's own work: in lower case, words separated."""
+"""Patterns for the names of a client's own work, in lower case and with spaces between words."""
 
 _WORDS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|[^A-Za-z0-9]+")
 _NAMED = re.compile("|".join(NAMES))

@@ -59,13 +59,13 @@ NEEDED = frozenset(
         "shop.journey",
     }
 )
-#: By number in OTLP.
+#: Kinds of spans, in the order of their numbers in OTLP.
 KINDS = (Kind.UNSPECIFIED, Kind.INTERNAL, Kind.SERVER, Kind.CLIENT, Kind.PRODUCER, Kind.CONSUMER)
 TRACE_ID_DIGITS, SPAN_ID_DIGITS = 32, 16
 
 _NAMES = tuple(f"SPAN_KIND_{kind.value}" for kind in KINDS)
 _KINDS: dict[int | str, Kind] = dict(enumerate(KINDS)) | dict(zip(_NAMES, KINDS, strict=True))
-NO_ID = "an id of zeros is not an id: every span whose id was lost has it"
+NO_ID = "an all-zero id is not valid: every span whose id was lost has this id"
 _NO_SPAN_ID, _NO_TRACE_ID = "0" * SPAN_ID_DIGITS, "0" * TRACE_ID_DIGITS
 _FROM_URL_SAFE = str.maketrans("-_", "+/")
 _PLACE = re.compile(r"(?P<what>.*?)(?: - at `\$(?P<place>.*)`)?", re.DOTALL)
@@ -136,12 +136,12 @@ class ResourceSpans(msgspec.Struct, gc=False, rename="camel"):
 
     @property
     def scopes(self) -> list[_ScopeSpans]:
-        """Its spans by scope, also under the name that scopes had in OTLP until version 0.15."""
+        """The component's spans by scope, also under the name that scopes had in OTLP until version 0.15."""
         return [*(self.scope_spans or ()), *(self.instrumentation_library_spans or ())]
 
 
 class Document(msgspec.Struct, gc=False, rename="camel"):
-    """One OTLP document, or an answer of Jaeger's with one inside."""
+    """One OTLP document, or an answer from Jaeger around such a document."""
 
     result: Document | UnsetType = UNSET
     resource_spans: list[ResourceSpans] | UnsetType | None = UNSET
@@ -152,10 +152,10 @@ _DECODER = msgspec.json.Decoder(Document, strict=False)
 
 
 def read_file(path: Path) -> list[Span]:
-    """Reads a file of OTLP JSON: one document, or one document a line.
+    """Reads a file of OTLP JSON: one document, or one document per line.
 
     Args:
-        path: The file; a saved answer of Jaeger's api_v3 is fine too.
+        path: The file; a saved answer from Jaeger's api_v3 is fine too.
 
     Returns:
         The spans in the order of the file.
@@ -209,7 +209,7 @@ def read_spans(text: bytes, *, where: str = "OTLP JSON") -> list[Span]:
     except msgspec.ValidationError as error:
         raise make_error(error, where) from error
     except msgspec.DecodeError as error:
-        json.loads(text)  # names line and column
+        json.loads(text)  # its error names line and column
         raise MalformedTraceError(f"{where}: not JSON: {error}") from error
 
 
@@ -217,7 +217,7 @@ def make_error(error: msgspec.ValidationError, where: str) -> MalformedTraceErro
     """Makes the error for a missing value, or a value of another type; its message names the place in the document.
 
     Args:
-        error: Error of msgspec.
+        error: Error from msgspec.
         where: Name of the input.
     """
     match = _PLACE.fullmatch(str(error))
@@ -229,7 +229,7 @@ def decode(text: bytes) -> Document:
     """Decodes one document.
 
     Raises:
-        msgspec.ValidationError: A value does not have its type in OTLP; the message names the place.
+        msgspec.ValidationError: A value does not have the type that OTLP requires; the message names the place.
         msgspec.DecodeError: The text is not JSON.
     """
     return _DECODER.decode(text)

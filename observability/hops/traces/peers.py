@@ -47,12 +47,12 @@ PEERS = (
 )
 """Attributes that name a call's callee; the first with a value counts."""
 OF_PROXIES = (*CLUSTERS, *URLS, "upstream_address")
-"""The same for a proxy's span, whose `peer.address` may be the proxy's caller."""
+"""Attributes that name the callee in a proxy's span, where `peer.address` may be the proxy's caller."""
 
 PROXIES = frozenset({"istio-proxy", "linkerd-proxy"})
 """Services whose spans all come from sidecars."""
 PROXY_NODES = ("sidecar~", "router~", "waypoint~", "ztunnel~")
-"""Prefix of the `node_id` of Istio's proxies."""
+"""Prefixes of the `node_id` of Istio's proxies."""
 PROXY_MARKS = frozenset({*CLUSTERS, "component", "node_id", "istio.canonical_service"})
 """Attributes that proxies write; other writers give `component` and `node_id` other values."""
 INBOUND = ("inbound|", "inbound_.", "InboundPassthroughCluster", "cds_ingress_")
@@ -61,7 +61,7 @@ LOCAL_APPLICATIONS = frozenset({"local_app", "local_service", "local_agent"})
 PRIVATE_DOMAINS = frozenset({"consul", "internal", "lan", "local", "localdomain", "svc"})
 """Last labels of hosts whose first label is a service's name, as in `order.shop.svc.cluster.local`."""
 NOWHERE = frozenset({"", "-", "PassthroughCluster", "BlackHoleCluster"})
-"""Clusters that name nobody."""
+"""Cluster names that name no service."""
 
 _OF_CALLS = frozenset(PEERS)
 _OF_CLIENTS = _OF_CALLS - PROXY_MARKS - frozenset(SUBGRAPHS)
@@ -73,7 +73,7 @@ _PORT = re.compile(r":\d*$")
 
 
 def lean(attributes: dict[str, AttributeValue], kind: Kind) -> Mapping[str, AttributeValue]:
-    """Reduces a span's attributes: keeps the callee only if the span may be a call, and stores repeated texts once."""
+    """Removes a callee's attributes unless the span may be a call, and `component` unless it says "proxy"."""
     if kind is not CLIENT and kind is not Kind.UNSPECIFIED and not _OF_CLIENTS.isdisjoint(attributes):
         for name in _OF_CLIENTS.intersection(attributes):
             del attributes[name]

@@ -19,7 +19,7 @@ ANSWERED_ITSELF = frozenset({"DPE", "FI", "IH", "LH", "NC", "NR", "OM", "RL", "R
 """Envoy's response flags for requests that the proxy answered without the application."""
 
 OUTBOUND = ("outbound|", "outbound_.")
-"""Prefix of the clusters that Istio makes for other services."""
+"""Prefixes of the clusters that Istio makes for other services."""
 
 
 def separate_proxies(spans: list[Span]) -> list[Span]:
@@ -41,7 +41,7 @@ def reported_name(service: str) -> str:
 
 
 def take_requests_in(tree: Tree) -> None:
-    """Makes a proxy's span for a request to its application a SERVER span, except the lower span that forwards it.
+    """Turns a proxy's span for a request to its application into a SERVER span, but not the span that forwards it.
 
     Zipkin's tracer in Envoy writes CLIENT for both directions.
     """
@@ -54,7 +54,7 @@ def take_requests_in(tree: Tree) -> None:
 
 
 def settle_relays(tree: Tree) -> None:
-    """Finds the callee of spans that answer a call and make one themselves, as a proxy's only span of a request does.
+    """Finds the callee of spans that both answer a call and make a call, such as a proxy's only span for a request.
 
     The time of such a span outside the next span is the wire to it, as for any CLIENT span. But if the next span is of
     the same component, and neither reports that it is a proxy, the first span is that component's proxy.
@@ -92,10 +92,11 @@ def wait_for_applications(tree: Tree) -> None:
 
 
 def name_proxies(tree: Tree) -> None:
-    """Names the part of the proxies' own time, and gives proxies the names that their spans report.
+    """Names the part for each proxy's own time, and gives proxies the names that their spans report.
 
-    A proxy's own time is known only if the span that it forwarded the request to is there. If an application leaves no
-    spans, the span of the proxy in front is the only span of both, and its time is the application's work.
+    A proxy's own time is known only if the trace has the span to which the proxy forwarded the request. If an
+    application leaves no spans, the span of the proxy in front is the only span of both, and its time is the
+    application's work.
     """
     for node in tree.nodes:
         if node.callee is not None:
@@ -142,6 +143,6 @@ def _calls(node: Node) -> bool:
 
 
 def _fills(node: Node, answer: Node) -> bool:
-    """Whether an answer takes most of a span's time, and no more of it is after the span's end than within."""
+    """Whether an answer takes at least half of a span's time, and no more time than that after the span's end."""
     within = min(node.end_ns, answer.end_ns) - max(node.start_ns, answer.start_ns)
     return within * 2 >= node.end_ns - node.start_ns and answer.end_ns - node.end_ns <= within

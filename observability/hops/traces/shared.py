@@ -15,7 +15,7 @@ from hops.traces.span import CLIENT, INTERNAL
 from hops.traces.tree import Node, Quality, Tree, clip_children, is_missing, sort_children
 
 MAX_LEVELS = 6
-"""Maximum number of levels below a gateway's span at which its call is searched."""
+"""Maximum number of levels below a gateway's span at which its call is searched for."""
 MAX_CANDIDATES = 8
 """Maximum number of answered calls considered for each call: those around its start, half of them before it."""
 APART_PERCENT = 10
@@ -28,7 +28,7 @@ def find_shared(tree: Tree) -> None:
     """Finds unanswered calls that waited for the answer of another call.
 
     The other call has the same component, name and peer, and got its answer while the first waited. It began earlier or
-    at about the same time, and both ended at about the same time. If several such calls had answers of several
+    at about the same time, and both ended at about the same time. If several such calls had answers from different
     components, the answer stays unknown.
     """
     waiting = [node for node in tree.open_calls if _may_share(node)]
@@ -96,7 +96,7 @@ def is_asking(node: Node) -> bool:
 
 
 def _answered_call(node: Node) -> Node | None:
-    """Finds the answered call of a call's or a gateway's span: itself, or below it; None without an answer."""
+    """Finds the answered call at or below the span of a call or of a gateway; None without an answer."""
     if node.span.kind is not CLIENT and not is_asking(node):
         return None
     level = [node]
@@ -123,7 +123,7 @@ def _waited_with(node: Node, shared: Node, call: Node) -> bool:
 
 
 def _counterparts(holder: Node, source: Node) -> tuple[Node, Node] | None:
-    """Finds, below both spans, the next pair of INTERNAL spans with one name on the way to the shared request."""
+    """Finds, below both spans, the next pair of INTERNAL spans with the same name on the way to the shared request."""
     for child in holder.children:
         for other in source.children:
             if child.span.kind is other.span.kind is INTERNAL and child.span.name == other.span.name:

@@ -1,4 +1,4 @@
-"""Selection of the spans of a trace that are shown if there is not room for all."""
+"""Selects which spans of a trace are shown if there is no room for all."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ sidecars has about 60 on its path alone."""
 
 
 def pieces_on_path(root: Node) -> dict[str, list[tuple[int, int]]]:
-    """Lists the pieces of the critical path by the id of their span: from and to, ns after the root's start."""
+    """Lists the pieces of the critical path by the id of their span: start and end, ns after the root's start."""
     on_path: dict[str, list[tuple[int, int]]] = defaultdict(list)
     for node, start_ns, end_ns in walk(root):
         on_path[node.span.span_id].append((start_ns - root.start_ns, end_ns - root.start_ns))
@@ -30,8 +30,8 @@ def shown_spans(
         on_path: Pieces of the path, as returned by `pieces_on_path`.
         most: Maximum number of spans.
 
-        Returns:
-            Each span with its depth, from 0; and the number of spans left out.
+    Returns:
+        Each span with its depth, from 0; and the number of spans left out.
     """
     ordered: list[tuple[int, Node]] = []
     stack = [(0, root)]

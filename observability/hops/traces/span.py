@@ -1,4 +1,4 @@
-"""The one shape of a span in this package, for every source."""
+"""The type of span that this package uses for traces from every source."""
 
 from __future__ import annotations
 

@@ -17,10 +17,10 @@ SHOP_JOURNEY, LOAD_JOURNEY, LOAD_CHANNEL = "shop.journey", "load.journey", "load
 """Attributes of the generator's roots: of a journey through the shop, and through any other system."""
 
 LINK_UP_SPAN, LINK_DOWN_SPAN = "link_up", "link_down"
-"""Spans below a CLIENT span, for the part of the call that an emulated network took. `up` lasts from the request's
-first byte to its last at the far end; `down` is the way back of the answer's last byte."""
+"""Spans below a CLIENT span, for the part of the call that an emulated network took. `up` lasts from sending the
+request's first byte to the arrival of its last; `down` lasts while the answer's last byte travels back."""
 _REACHED_NOBODY = frozenset({"UF", "UO"})
-"""Envoy's response flags for a try whose connection failed, and for a try above its limit of concurrent requests."""
+"""Envoy's response flags for a try whose connection failed, and for a try above the limit of concurrent requests."""
 
 
 class Node(msgspec.Struct, eq=False):
@@ -37,8 +37,8 @@ class Node(msgspec.Struct, eq=False):
             answer had left.
         children: Spans below it. No node has a reference to its parent, so that trees without rings are freed at once.
         is_try: Whether the CLIENT span above is a call that this span carries out; then it is waited for until that
-            CLIENT ends. Also set for a span right below an event's root, which is waited for until the next takes over,
-            and for the span of a message that ended last.
+            CLIENT ends. Also set for a span right below an event's root, which is waited for until the next step takes
+            over, and for the span of a message that ended last.
         callee: Service that answered a CLIENT span; None for other spans, and without a SERVER span below.
         unconnected: Whether the span is a proxy's try that failed to connect, as Envoy reports.
         part: Part that the span's own time belongs to, if it does not follow the shop's conventions.
@@ -59,7 +59,7 @@ class Node(msgspec.Struct, eq=False):
 
 
 class Quality(msgspec.Struct):
-    """Counts of the defects of traces; adds up over traces.
+    """Counts of the defects of traces, which can be added up over traces.
 
     Args:
         traces: Traces counted.
@@ -125,7 +125,7 @@ class Quality(msgspec.Struct):
 
     @property
     def complete(self) -> bool:
-        """Whether nothing suggests that spans have not arrived yet."""
+        """Whether nothing suggests that spans are still to arrive."""
         lost = self.orphans or self.missing_servers or self.given_up or self.empty
         return not (lost or self.unfinished or self.left_out)
 
@@ -134,15 +134,15 @@ class Tree(msgspec.Struct, eq=False):
     """One trace, ready for the walk.
 
     Args:
-        nodes: Every span once, by id.
+        nodes: Every span once, sorted by id.
         by_id: The same nodes, by the ids of their spans.
         quality: Defects that were repaired.
         root: The journey; None if every span has a parent.
         extra_roots: Further spans without a parent, and spans that follow another; their subtrees are off the path.
         calls: Nodes with a child that carries out a call.
         undated: Ids of spans whose times are unknown, with no span below that has times.
-        open_calls: In systems other than the shop, calls that no span right below them answers or makes.
-        relays: Likewise, nodes that answer a call and may make one themselves.
+        open_calls: In systems other than the shop, calls with neither an answer nor an inner call right below them.
+        relays: Likewise, nodes that answer a call and may also make a call.
         shared: Likewise, calls that waited for the answer of another call, each with that call and with its request.
     """
 
@@ -171,8 +171,8 @@ def grow(spans: Iterable[Span], adjusters: Iterable[Callable[[Tree], None]] | No
         adjusters: Changes to the tree, in order; `ADJUSTERS` if not given.
 
     Returns:
-        The tree, its children clipped to their parents, each node's children by their end, last first. The order of the
-        spans makes no difference.
+        The tree, with children clipped to their parents and sorted by their end, the last first. The order of the spans
+        makes no difference.
     """
     tree = _deduplicate(list(spans))
     for adjust in ADJUSTERS if adjusters is None else adjusters:
@@ -196,7 +196,7 @@ def _deduplicate(spans: list[Span]) -> Tree:
 
 
 def precedence(span: Span) -> tuple[int, int, str, str, str, str, str, tuple[tuple[str, str], ...]]:
-    """Sorts spans with one id so that the span to keep comes last, independently of their order of arrival."""
+    """Returns a sort key for spans with one id: the span to keep comes last, in any order of arrival."""
     attributes = repr(sorted(span.attributes.items()))
     return span.end_ns, -span.start_ns, span.parent_id, span.name, span.kind, span.service, attributes, span.links
 
@@ -217,8 +217,8 @@ def order_intervals(tree: Tree) -> None:
 def link_parents(tree: Tree) -> None:
     """Hangs every span below its parent, or below the root if its parent was never reported.
 
-    A guessed parent, such as the shortest span that encloses it, could put time on the wrong component. Below the root,
-    an orphan is a sibling of the request that it belongs to, and mostly in its shadow. It gets only the time that no
+    A guessed parent, such as the shortest enclosing span, could put time on the wrong component. Below the root, an
+    orphan is a sibling of the request that it belongs to, and mostly in its shadow. It gets only the time that no
     later sibling covers, often no time at all. Its work stays with the spans above the gap, as `unattributed` if its
     caller's CLIENT span lost its SERVER span. The count shows that the place is unknown.
     """
@@ -280,7 +280,7 @@ def find_callees(tree: Tree) -> None:
         if not children:
             _note_unanswered(node, tree.quality)
             continue
-        # Mostly there is only one, and nothing to search for.
+        # Mostly there is only one child, and nothing to search for.
         servers = children if len(children) == 1 and children[0].span.kind is SERVER else _servers(node)
         if len(servers) == 1:
             answer = servers[0]
@@ -334,7 +334,7 @@ def hand_events_over(tree: Tree) -> None:
 
 
 def leave_time_to_links(tree: Tree) -> None:
-    """Keeps the time that a call's emulated network took free of the span that carries out the call.
+    """Takes the time on a call's emulated network away from the span that carries out the call.
 
     A proxy's SERVER span begins with the request's headers, while the body may still be on its way, and ends a little
     after the answer's last byte. Meanwhile the path goes through the link, whose times are exact.
@@ -391,7 +391,7 @@ def clip_children(tree: Tree) -> None:
 
 
 def sort_children(tree: Tree) -> None:
-    """Orders siblings by their end, last first, for the walk backwards; the longer first when equal, then by id."""
+    """Orders siblings by their end, last first, for the backward walk; at equal ends, the longer first, then by id."""
     for node in tree.nodes:
         if len(node.children) > 1:
             node.children.sort(key=_began)

@@ -1,8 +1,8 @@
 """Limits on times by operation and part, read from a YAML file and checked.
 
 A limit is broken only if the whole interval of its figure is above it. The intervals of all limits in a file hold
-simultaneously in 95 % of cases (Bonferroni's inequality). So having many limits does not make it more likely that one
-is broken by chance.
+simultaneously in 95 % of cases (Bonferroni's inequality). So having many limits does not make it more likely that a
+limit is broken by chance.
 
 A set of traces recorded in one state of the machine says nothing about other states. A baseline recorded in the same
 states takes them into account: with a baseline, a limit is broken only if the figure is also shown to be above the
@@ -51,13 +51,13 @@ class Limit:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """Whether a limit is kept.
+    """Result of checking a limit.
 
     Attributes:
         limit: The limit.
         traces: Number of traces of the operation.
         measured_ms: The measured figure.
-        ci95: Its interval, simultaneous with those of all other limits.
+        ci95: Its interval; the intervals of all limits hold simultaneously in 95 % of cases.
         reason: Why there is no interval; None if there is one.
         baseline_ms: The figure in the baseline; None without a baseline.
         slower: Whether the figure is shown to be above the baseline's; None without a baseline.
@@ -73,7 +73,7 @@ class Checked:
 
     @property
     def state(self) -> State:
-        """`broken` only if the whole interval is above the limit; undecided if the limit is inside the interval."""
+        """`broken` only if the whole interval is above the limit; `in doubt` if the limit is inside the interval."""
         low, high = self.ci95
         if low is None or high is None:
             return "cannot tell"
@@ -164,7 +164,7 @@ def _mistake(limit: Limit, timelines: Mapping[str, Timeline]) -> str:
     for name, known, what, place in zip(
         (limit.operation, limit.part),
         (timelines, parts),
-        ("an operation of the traces", f"a part of {limit.operation}"),
+        ("an operation in the traces", f"a part of {limit.operation}"),
         limit.places,
         strict=False,
     ):

@@ -33,7 +33,7 @@ class Operation(msgspec.Struct, frozen=True):
         latency_ms: Milliseconds: `mean`, `p50` and `p99`.
         budget_ms: Mean ms by part, for each of `bands.BANDS`.
         exemplars: Ids of the traces nearest to `p50` and `p99`.
-        after_ms: Mean ms of a trace after its root's end, which are in no budget.
+        after_ms: Mean time of a trace after its root's end, ms; it is in no budget.
     """
 
     name: str
@@ -69,7 +69,7 @@ class Trust(msgspec.Struct):
         resolution_ns: Largest of 1, 1,000, 1,000,000 and 1,000,000,000 ns that divides all times.
         unattributed: Share of all time that no part explains, 0 to 1.
         nameless: Number of spans whose component has no name.
-        linked: Number of traces whose root links to a span of another trace. Waits before the root are not in them.
+        linked: Number of traces whose root links to a span of another trace. They do not include waits before the root.
         clocks: Clock difference of each pair of services, the largest first.
         corrected: By how much each service's spans were moved, ns; empty if none were moved.
         unused: Patterns in the file of names that matched nothing.
@@ -172,7 +172,7 @@ def analyse(
 def prepare(
     traces: Mapping[str, Sequence[Span]], names: NameMap | None, *, correct_clocks: bool, end_to_end: bool
 ) -> Analysed:
-    """Makes the settings of all trees before any budget: names, end of the root, and clock corrections."""
+    """Prepares what all trees share before any budget is made: names, end of the root, and clock corrections."""
     made = Analysed([], Trust(), names, end_to_end)
     if correct_clocks:
         clocks = Clocks()

@@ -1,4 +1,4 @@
-"""Comparison of two sets of traces: which operations take longer in the second, and which of their parts.
+"""Compares two sets of traces: which operations, and which of their parts, take longer in the second set.
 
 P values are corrected over all operations and figures, so two equal sets show a difference in at most 5 % of cases.
 Parts are tested only where an operation differs, and are corrected among each other. Two sets are not an
@@ -66,7 +66,7 @@ class PartDiffering:
     Attributes:
         operation: Name of the operation.
         part: Name of the part.
-        band: `mean` over all traces, or over those of the p99 band.
+        band: `mean` over all traces, or `p99_band` for the mean over the traces of that band.
         a_ms: Mean in A.
         b_ms: Mean in B.
         difference_ms: B minus A.
@@ -121,7 +121,7 @@ def compare_sets(a: Mapping[str, Timeline], b: Mapping[str, Timeline]) -> Sets:
         b: Timelines of the other set.
 
     Raises:
-        NotComparableError: No operation is in both.
+        NotComparableError: No operation is in both sets.
     """
     both = [name for name in a if name in b]
     only = [name for name in a if name not in b], [name for name in b if name not in a]

@@ -1,4 +1,4 @@
-"""How long the traces of each root operation took, and how much of it each part took, in chronological order."""
+"""How long the traces of each root operation took, and how long each of their parts took, in chronological order."""
 
 from __future__ import annotations
 

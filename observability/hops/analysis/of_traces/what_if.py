@@ -1,6 +1,6 @@
-"""What traces would have shown with other times: each trace's tree is laid out again, and all figures are recomputed.
+"""What traces would have shown with changed times: each trace's tree is laid out again, and all figures are recomputed.
 
-A prediction is meant to be compared with a later measurement. So its interval is for what another set of equally many
+A prediction is meant to be compared with a later measurement. So its interval is for what a new set of equally many
 traces would show. It covers the traces' scatter over time, but not the effects of the change on queues, caches or load.
 """
 
@@ -81,7 +81,7 @@ def predict(
     Args:
         trees: The traces.
         scenario_of: Makes the scenario from what the traces have.
-        others: Number of traces that the intervals are for, by operation; as many as measured if None.
+        others: Number of traces in the predicted set, by operation; as many as measured if None.
 
     Returns:
         A prediction for each operation, by name.

@@ -32,9 +32,9 @@ class Tested(TypedDict):
 class Difference(Tested):
     """One metric of one journey in two systems.
 
-    `metric` is `mean` or a percentile of the latency, in ms, or `cpu_ms` for a journey (journey `all` only). `verdict`
-    names the lower or the higher side if `p_corrected` is below 5 %; otherwise it is `not_shown`. It is `unknown`, with
-    a `reason`, if nothing could be tested.
+    `metric` is `mean` or a percentile of the latency, in ms, or `cpu_ms`, the CPU time per journey (only for `all`).
+    `verdict` names the lower or the higher side if `p_corrected` is below 5 %; otherwise it is `not_shown`. It is
+    `unknown`, with a `reason`, if nothing could be tested.
     """
 
     journey: str
@@ -63,7 +63,7 @@ class PartDifference(TypedDict):
 
 
 class HopDifference(TypedDict):
-    """Why the mean of two topologies' traced journeys differs: the parts add up to the whole.
+    """Why the mean of two topologies' traced journeys differs: the parts add up to the whole difference.
 
     `parts` are those of the hop budget, the largest difference first; `groups` are their sums by group
     (`hops.budget.groups.GROUPS`), and add up too.

@@ -1,4 +1,4 @@
-"""What distance between the customer and the edge does to latencies, by the model."""
+"""What distance between the customer and the edge does to latencies, according to the model."""
 
 from __future__ import annotations
 
@@ -89,7 +89,8 @@ class AtNetwork(TypedDict):
     """Predicted p50, ms, at one network, by journey (including `all`) and topology.
 
     `network` is None if channels differ. `fastest` has the fastest topology of each journey and all topologies not
-    shown to be slower. So a single name is shown to be the fastest. A journey that could not be tested is missing.
+    shown to be slower. A topology that is alone there is shown to be the fastest. A journey that could not be tested is
+    missing.
     """
 
     network: ChannelNetwork | None
@@ -98,7 +99,7 @@ class AtNetwork(TypedDict):
 
 
 class Distance(TypedDict):
-    """What distance between customer and edge does to p50, by the model of `hops.analysis.distance`.
+    """What distance between customer and edge does to p50, according to the model of `hops.analysis.distance`.
 
     `named` is by the networks of `hops.run.network.NAMED`. `channels` has the journeys of each channel, at the
     channel's network in the workload, and under `all` every journey at its channel's network. It is empty if all

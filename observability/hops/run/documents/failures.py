@@ -4,7 +4,10 @@ from typing import TypedDict
 
 
 class FailureReason(TypedDict):
-    """Why journeys of one kind failed in one topology: the first of messages that differ only in numbers or texts."""
+    """Why journeys of one kind failed in one topology.
+
+    `reason` is the first of the messages that differ only in numbers or quoted texts, and `count` their number.
+    """
 
     topology: str
     journey: str

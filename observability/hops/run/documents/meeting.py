@@ -33,10 +33,10 @@ class Meeting(TypedDict):
 class Queue(TypedDict):
     """How long calls waited for a busy component while a journey of one kind is usually under way.
 
-    `met` is that kind; `all` is any kind. From an arrival on, a journey is usually under way for the kind's median
-    duration; `share` is the share of the time. `mean_ms` is the mean wait of a traced journey. `beyond_p99_ms` is the
-    mean wait of journeys above the topology's p99, and `beyond_p99` their number; None if these are too few. A wait
-    during several journeys counts for each of them.
+    `met` is that kind; `all` is any kind. From its arrival on, a journey is usually under way for the kind's median
+    duration; `share` is the share of time that these durations cover. `mean_ms` is the mean wait of a traced journey.
+    `beyond_p99_ms` is the mean wait of journeys above the topology's p99, and `beyond_p99` their number; None if these
+    are too few. A wait during several journeys counts for each of them.
     """
 
     topology: str

@@ -11,11 +11,11 @@ from hops.run.documents.estimate import Estimate
 class OverFetching(TypedDict):
     """How much of a journey's answers in one topology its screen does not show, from journeys that were sent alone.
 
-    `fields` are single values, and the screen does not show `fields_beyond` of them. `bytes_beyond` are those of
-    bodies before compression, `sent_beyond` those of bodies as they came, both in their encoding, without headers.
-    `sent_share` is their share of the bodies as they came, 0 to 1. `ms` and `p50_share` are by network: the time that
-    `sent_beyond` takes there at its bandwidth, and its share of the predicted p50. Below `matters_below_mbit`, at the
-    run's round-trip time, the share is `MATTERS` or more; None if it is always less.
+    `fields` are single values, and the screen does not show `fields_beyond` of them. These take `bytes_beyond` in
+    bodies before compression, and `sent_beyond` in bodies as they came, both in their encoding, without headers.
+    `sent_share` is the share of `sent_beyond` in the bodies as they came, 0 to 1. `ms` and `p50_share` are by network:
+    the time that `sent_beyond` takes at its bandwidth, and the share of this time in the predicted p50. Below
+    `matters_below_mbit`, at the run's round-trip time, that share is `MATTERS` or more; None if it is always less.
     """
 
     topology: str
@@ -34,7 +34,7 @@ class Saving(TypedDict):
     """What selection saves of one journey, or of `all`, in one topology: arm `usual` minus arm `selecting`.
 
     `mean_ms` is the difference of the traced means, and `parts_ms` splits it by group (`hops.budget.groups.GROUPS`).
-    `cpu` compares the CPU time of a journey, with `selecting` left; only `all` has it.
+    `cpu` compares the CPU time of a journey, with `selecting` on the left; only `all` has it.
     """
 
     journey: str

@@ -11,7 +11,7 @@ class Precision(TypedDict):
     Precision is how far a 95 % interval extends beyond its ratio, as a share of the ratio. The ratio is that of two
     topologies' p50 of `all`, and the pair with the widest interval counts. `scatter` is the scatter of single trials,
     averaged over the pairs. `needed` is the number of blocks that the precision needs with that scatter. Both are None
-    if a pair has no interval. `first_stage` is the number of blocks that ran before the first look; `met` says whether
+    if a pair has no interval. `first_stage` is the number of blocks that ran before any were read; `met` says whether
     enough blocks ran.
     """
 

@@ -18,7 +18,7 @@ from hops.run.documents.tracing import ObserverEffect
 from hops.run.documents.trial import OfCluster, Program
 
 Mode = Literal["open", "closed"]
-"""What decides when a journey starts: the tape, or virtual users, each after its previous answer."""
+"""What decides when a journey starts: the tape, or virtual users, each of whom first waits for the previous answer."""
 
 
 class ClosedLoop(TypedDict):
@@ -40,13 +40,13 @@ class Summary(OfCluster):
     - `precision` needs a requested precision;
     - `distance` needs the computed model of distance;
     - `network` needs an emulated network that all topologies share;
-    - `compared` says what the topologies are if they are something else: `target`, or `edge` for one topology behind
-      several edges;
+    - `compared` says what the arms are if they are not topologies: `target`, or `edge` for one topology behind several
+      edges;
     - `failures` and `differing` need journeys that failed or were answered differently;
     - `programs` needs other programs that used the processors: the busiest, each in its worst trial;
     - `over_fetching` needs screens that show only some of what journeys read;
     - `selection` also needs arms that differ only in which clients select fields;
-    - `traces_unrequested` counts, by target, the traces that it recorded without a request for one.
+    - `traces_unrequested` counts, by target, the traces that the target recorded although none was requested.
     """
 
     schema: int

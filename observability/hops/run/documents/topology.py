@@ -8,7 +8,7 @@ from hops.run.documents.estimate import Estimate
 
 
 class NetPart(TypedDict):
-    """A part of a mean budget net of tracing, ms; both fields are None if its component gives no account."""
+    """A part of a mean budget net of tracing, ms; both fields are None if its component does not report span costs."""
 
     tracing_ms: float | None
     net_ms: float | None
@@ -58,8 +58,8 @@ class WireSummary(TypedDict):
 class EdgeCacheSummary(TypedDict):
     """What a shared cache in front of the edge answered, and what still reached the edge.
 
-    `hit_share` is the share of the clients' requests, 0 to 1. `fetches` and `bytes` are per journey; bytes count both
-    directions.
+    `hit_share` is the share of the clients' requests that the cache answered, 0 to 1. `fetches` and `bytes` are per
+    journey; bytes count both directions.
     """
 
     hit_share: Estimate

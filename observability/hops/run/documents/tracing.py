@@ -9,7 +9,7 @@ class TracingRecord(TypedDict):
     """The spans of a trial, and the cost of each for the thread that made it, as reported by its component.
 
     `spans` has the mean number of spans in a journey's traces, by journey, component and kind. `cost_ns` is by
-    component and kind, and lacks components that give no account, such as the edge.
+    component and kind, and lacks components that do not report it, such as the edge.
     """
 
     spans: dict[str, dict[str, dict[str, float]]]
@@ -21,7 +21,7 @@ class ObservedPlace(TypedDict):
 
     `place` is `client` (the client and the wire to the edge), `edge`, `behind` (everything behind the edge), or `all`.
     `spans` is the mean number of spans that a traced journey leaves there. `spans_ms` is their cost as reported by the
-    components; null if a component gives no account.
+    components; null if a component does not report it.
     """
 
     place: str
@@ -32,7 +32,7 @@ class ObservedPlace(TypedDict):
 
 
 class SpanCost(TypedDict):
-    """A component's mean number of spans in a traced journey; `ms` is their cost to it, null if it gives no account."""
+    """A component's mean number of spans in a traced journey; `ms` is their cost to it, null if it reports no cost."""
 
     component: str
     spans: float

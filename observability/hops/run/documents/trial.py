@@ -58,7 +58,7 @@ class Program(TypedDict):
 
 
 class _Disturbed(TypedDict, total=False):
-    """The busiest other programs; records lack them if no other program used the processors, or none was looked for."""
+    """The busiest other programs; records lack this key if no such program used the processors, or nothing checked."""
 
     programs: list[Program]
 
@@ -67,13 +67,13 @@ class Fault(TypedDict):
     """What was done to a trial's system during the load, when, and the result of the audit of purchases after it.
 
     Attributes:
-        fault: The fault and its target: `kill:order`.
+        fault: The fault and its target, such as `kill:order`.
         began_ns: Start of the fault, Unix time, ns.
         ended_ns: End of the fault, Unix time, ns; a kill ends when the component is ready again.
         checkouts: Purchases that were confirmed to customers, including repeated ones.
         repeated: Purchases that failed, and were repeated with the same key.
         unanswered: How many of the repeated purchases failed again.
-        settle_s: How long after the load sagas were under way or updates were waiting to be delivered.
+        settle_s: For how long after the load some sagas were under way, or updates were waiting to be delivered.
         unsettled: How many of these sagas and updates had still not ended after `settle_s`.
         broken: Promises about the shop's data that were broken.
     """
@@ -96,7 +96,7 @@ class _Struck(TypedDict, total=False):
 
 
 class _OfTarget(TypedDict, total=False):
-    """Traces that a target recorded without a request for one, if its spans go to the run's own Jaeger."""
+    """Traces that a target recorded although none was requested, if its spans go to the run's own Jaeger."""
 
     traces_unrequested: int
 

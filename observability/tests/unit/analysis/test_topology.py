@@ -88,8 +88,8 @@ def test_journeys_are_read_in_order(journeys_file):
 
 
 BROKEN = {
-    "not JSON": (JOURNEYS, "{oops\n", "does not have rows of the load generator"),
-    "wrong type": (JOURNEYS, '{"seq": "first"}\n', "does not have rows of the load generator"),
+    "not JSON": (JOURNEYS, "{oops\n", "does not contain rows written by the load generator"),
+    "wrong type": (JOURNEYS, '{"seq": "first"}\n', "does not contain rows written by the load generator"),
     "columns missing": (JOURNEYS, '{"seq": 1, "journey": "browse"}\n', "rows lack channel, mode, intended_ns"),
     "a sample without wire": (SAMPLE, '{"journey": "browse", "channel": "web"}\n', "rows lack wire_in, wire_out"),
     "updates": (UPDATES, '{"user_id": 1, "position": 1}\n', "rows lack status, created_ns"),
@@ -106,7 +106,7 @@ def test_broken_rows_are_named(tmp_path, schema, text, message):
 
 def test_an_unknown_outcome_is_named_with_the_valid_ones(journeys_file):
     journeys_file.write_text(journeys_file.read_text().replace('"timeout"', '"lost"'))
-    with pytest.raises(MalformedJourneysError, match=r"unknown outcome lost; valid ones are ok, client"):
+    with pytest.raises(MalformedJourneysError, match=r"unknown outcomes: lost; valid: ok, client"):
         read_rows(journeys_file)
 
 

@@ -142,7 +142,7 @@ def test_check_against_a_baseline_breaks_only_what_is_slower_than_that(traces, t
     assert "not shown to be above the baseline's" in run("check", file, traces, "--against", alike).stdout
     other = write(tmp_path / "other.jsonl", 700, operation="buy")
     assert (
-        "'checkout' is not an operation of the traces; valid: buy"
+        "'checkout' is not an operation in the traces; valid: buy"
         in run("check", file, traces, "--against", other).stderr
     )
 
@@ -168,7 +168,7 @@ def test_check_cannot_tell_from_too_few_traces(tmp_path):
 WRONG = {
     "operation": (
         "checkout: {total: {p50: 1 ms}}\nbuy:\n  total: {p50: 1 ms}",
-        ":2: 'buy' is not an operation of the traces; valid: checkout",
+        ":2: 'buy' is not an operation in the traces; valid: checkout",
     ),
     "part": (
         "checkout:\n  work:bank: {p50: 1 ms}",

@@ -103,7 +103,7 @@ def test_blocks_too_far_apart_trip_the_gate(run):
     loads = {"graphql": {"tape": run.tape_of("graphql"), "sending": {"overload": True}}}
     apart = dataclasses.replace(apart, manifest={**run.manifest, "loads": loads})
     assert not failing_gates(experiment_gates(apart))
-    assert LeftOut(name="block_spread_share", reason="in graphql, a system that is full swings by itself") in (
+    assert LeftOut(name="block_spread_share", reason="in graphql, an overloaded system fluctuates by itself") in (
         experiment_gates_left_out(apart)
     )
 

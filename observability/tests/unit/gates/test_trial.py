@@ -214,7 +214,7 @@ def test_customers_of_a_warm_visit_are_ready_but_for_a_few(late, holds):
 def test_waits_for_disks_that_nobody_counts_are_left_out_and_say_so():
     uncounted = dataclasses.replace(SOUND, disk_stall_share=None)
     assert verdict_of(evaluate(uncounted)) == VALID
-    assert left_out(uncounted) == [{"name": "disk_stall_share", "reason": "nothing counts waits for disks here"}]
+    assert left_out(uncounted) == [{"name": "disk_stall_share", "reason": "waits for the disk are not counted here"}]
 
 
 def test_without_an_edge_its_gates_are_left_out_and_say_why():

@@ -26,7 +26,7 @@ def test_journeys_of_a_run_without_an_edge_have_no_time_there(tmp_path):
 def test_a_column_that_every_run_has_is_missed(tmp_path):
     folder = write_generated_run(tmp_path, topologies=["rest"], blocks=1, journeys_per_trial=100)
     without(folder, "network_ns")
-    with pytest.raises(MalformedRunError, match=r"journeys\.parquet: the column network_ns is missing"):
+    with pytest.raises(MalformedRunError, match=r"journeys\.parquet: missing columns: network_ns"):
         read_run(folder)
 
 

@@ -98,9 +98,9 @@ CASES: list[tuple[str, Damage, str]] = [
             (torn, "not a valid parquet file"),
             (text(""), "not a valid parquet file"),
             (text(b"PAR1" + b"\xff" * 64 + b"PAR1"), "not a valid parquet file"),
-            (frame(lambda rows: rows.drop("topology")), "the column topology is missing"),
+            (frame(lambda rows: rows.drop("topology")), "missing columns: topology"),
             (frame(lambda rows: rows.with_columns(block=pl.lit("first"))), "wrong type"),
-            (frame(lambda rows: rows.with_columns(topology=pl.lit(None))), "the column topology has rows without"),
+            (frame(lambda rows: rows.with_columns(topology=pl.lit(None))), "columns with missing values: topology"),
         )
     ),
 ]

@@ -172,7 +172,7 @@ DAMAGED = {
         b'[{"traceId": "1", "id": "2", "annotations": [{"timestamp": 5, "value": "sr", "endpoint": {"ipv4": "::1"}}]}]',
         "file[0]: is in version 1 of Zipkin's JSON",
     ),
-    "ids of zeros": (otlp_message([replace(TRACES[0][0], trace_id="0" * 32)]), "an id of zeros is not an id"),
+    "ids of zeros": (otlp_message([replace(TRACES[0][0], trace_id="0" * 32)]), "an all-zero id is not valid"),
     "blanks": (b" \n\n", "file: is blank: expected one of"),
     "ids too short": (otlp_message([replace(TRACES[0][0], trace_id="0af7")]), "ids have 2 and 8 bytes, not 16 and 8"),
 }  # fmt: skip
