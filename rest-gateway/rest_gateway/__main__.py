@@ -8,7 +8,7 @@ import sys
 
 from rest_gateway.app import build_app
 from rest_gateway.bootstrap import serve
-from shop.clients.connect import connect
+from shop.clients.protocol_by_address import connect
 from shop.platform.access.rules import Authenticator
 from shop.platform.access.streams import Streams
 from shop.platform.incoming import Incoming

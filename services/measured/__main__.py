@@ -10,7 +10,7 @@ from functools import partial
 
 from measured.runtime import running
 from measured.settings import Measurement
-from shop.clients.connect import import_clients
+from shop.clients.protocol_by_address import import_clients
 from shop.platform.config import CORE, PEERS, ConfigError, ServiceConfig
 from shop.platform.process.lifecycle import launch, leave
 from shop.platform.process.runtime import Runtime

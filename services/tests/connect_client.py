@@ -15,7 +15,7 @@ from typing import Any
 import httpx
 from google.rpc.error_details_pb2 import ErrorInfo, RetryInfo
 
-from shop.clients.connect import connect
+from shop.clients.protocol_by_address import connect
 from shop.contract.calls import SERVICES, Call, Service
 from shop.contract.ports import Clients
 from shop.contract.wire import protobuf_codec, requests
@@ -30,7 +30,7 @@ LIMIT_S = 20
 
 @asynccontextmanager
 async def connected(peers: Mapping[str, str], component: str) -> AsyncIterator[Clients]:
-    """Opens clients as `shop.clients.connect` does, but over Connect for addresses with `SCHEME`."""
+    """Opens clients as `shop.clients.protocol_by_address` does, but over Connect for addresses with `SCHEME`."""
     over = {name: address.removeprefix(SCHEME) for name, address in peers.items() if address.startswith(SCHEME)}
     others = {name: address for name, address in peers.items() if name not in over}
     async with connect(others, component) as clients, httpx.AsyncClient(trust_env=False, timeout=LIMIT_S) as http:

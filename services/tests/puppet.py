@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 
 from memory_stores.product import MemoryProductStore
 from served_shop import ANYWHERE, SCHEMES
-from shop.clients.connect import connect
+from shop.clients.protocol_by_address import connect
 from shop.contract.ports import Clients
 from shop.errors import NotFound
 from shop.money import Money

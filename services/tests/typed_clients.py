@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from typing import assert_type
 
-from shop.clients.connect import connect
+from shop.clients.protocol_by_address import connect
 from shop.clients.graphql import graphql_client
 from shop.clients.grpc import grpc_client
 from shop.clients.http_channel import HttpChannel

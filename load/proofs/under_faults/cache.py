@@ -27,7 +27,7 @@ from proofs.outcome import Progress, proves, with_progress
 from proofs.under_faults import crowd
 from proofs.under_faults.crowd import first_missed
 from proofs.under_faults.shop import address_of, new_shop
-from shop.clients.connect import connect
+from shop.clients.protocol_by_address import connect
 from shop.contract.ports import ProductClient
 from shop.errors import DeadlineExceeded, ShopError, Unavailable
 from shop.money import Money

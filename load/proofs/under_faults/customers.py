@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from shop.clients.connect import connect
+from shop.clients.protocol_by_address import connect
 from shop.contract.ports import OrderClient
 from shop.errors import Conflict, DeadlineExceeded, Internal, ResourceExhausted, ShopError, Unavailable
 from shop.platform.deadline import deadline

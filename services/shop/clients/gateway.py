@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from starlette.types import ASGIApp
 
-from shop.clients.connect import connect
+from shop.clients.protocol_by_address import connect
 from shop.contract.ports import Clients
 from shop.platform.access.rules import gateway_authenticator
 from shop.platform.access.streams import Streams

@@ -18,7 +18,7 @@ from shop.clients.http_channel import HttpChannel, HttpRequest
 from shop.clients.pages import pages
 from shop.contract.calls import Call, P, Q, R, Service
 from shop.contract.graphql import ROWS_PER_PAGE, camel
-from shop.contract.methods import EXPECTED, UNREADABLE, Kind, PortMethod, bare, is_struct, methods_of
+from shop.contract.signatures import EXPECTED, UNREADABLE, Kind, PortMethod, bare, is_struct, methods_of
 from shop.errors import Internal, InvalidArgument, ShopError
 from shop.platform.error_codes import error_for_code
 

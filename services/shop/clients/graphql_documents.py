@@ -14,7 +14,7 @@ from typing import get_args, get_origin
 from msgspec import Struct, structs
 
 from shop.contract.graphql import camel, group_name, operation_of, root_field
-from shop.contract.methods import EXPECTED, PortMethod, bare, is_optional
+from shop.contract.signatures import EXPECTED, PortMethod, bare, is_optional
 
 _SCALARS: Mapping[object, str] = {int: "Long!", str: "String!"}
 

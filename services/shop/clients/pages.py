@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from typing import TypeVar, cast
 
-from shop.contract.methods import PortMethod
+from shop.contract.signatures import PortMethod
 from shop.platform.validation import size
 from shop.values.page import MAX_ROWS
 

@@ -16,7 +16,7 @@ import msgspec
 from shop.clients.http_channel import HttpAnswer, HttpChannel, HttpRequest
 from shop.clients.pages import pages
 from shop.contract.calls import Call, P, Q, R, Service
-from shop.contract.methods import EXPECTED, UNREADABLE, PortMethod, bare, is_struct, methods_of
+from shop.contract.signatures import EXPECTED, UNREADABLE, PortMethod, bare, is_struct, methods_of
 from shop.errors import Internal, InvalidArgument, InvalidPageToken, ShopError, changed_since
 from shop.platform.error_codes import error_for_code
 from shop.platform.validation import matching

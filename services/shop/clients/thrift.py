@@ -18,7 +18,7 @@ import msgspec
 from shop.clients.http_channel import KEEP_ALIVE_S, HttpChannel, HttpRequest
 from shop.clients.pages import pages
 from shop.contract.calls import Call, P, Q, R, Service
-from shop.contract.methods import PortMethod
+from shop.contract.signatures import PortMethod
 from shop.contract.wire import Codec, thrift_codec, thrift_stubs
 from shop.errors import Internal, ShopError, away, late
 from shop.platform.config import split_address

@@ -6,7 +6,7 @@ import re
 from functools import cache
 from typing import NamedTuple
 
-from shop.contract.methods import PortMethod
+from shop.contract.signatures import PortMethod
 
 ROWS_PER_PAGE = 2_000
 """Maximum number of rows in the answer to a call that streams over other protocols."""

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from shop.clients.connect import connect
+from shop.clients.protocol_by_address import connect
 from shop.contract.calls import NOTIFICATION, ORDER
 from shop.notification.postgres import CHANNEL, PostgresNotifications
 from shop.notification.service import NotificationService

@@ -3,7 +3,7 @@
 import os
 from functools import partial
 
-from shop.clients.connect import import_clients
+from shop.clients.protocol_by_address import import_clients
 from shop.order.bootstrap import serve
 from shop.platform.process.lifecycle import launch, leave
 from shop.platform.serve import import_adapters

@@ -22,7 +22,7 @@ import pytest
 from mesh.components.postgres import Database
 from mesh.components.shop_processes import role_name
 from otlp_collector import Collector
-from shop.clients.connect import connect
+from shop.clients.protocol_by_address import connect
 from shop.contract.ports import Clients
 from shop.money import Money
 from shop.values.order import CheckoutLine, OrderStatus

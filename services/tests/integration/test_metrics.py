@@ -14,7 +14,7 @@ from opentelemetry.semconv._incubating.metrics import db_metrics, http_metrics, 
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 from prometheus_client.samples import Sample
 
-from shop.clients.connect import connect
+from shop.clients.protocol_by_address import connect
 from shop.contract.ports import Clients
 from shop.errors import NotFound
 from shop.order.backlog import Backlog

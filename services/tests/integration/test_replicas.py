@@ -13,7 +13,7 @@ import psutil
 import pytest
 
 from mesh.supervisor.readiness import grpc_serving, http_ok
-from shop.clients.connect import connect
+from shop.clients.protocol_by_address import connect
 from shop.contract.ports import ProductClient
 from shop.money import Money
 from shop.values.product import Product

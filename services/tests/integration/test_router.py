@@ -33,7 +33,7 @@ from provision import hive
 from served_shop import served_service
 from shop.contract.calls import Access
 from shop.contract.graphql import operation_of, root_field
-from shop.contract.methods import methods_of
+from shop.contract.signatures import methods_of
 from shop.platform.access.jwt import Principal, TokenSigner
 from shop.platform.config import EDGE_MARK
 from shop.platform.deadline import DEADLINE_HEADER

@@ -14,7 +14,7 @@ from opentelemetry.trace import SpanKind, StatusCode
 
 from memory_stores.product import MemoryProductStore
 from recorded_spans import ReadSpan, draw_tree, let_servers_end
-from shop.clients.connect import connect
+from shop.clients.protocol_by_address import connect
 from shop.contract.calls import PRODUCT
 from shop.contract.ports import ProductClient, UserClient
 from shop.errors import DeadlineExceeded, Unavailable

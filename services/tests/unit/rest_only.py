@@ -9,7 +9,7 @@ import shop.notification.bootstrap
 import shop.order.bootstrap
 import shop.payment.bootstrap
 import shop.user.bootstrap  # noqa: F401 - every component's wiring is loaded
-from shop.clients.connect import connect
+from shop.clients.protocol_by_address import connect
 from shop.money import Money
 from shop.platform.config import ServiceConfig
 from shop.platform.serve import servers

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from shop.clients.connect import connect
+from shop.clients.protocol_by_address import connect
 from shop.contract.calls import ORDER, PAYMENT, PRODUCT, USER, Service
 from shop.platform.config import ConfigError
 from shop.stubs import order_pb2, payment_pb2, product_pb2, user_pb2

@@ -20,7 +20,7 @@ from memory_shop import Data, MemoryShop
 from recorded_spans import ReadSpan, draw_tree, let_servers_end
 from recording.loop import BUSY, RESTED
 from served_shop import SCHEMES, served_gateways, served_service
-from shop.clients.connect import connect
+from shop.clients.protocol_by_address import connect
 from shop.contract.ports import Clients
 from shop.errors import ShopError
 from shop.platform.process.runtime import Runtime

@@ -30,8 +30,8 @@ from strawberry.types.field import StrawberryField
 
 from shop.contract.calls import Access, Call, Service
 from shop.contract.graphql import ROWS_PER_PAGE, group_name, operation_of, root_field
-from shop.contract.methods import EXPECTED, Kind, PortMethod, bare, is_optional, is_struct, list_of, methods_of
-from shop.contract.methods import Parameter as ParameterOfCall
+from shop.contract.signatures import EXPECTED, Kind, PortMethod, bare, is_optional, is_struct, list_of, methods_of
+from shop.contract.signatures import Parameter as ParameterOfCall
 from shop.errors import Unauthenticated
 from shop.fields import Instant as WholeSeconds
 from shop.platform.access.rules import Authenticator

@@ -22,7 +22,7 @@ from graphql_gateway.schema import NODES, build_schema
 from shop.clients.graphql_documents import CallDocument
 from shop.contract.calls import SERVICES
 from shop.contract.graphql import camel
-from shop.contract.methods import PortMethod, methods_of
+from shop.contract.signatures import PortMethod, methods_of
 from shop.platform.graphql.schema import core_schema
 from shop.platform.graphql.service import client_path
 

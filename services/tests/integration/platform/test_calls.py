@@ -11,7 +11,7 @@ import pytest
 
 from puppet import POT, Puppet, connected, raising, serving
 from served_shop import SCHEMES
-from shop.clients.connect import connect
+from shop.clients.protocol_by_address import connect
 from shop.errors import DeadlineExceeded, Internal, Unavailable
 from shop.platform.deadline import deadline, remaining
 from shop.platform.error_codes import ERROR_TABLE

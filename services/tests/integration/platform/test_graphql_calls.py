@@ -14,7 +14,7 @@ from opentelemetry.trace import SpanKind
 
 from puppet import POT, Puppet
 from served_shop import ANYWHERE
-from shop.clients.connect import connect
+from shop.clients.protocol_by_address import connect
 from shop.contract.calls import NOTIFICATION, PRODUCT
 from shop.contract.ports import Clients
 from shop.errors import Internal, InvalidArgument, NotFound, ShopError, Unavailable

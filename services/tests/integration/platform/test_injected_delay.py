@@ -19,7 +19,7 @@ from puppet import Puppet, connected, serving
 from recording.injected_delay import ASKED_ATTRIBUTE, TOOK_ATTRIBUTE, InjectedDelay, InjectedHold
 from recording.loop import BUSY
 from served_shop import SCHEMES
-from shop.clients.connect import connect
+from shop.clients.protocol_by_address import connect
 from shop.errors import NotFound
 from shop.platform.config import split_address
 from shop.platform.process.runtime import BARE, Runtime

@@ -15,7 +15,7 @@ from thrift.Thrift import TType
 
 from fuzz.inputs import mutate
 from memory_shop import MemoryShop
-from shop.clients.connect import connect
+from shop.clients.protocol_by_address import connect
 from shop.contract.calls import PRODUCT
 from shop.errors import PermissionDenied
 from shop.platform.access.rules import Authenticator

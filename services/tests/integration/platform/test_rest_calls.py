@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from puppet import Puppet
-from shop.clients.connect import connect
+from shop.clients.protocol_by_address import connect
 from shop.contract.ports import Clients
 from shop.errors import DeadlineExceeded, Internal, Unavailable
 from shop.money import Money

@@ -17,7 +17,7 @@ from h2.events import RequestReceived
 
 from puppet import POT, Puppet, serving
 from served_shop import SCHEMES
-from shop.clients.connect import connect
+from shop.clients.protocol_by_address import connect
 from shop.contract.ports import Clients
 from shop.errors import NotFound, Unavailable
 from shop.platform.config import StartError

@@ -12,7 +12,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from shop.clients.connect import connect
+from shop.clients.protocol_by_address import connect
 from shop.contract.ports import Clients
 from shop.notification import bootstrap as notification_bootstrap
 from shop.notification.postgres import PostgresNotifications

@@ -9,7 +9,7 @@ from graphql import parse, validate
 
 from shop.clients.graphql_documents import CallDocument
 from shop.contract.calls import SERVICES, Service
-from shop.contract.methods import PortMethod, methods_of
+from shop.contract.signatures import PortMethod, methods_of
 from shop.platform.graphql.limits import check_length, check_shape
 from shop.platform.graphql.schema import core_schema
 from shop.platform.graphql.service import schema_of

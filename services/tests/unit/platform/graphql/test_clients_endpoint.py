@@ -22,7 +22,7 @@ from graphql import (
 from memory_shop import Data, MemoryShop
 from shop.clients.graphql_documents import CallDocument
 from shop.contract.calls import SERVICES, Access, Service
-from shop.contract.methods import PortMethod, methods_of
+from shop.contract.signatures import PortMethod, methods_of
 from shop.platform.access.guesses import MAX_FAILURES
 from shop.platform.access.jwt import Principal, TokenSigner, TokenVerifier
 from shop.platform.access.owners import apply_owner_rules

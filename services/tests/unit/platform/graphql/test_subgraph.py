@@ -16,7 +16,7 @@ from mesh.paths import ROOT
 from served_shop import served_service
 from shop.contract.calls import Access
 from shop.contract.graphql import root_field
-from shop.contract.methods import methods_of
+from shop.contract.signatures import methods_of
 from shop.platform.access.guesses import MAX_FAILURES
 from shop.platform.access.jwt import Principal, TokenSigner
 from shop.platform.config import EDGE_MARK
