@@ -81,10 +81,10 @@ def check(root: Path = ROOT) -> int:
     if not _build_vale():
         print(f"Skipped the check of the English: {NO_COMPILER}")
         return 0
-    found, allowed = findings(root, tracked_files(root)), read_baseline(root / BASELINE)
-    now = count(found)
+    present, allowed = findings(root, tracked_files(root)), read_baseline(root / BASELINE)
+    now = count(present)
     grown = sorted(key for key, number in now.items() if number > allowed.get(key, 0))
-    for finding in found:
+    for finding in present:
         if (finding.file, finding.rule) in grown:
             print(f"{finding.file}:{finding.line}: {finding.rule}: {finding.advice}")
     for file, rule in grown:
@@ -142,9 +142,9 @@ def refuse_growth(allowed: Counts, now: Counts) -> None:
         raise SetupError(f"the baseline may only shrink, and these counts grew: {', '.join(sorted(grown))}")
 
 
-def count(found: Sequence[Finding]) -> Counts:
+def count(present: Sequence[Finding]) -> Counts:
     """Counts findings per file and rule."""
-    return Counter((finding.file, finding.rule) for finding in found)
+    return Counter((finding.file, finding.rule) for finding in present)
 
 
 def read_baseline(path: Path) -> Counts:
@@ -213,14 +213,14 @@ def findings(root: Path, files: Sequence[str]) -> list[Finding]:
             raise SetupError(f"Vale cannot check the English: {error}") from error
         if done.returncode != 0:
             raise SetupError(f"Vale failed: {done.stdout.strip() or done.stderr.strip()}")
-        found = []
+        present = []
         for path, alerts in by_file.items():
             file = str(Path(path).relative_to(scratch)).removesuffix(".md")
             for alert in alerts:
                 lines = lines_of[file]
                 line = lines[min(alert["Line"], len(lines)) - 1]
-                found.append(Finding(file, alert["Check"].removeprefix("Hopwise."), line, alert["Message"]))
-    return sorted(found, key=lambda each: (each.file, each.line, each.rule))
+                present.append(Finding(file, alert["Check"].removeprefix("Hopwise."), line, alert["Message"]))
+    return sorted(present, key=lambda each: (each.file, each.line, each.rule))
 
 
 def _build_vale() -> bool:

@@ -50,7 +50,7 @@ func (d Driver) serves(name Name) bool {
 	case target.RESTTranscoded:
 		return byName[name].transcoded
 	case target.Thrift, target.ThriftJSON, target.GraphQLServices:
-		return !byName[name].told
+		return !byName[name].needsUpdates
 	case target.Federation:
 		return byName[name].federation != nil
 	}

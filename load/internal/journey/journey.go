@@ -36,13 +36,13 @@ type definition struct {
 	shows   []string // fields of the resource that the journey's screen shows, by their names in REST; nil for all
 	draw    func(dice) Params
 
-	graphQL    graphQLPlan
-	federation graphQLPlan  // plan over a router; nil if the subgraphs do not support it
-	documents  []string     // documents of the GraphQL plan; nil for the single document with the journey's name
-	composed   servicesPlan // plan with batch requests, and with independent calls in parallel
-	joined     servicesPlan // plan over the REST gateway, which joins the services' data; nil for the composed plan
-	transcoded bool         // whether the edge transcodes all RPCs of the composed plan
-	told       bool         // whether the journey needs a shop that sends updates about orders
+	graphQL      graphQLPlan
+	federation   graphQLPlan  // plan over a router; nil if the subgraphs do not support it
+	documents    []string     // documents of the GraphQL plan; nil for the single document with the journey's name
+	composed     servicesPlan // plan with batch requests, and with independent calls in parallel
+	joined       servicesPlan // plan over the REST gateway, which joins the services' data; nil for the composed plan
+	transcoded   bool         // whether the edge transcodes all RPCs of the composed plan
+	needsUpdates bool         // whether the journey needs a shop that sends updates about orders
 }
 
 // A graphQLPlan runs a journey over the GraphQL gateway.

@@ -12,26 +12,26 @@ import (
 const Notifications Name = "notifications"
 
 var notifications = definition{
-	name:    Notifications,
-	senders: customers,
-	needs:   []string{"user_id"},
-	draw:    func(d dice) Params { return Params{UserID: d.From(d.scale.Regulars())} },
-	told:    true,
+	name:         Notifications,
+	senders:      customers,
+	needs:        []string{"user_id"},
+	draw:         func(d dice) Params { return Params{UserID: d.From(d.scale.Regulars())} },
+	needsUpdates: true,
 	graphQL: asks(
 		func(Entry) graphql.Variables { return nil },
 		func(data struct {
 			Notifications []graphql.Notification `json:"notifications"`
 		}, _ Params) (Answer, error) {
-			told := make([]shop.Notification, len(data.Notifications))
+			notifications := make([]shop.Notification, len(data.Notifications))
 			for i, each := range data.Notifications {
-				told[i] = each.Canonical()
+				notifications[i] = each.Canonical()
 			}
-			return &notificationsAnswer{told}, nil
+			return &notificationsAnswer{notifications}, nil
 		},
 	),
 	composed: func(ctx context.Context, s shop.Services, p Params) (Answer, error) {
-		told, err := s.ListNotifications(ctx, p.UserID)
-		return &notificationsAnswer{told}, err
+		notifications, err := s.ListNotifications(ctx, p.UserID)
+		return &notificationsAnswer{notifications}, err
 	},
 }
 
@@ -46,14 +46,14 @@ func (a *notificationsAnswer) check(q Question) error {
 	if len(a.Notifications) != len(expected) {
 		return outcome.Wrong("%d notifications instead of %d", len(a.Notifications), len(expected))
 	}
-	for i, told := range a.Notifications {
+	for i, notification := range a.Notifications {
 		position := int64(len(expected) - i)
-		if told.OrderID != expected[i] || told.Position != position {
+		if notification.OrderID != expected[i] || notification.Position != position {
 			return outcome.Wrong("notification %d is number %d, of order %d, instead of number %d, of order %d",
-				i+1, told.Position, told.OrderID, position, expected[i])
+				i+1, notification.Position, notification.OrderID, position, expected[i])
 		}
-		if told.Status == "" || told.CreatedAt == "" {
-			return outcome.Wrong("notification %d has no status or no time", told.Position)
+		if notification.Status == "" || notification.CreatedAt == "" {
+			return outcome.Wrong("notification %d has no status or no time", notification.Position)
 		}
 	}
 	return nil

@@ -21,14 +21,14 @@ import (
 
 // Services reaches the shop through gRPC.
 type Services struct {
-	open     Opener
-	products productv1.ProductServiceClient
-	orders   orderv1.OrderServiceClient
-	users    userv1.UserServiceClient
-	payments paymentv1.PaymentServiceClient
-	told     notificationv1.NotificationServiceClient
-	streams  bool                   // whether a document comes in chunks
-	mask     *fieldmaskpb.FieldMask // selected fields of products and orders; nil for all
+	open          Opener
+	products      productv1.ProductServiceClient
+	orders        orderv1.OrderServiceClient
+	users         userv1.UserServiceClient
+	payments      paymentv1.PaymentServiceClient
+	notifications notificationv1.NotificationServiceClient
+	streams       bool                   // whether a document comes in chunks
+	mask          *fieldmaskpb.FieldMask // selected fields of products and orders; nil for all
 }
 
 var _ shop.Services = Services{}
@@ -45,14 +45,14 @@ func NewServices(open Opener, token string, streams bool, fields ...string) Serv
 		mask = &fieldmaskpb.FieldMask{Paths: need.InContract(fields)}
 	}
 	return Services{
-		open:     open,
-		products: productv1.NewProductServiceClient(channel),
-		orders:   orderv1.NewOrderServiceClient(channel),
-		users:    userv1.NewUserServiceClient(channel),
-		payments: paymentv1.NewPaymentServiceClient(channel),
-		told:     notificationv1.NewNotificationServiceClient(channel),
-		streams:  streams,
-		mask:     mask,
+		open:          open,
+		products:      productv1.NewProductServiceClient(channel),
+		orders:        orderv1.NewOrderServiceClient(channel),
+		users:         userv1.NewUserServiceClient(channel),
+		payments:      paymentv1.NewPaymentServiceClient(channel),
+		notifications: notificationv1.NewNotificationServiceClient(channel),
+		streams:       streams,
+		mask:          mask,
 	}
 }
 
@@ -127,7 +127,7 @@ func (s Services) ListOrders(ctx context.Context, user int64) ([]shop.Order, err
 }
 
 func (s Services) ListNotifications(ctx context.Context, user int64) ([]shop.Notification, error) {
-	list, err := s.told.ListNotifications(ctx, &notificationv1.ListNotificationsRequest{UserId: user})
+	list, err := s.notifications.ListNotifications(ctx, &notificationv1.ListNotificationsRequest{UserId: user})
 	return mapped(list.GetNotifications(), notification), err
 }
 

@@ -97,7 +97,7 @@ func NewCrowd(t target.Target, o Options) (*Crowd, error) {
 	}
 	for i, customer := range o.Customers {
 		c.watchers = append(c.watchers, &watcher{
-			user: customer.UserID, line: c.connections[i%o.Connections].line(customer), told: c.add, count: c.count,
+			user: customer.UserID, line: c.connections[i%o.Connections].line(customer), report: c.add, count: c.count,
 		})
 	}
 	return c, nil

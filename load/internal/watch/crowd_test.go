@@ -78,7 +78,7 @@ func run(t *testing.T, at target.Target, o Options, expected int64, heard func(U
 		}
 	}
 	for _, w := range crowd.watchers {
-		w.told = func(u Update) {
+		w.report = func(u Update) {
 			crowd.add(u)
 			heard(u)
 			arrive()

@@ -63,20 +63,20 @@ func events(answer *http.Response, alive func(), read func(sse.Event) (message, 
 	next, stop := iter.Pull2(sse.Read(lively{answer.Body, alive}, nil))
 	return func() (message, error) {
 		event, err, more := next()
-		var told message
+		var m message
 		switch {
 		case !more:
 			err = newEnd(over, "the shop ended the stream")
 		case err != nil:
 			err = newEnd(broken, "%w", err)
 		default:
-			told, err = read(event)
+			m, err = read(event)
 		}
 		if err != nil {
 			stop()
 			_ = answer.Body.Close()
 		}
-		return told, err
+		return m, err
 	}, nil
 }
 
@@ -95,17 +95,17 @@ func (l lively) Read(p []byte) (int, error) {
 	return n, err
 }
 
-func read(event sse.Event) (told message, err error) {
-	if told.position, err = strconv.ParseInt(event.LastEventID, 10, 64); err != nil {
-		return told, newEnd(unreadable, "the event's id is %q instead of a position", event.LastEventID)
+func read(event sse.Event) (m message, err error) {
+	if m.position, err = strconv.ParseInt(event.LastEventID, 10, 64); err != nil {
+		return m, newEnd(unreadable, "the event's id is %q instead of a position", event.LastEventID)
 	}
 	if event.Data != "" {
-		told.news = &News{}
-		if err := json.Unmarshal([]byte(event.Data), told.news); err != nil {
-			return told, newEnd(unreadable, "the event's data: %w", err)
+		m.news = &News{}
+		if err := json.Unmarshal([]byte(event.Data), m.news); err != nil {
+			return m, newEnd(unreadable, "the event's data: %w", err)
 		}
 	}
-	return told, nil
+	return m, nil
 }
 
 func (l *restLine) list(ctx context.Context) ([]News, error) {
@@ -117,16 +117,16 @@ func (l *restLine) list(ctx context.Context) ([]News, error) {
 	if err != nil {
 		return nil, err
 	}
-	var told struct{ Notifications []News }
-	if err := decode(answer, &told); err != nil || answer.StatusCode == http.StatusNotModified {
+	var listed struct{ Notifications []News }
+	if err := decode(answer, &listed); err != nil || answer.StatusCode == http.StatusNotModified {
 		return nil, err
 	}
 	l.tag = answer.Header.Get("ETag")
-	return told.Notifications, nil
+	return listed.Notifications, nil
 }
 
 // decode reads an answer to its end, unless its status is 304.
-func decode(answer *http.Response, told any) (err error) {
+func decode(answer *http.Response, into any) (err error) {
 	defer answer.Body.Close()
 	defer io.Copy(io.Discard, io.LimitReader(answer.Body, maxListed)) // otherwise the connection is not reused
 	if answer.StatusCode == http.StatusNotModified {
@@ -138,7 +138,7 @@ func decode(answer *http.Response, told any) (err error) {
 			return newEnd(unreadable, "the list: %w", err)
 		}
 	}
-	if err := json.NewDecoder(body).Decode(told); err != nil {
+	if err := json.NewDecoder(body).Decode(into); err != nil {
 		return newEnd(unreadable, "the list: %w", err)
 	}
 	return nil

@@ -44,12 +44,12 @@ func (l *rpcLine) open(ctx context.Context, after *int64, alive func()) (stream,
 			return message{}, rpcEnd(err)
 		}
 		alive()
-		told := message{position: next.Position}
+		m := message{position: next.Position}
 		if next.Notification != nil {
 			n := news(next.Notification)
-			told.news = &n
+			m.news = &n
 		}
-		return told, nil
+		return m, nil
 	}, nil
 }
 

@@ -20,11 +20,11 @@ const (
 
 // watcher is one customer who waits for updates.
 type watcher struct {
-	user  int64
-	line  line
-	last  int64 // newest position that the watcher got
-	told  func(Update)
-	count func(func(*Figures))
+	user   int64
+	line   line
+	last   int64 // newest position that the watcher got
+	report func(Update)
+	count  func(func(*Figures))
 }
 
 // connect opens a stream and waits within the limit for its first message, which has the position after which updates
@@ -38,13 +38,13 @@ func (w *watcher) connect(ctx context.Context, after *int64, limit time.Duration
 			watchdog.Reset(maxSilence)
 		}
 	})
-	next := func() (told message, err error) {
-		if told, err = opened(); err != nil {
+	next := func() (m message, err error) {
+		if m, err = opened(); err != nil {
 			watchdog.Stop()
 			err = because(ctx, err)
 			cancel(nil)
 		}
-		return told, err
+		return m, err
 	}
 	if err != nil {
 		watchdog.Stop()
@@ -95,12 +95,12 @@ func (w *watcher) follow(ctx context.Context, next stream) {
 // hear records a stream's updates until it ends.
 func (w *watcher) hear(next stream) error {
 	for {
-		told, err := next()
+		m, err := next()
 		if err != nil {
 			return err
 		}
-		if told.news != nil {
-			w.record(*told.news, time.Now())
+		if m.news != nil {
+			w.record(*m.news, time.Now())
 		}
 	}
 }
@@ -109,11 +109,11 @@ func (w *watcher) hear(next stream) error {
 func (w *watcher) begin(ctx context.Context, limit time.Duration) error {
 	limited, cancel := context.WithTimeoutCause(ctx, limit, newEnd(silent, "nothing came for too long"))
 	defer cancel()
-	told, err := w.line.list(limited)
+	all, err := w.line.list(limited)
 	if err != nil {
 		return because(limited, err)
 	}
-	for _, n := range told {
+	for _, n := range all {
 		w.last = max(w.last, n.Position)
 	}
 	return nil
@@ -145,12 +145,12 @@ func (w *watcher) poll(ctx context.Context, offset, interval time.Duration) {
 func (w *watcher) ask(ctx context.Context) error {
 	limited, cancel := context.WithTimeoutCause(ctx, pollLimit, newEnd(silent, "no answer within %v", pollLimit))
 	defer cancel()
-	told, err := w.line.list(limited)
+	all, err := w.line.list(limited)
 	if err != nil {
 		return because(limited, err)
 	}
 	arrived := time.Now()
-	for _, n := range slices.Backward(told) {
+	for _, n := range slices.Backward(all) {
 		if n.Position > w.last {
 			w.record(n, arrived)
 		}
@@ -173,7 +173,7 @@ func (w *watcher) record(n News, arrived time.Time) {
 			f.Repeated++
 		}
 	})
-	w.told(update)
+	w.report(update)
 }
 
 func sleep(ctx context.Context, d time.Duration) {

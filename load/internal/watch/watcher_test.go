@@ -50,7 +50,7 @@ func silence(t *testing.T, count int, opens bool, o Options) (shops []*fake, f F
 	c := &Crowd{options: o, client: client, figures: Figures{FailedPolls: map[string]int{}, Reconnects: map[string]int{}}}
 	for i := range count {
 		shops = append(shops, &fake{opens: opens, began: time.Now()})
-		c.watchers = append(c.watchers, &watcher{user: int64(8001 + i), line: shops[i], told: c.add, count: c.count})
+		c.watchers = append(c.watchers, &watcher{user: int64(8001 + i), line: shops[i], report: c.add, count: c.count})
 	}
 	f, err = c.Run(t.Context(), func(float64) error { return nil })
 	return shops, f, err

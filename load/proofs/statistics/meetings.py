@@ -74,7 +74,7 @@ def prove_meetings(experiments: int, seed: int, progress: Progress = lambda _: N
     by = {f"{ms:g} ms": _metrics(counts, f"{ms:g}") for ms in sorted({one.waits_ms for one in SETTINGS})}
     metrics = _metrics(counts, "")
     causes = [
-        OfCause(cause=cause, waits=setting.waits_ms > 0, sentences=rate(counts[cause, "told"], counts[cause, "of"]))
+        OfCause(cause=cause, waits=setting.waits_ms > 0, sentences=rate(counts[cause, "sentences"], counts[cause, "of"]))
         for cause, setting in CAUSES.items()
     ]
     alarms = [row["alarms"] for row in metrics] + [row["sentences"] for row in causes if not row["waits"]]
@@ -92,7 +92,7 @@ def one_experiment(seed: np.random.SeedSequence) -> Counter[tuple[str, ...]]:
     rng = np.random.default_rng(seed)
     setting = SETTINGS[rng.integers(len(SETTINGS))]
     cause = list(CAUSES)[rng.integers(len(CAUSES))]
-    counts = Counter[tuple[str, ...]]({(cause, "of"): 1, (cause, "told"): says_something(CAUSES[cause], rng)})
+    counts = Counter[tuple[str, ...]]({(cause, "of"): 1, (cause, "sentences"): says_something(CAUSES[cause], rng)})
     for row in meetings_of(setting.experiment(rng)):
         pair = (row["topology"], row["met"])
         waits = setting.waits_ms > 0 and pair == (BUSY, DISTURBER) and row["journey"] != DISTURBER

@@ -213,10 +213,10 @@ def _intervals(
         sections[topology] = Latencies(cells_of(cells)).sections(ALL, blocks)
     left, right = DIFFERENT
     for metric in ("p50", "p99", "mean"):
-        found = contrast(sections[left][metric], sections[right][metric])
+        difference = contrast(sections[left][metric], sections[right][metric])
         ours, theirs = (truths[topology][metric] for topology in DIFFERENT)
-        yield f"ratio of {metric}", found.ratio_interval, ours / theirs
-        yield f"difference of {metric.replace('mean', 'means')}", found.interval, ours - theirs
+        yield f"ratio of {metric}", difference.ratio_interval, ours / theirs
+        yield f"difference of {metric.replace('mean', 'means')}", difference.interval, ours - theirs
     yield "p50 of one topology", sections[left]["p50"].interval, truths[left]["p50"]
 
 

@@ -86,15 +86,15 @@ def find_checkout(name: str, given: str) -> Checkout:
     """
     if not given:
         raise InputError(f"give two revisions or folders, such as {name}=HEAD~1; {name}= is missing")
-    found = _of_folder(name, given) if given[0] in "./~" else _of_revision(name, given)
-    found.require_unchanged()
-    _require_contract(found, found.path.joinpath(DECLARES).read_text(encoding="utf-8"))
+    checkout = _of_folder(name, given) if given[0] in "./~" else _of_revision(name, given)
+    checkout.require_unchanged()
+    _require_contract(checkout, checkout.path.joinpath(DECLARES).read_text(encoding="utf-8"))
     # A worktree never changes, so neither does its environment. The environment of a folder may be older than the
     # folder's lock file.
-    made = found.path.parent == VERSIONS and (found.path / ".venv" / ".synced").is_file()
-    if found.folder and not made:
-        _make_environment(found)
-    return found
+    made = checkout.path.parent == VERSIONS and (checkout.path / ".venv" / ".synced").is_file()
+    if checkout.folder and not made:
+        _make_environment(checkout)
+    return checkout
 
 
 def disk_use() -> str:
@@ -141,13 +141,13 @@ def _of_revision(name: str, given: str) -> Checkout:
     return Checkout(name, given, commit, str(path.relative_to(ROOT)))
 
 
-def _require_contract(found: Checkout, declares: str) -> None:
+def _require_contract(checkout: Checkout, declares: str) -> None:
     declared = _CONTRACT.search(declares)
     if declared is None or declared[1] != CONTRACT:
         has = f"has contract {declared[1]}" if declared else "is older than the contract of components"
         raise InputError(
-            f"{found.name}={found.given}: commit {found.commit[:12]} {has}, and this checkout runs components of "
-            f"contract {CONTRACT} (SHOP_CONTRACT, docs/system/your-component.md). Give revisions with contract "
+            f"{checkout.name}={checkout.given}: commit {checkout.commit[:12]} {has}, and this checkout runs components "
+            f"of contract {CONTRACT} (SHOP_CONTRACT, docs/system/your-component.md). Give revisions with contract "
             f"{CONTRACT}, or compare from a checkout with their contract"
         )
 
@@ -170,24 +170,24 @@ def _add_worktree(path: Path, commit: str) -> None:
         raise
 
 
-def _make_environment(found: Checkout) -> None:
+def _make_environment(checkout: Checkout) -> None:
     """Sets up another checkout's Python packages as `make setup` does; quick if nothing is missing."""
     step = Step(
-        title=f"Environment of {found.commit[:12]} (the packages of its lock file)",
+        title=f"Environment of {checkout.commit[:12]} (the packages of its lock file)",
         hint="20 s, more on a slow network",
         # Without site-packages, so that Python finds only the other checkout's modules.
         argv=[sys.executable, "-S", "-m", "provision", "venv"],
         advice=f"To try again, repeat the command; `make clean-versions` removes what was made below {VERSIONS}.",
-        cwd=found.path,
+        cwd=checkout.path,
         env={
-            "PYTHONPATH": str(found.path / "mesh"),
+            "PYTHONPATH": str(checkout.path / "mesh"),
             "PATH": f"{TOOLS / 'uv' / 'bin'}{os.pathsep}{os.environ.get('PATH', os.defpath)}",
         },
     )
     try:
         run(step)
     except SetupError as error:
-        raise InputError(f"{found.name}={found.given}: {error}") from error
+        raise InputError(f"{checkout.name}={checkout.given}: {error}") from error
     if used := disk_use():
         say(used)
 

@@ -36,8 +36,8 @@ class Exporter:
     def find(self, environ: Mapping[str, str]) -> Path | None:
         """The program on PATH; None if it is not installed."""
         path = environ.get("PATH")
-        found = shutil.which(self.debian_package, path=path) or shutil.which(self.name, path=path)
-        return Path(found) if found else None
+        program = shutil.which(self.debian_package, path=path) or shutil.which(self.name, path=path)
+        return Path(program) if program else None
 
     @property
     def debian_package(self) -> str:

@@ -66,9 +66,9 @@ class Reply:
         from google.rpc.status_pb2 import Status
 
         again = RetryInfo(retry_delay=Duration(seconds=self.retry_after_s))
-        told = [ErrorInfo(reason=self.code, domain=DOMAIN), again]
-        details = [Packed() for _ in told]
-        for packed, one in zip(details, told, strict=True):
+        packable = [ErrorInfo(reason=self.code, domain=DOMAIN), again]
+        details = [Packed() for _ in packable]
+        for packed, one in zip(details, packable, strict=True):
             packed.Pack(one)
         status = Status(code=self.grpc_status, message=self.detail, details=details)
         return b64encode(status.SerializeToString(deterministic=True)).decode().rstrip("=")

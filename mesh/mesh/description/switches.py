@@ -386,8 +386,8 @@ def parse_switches(networks: Mapping[str, Network] | None = None, /, **given: st
         )
     for switch in SWITCHES.values():
         if switch.needs and getattr(switches, switch.field) != switch.default and not switch.needs.met(switches):
-            told = switch.needs.what.format(name=switch.name, default=switch.default)
-            raise SwitchError(f"{switch.name}={given.get(switch.name, '')} needs {told}.")
+            what_is_needed = switch.needs.what.format(name=switch.name, default=switch.default)
+            raise SwitchError(f"{switch.name}={given.get(switch.name, '')} needs {what_is_needed}.")
     _require_one_store(switches)
     _require_fit_for_cache(switches)
     _require_fit_for_edge_cache(switches)

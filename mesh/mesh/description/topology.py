@@ -475,13 +475,13 @@ def _topology_of(file: YamlFile) -> Topology:
 
 def _found_from(folder: Path, programs: Mapping[str, Program]) -> dict[str, Program]:
     """Makes the paths of programs absolute, relative to a folder; PATH is searched for programs without a path."""
-    found = {}
+    absolute = {}
     for name, program in programs.items():
         first, *rest = program.command or ("",)
         if os.sep in first:
             program = program.model_copy(update={"command": (str((folder / first).resolve()), *rest)})
-        found[name] = program
-    return found
+        absolute[name] = program
+    return absolute
 
 
 def _choices(folder: Path) -> str:

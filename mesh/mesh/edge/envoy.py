@@ -384,8 +384,8 @@ def _address(place: Place) -> dict[str, Any]:
 
 def _mappers(table: Sequence[Route], *, transcodes: bool) -> list[dict[str, Any]]:
     """Envoy's `local_reply_config.mappers` for all replies."""
-    told = [replace(reply, detail=LOCAL_REPLY) if reply is INVALID and transcodes else reply for reply in REPLIES]
-    return [one for reply in told for one in (mappers_of(reply) if reply is not METHOD else _allowing(table))]
+    replies = [replace(reply, detail=LOCAL_REPLY) if reply is INVALID and transcodes else reply for reply in REPLIES]
+    return [one for reply in replies for one in (mappers_of(reply) if reply is not METHOD else _allowing(table))]
 
 
 def _allowing(table: Sequence[Route]) -> Iterator[dict[str, Any]]:

@@ -275,8 +275,8 @@ def _protocols(plan: EdgePlan, protocol: str) -> list[str]:
 
 
 def _reply(reply: Reply) -> dict[str, Any]:
-    told = {"type": reply.type, "extensions": reply.extensions, "grpc_details": reply.grpc_details}
-    return {**asdict(reply), **told}
+    extra = {"type": reply.type, "extensions": reply.extensions, "grpc_details": reply.grpc_details}
+    return {**asdict(reply), **extra}
 
 
 def _edge_lua(plan: EdgePlan) -> str:
@@ -298,5 +298,5 @@ def _edge_lua(plan: EdgePlan) -> str:
         "graphql_type": GRAPHQL_TYPE,
         "replies": [{name: value for name, value in _reply(reply).items() if value is not None} for reply in REPLIES],
     }
-    told = f"local EDGE = require('cjson').decode([==[\n{json.dumps(edge, indent=1)}\n]==])\n"
-    return told + (LUA / "edge.lua").read_text()
+    settings = f"local EDGE = require('cjson').decode([==[\n{json.dumps(edge, indent=1)}\n]==])\n"
+    return settings + (LUA / "edge.lua").read_text()

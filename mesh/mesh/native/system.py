@@ -353,8 +353,8 @@ class System(Run):
             admission=self.switches.admission == "on",
             compression=self.switches.compression == "all",
         )
-        told = target_document(self.topology, self.switches, self.trial, self.ports, keys.private, self.ca_certificate)
-        write_json(self.target, told)
+        document = target_document(self.topology, self.switches, self.trial, self.ports, keys.private, self.ca_certificate)
+        write_json(self.target, document)
         measures = self.switches.metrics == "on"
         store = database_components(self.database, self.folder, self.ports)
         before = [] if self._cache is None else valkey_components(self._cache, self.folder, self.ports)

@@ -56,13 +56,13 @@ class Answer:
 
 def facts_of(answers: Sequence[Answer], *, encrypted: bool) -> SidecarFacts:
     """The totals over all sidecars."""
-    heard = [answer for answer in answers if answer.counters is not None]
-    counters = [item for answer in heard for item in (answer.counters or {}).items()]
-    unencrypted = sum(1 for answer in heard if answer.listener is not None and not answer.handshakes)
+    answering = [answer for answer in answers if answer.counters is not None]
+    counters = [item for answer in answering for item in (answer.counters or {}).items()]
+    unencrypted = sum(1 for answer in answering if answer.listener is not None and not answer.handshakes)
     return SidecarFacts(
         refused=sum(value for name, value in counters if name.endswith(".update_rejected")),
         unencrypted=unencrypted if encrypted else None,
-        silent=len(answers) - len(heard),
+        silent=len(answers) - len(answering),
     )
 
 

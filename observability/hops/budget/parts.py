@@ -174,8 +174,8 @@ def budget_of_tree(tree: Tree, *, with_calls: bool = True, with_paths: bool = Fa
         part = walked.get(node)
         if part is None:
             part = walked[node] = part_of(node)
-            if node.callee is not None and (found := list(queues_of(node))):
-                queues[node] = found
+            if node.callee is not None and (waiting := list(queues_of(node))):
+                queues[node] = waiting
         own_ns = end_ns - start_ns
         for queue, low_ns, high_ns in queues.get(node, ()):
             waited_ns = min(own_ns, min(end_ns, high_ns) - max(start_ns, low_ns))

@@ -137,8 +137,8 @@ def scenario_of(known: Known, changes: Iterable[str], parallel: Iterable[str], r
         if part in by_part:
             raise InputError(f"--change {text!r}: {part} is changed twice; give one change for it")
         by_part[part] = change
-    beside = tuple(known.calls_of(text, f"--parallel {text!r}") for text in parallel)
-    for calls in beside:
+    in_parallel = tuple(known.calls_of(text, f"--parallel {text!r}") for text in parallel)
+    for calls in in_parallel:
         if len(calls.names) < 2:
             raise InputError(f"--parallel: give at least two calls of {calls.component}, comma-separated")
         for name, count in Counter(calls.names).items():
@@ -160,9 +160,9 @@ def scenario_of(known: Known, changes: Iterable[str], parallel: Iterable[str], r
                     f"choose from {', '.join(sorted(known.called & known.parts))}"
                 )
             parts.add(part)
-    if not (by_part or beside or parts or gone):
+    if not (by_part or in_parallel or parts or gone):
         raise InputError("the scenario changes nothing: give --change, --parallel, --remove or --scenario")
-    return Scenario(by_part, beside, frozenset(parts), tuple(gone))
+    return Scenario(by_part, in_parallel, frozenset(parts), tuple(gone))
 
 
 def _change(known: Known, text: str) -> tuple[str, Change]:
@@ -210,10 +210,10 @@ def read_scenario(path: Path, *options: list[str]) -> Given:
     for part, amount in changes.items():
         if not isinstance(amount, str):
             problems.append((("change", part), f"must be an amount such as -50% or +2ms, not {describe(amount)}"))
-    beside = (
+    in_parallel = (
         file.entries("components and their calls, such as order: [a, b]", "parallel") if "parallel" in given else {}
     )
-    lists: dict[tuple[object, ...], object] = {("parallel", component): calls for component, calls in beside.items()}
+    lists: dict[tuple[object, ...], object] = {("parallel", component): calls for component, calls in in_parallel.items()}
     if "remove" in given:
         lists["remove",] = given["remove"]
     for place, texts in lists.items():
@@ -229,6 +229,6 @@ def read_scenario(path: Path, *options: list[str]) -> Given:
         raise file.all_wrong(problems)
     return (
         options[0] + [f"{part} {amount}" for part, amount in changes.items()],
-        options[1] + [f"{component}: {', '.join(calls)}" for component, calls in beside.items()],
+        options[1] + [f"{component}: {', '.join(calls)}" for component, calls in in_parallel.items()],
         options[2] + given.get("remove", []),
     )

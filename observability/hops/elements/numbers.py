@@ -81,14 +81,14 @@ def figure(value: float, ends: Ends = UNKNOWN, unit: str = "") -> str:
         unit: Unit after the figure, such as `ms`.
     """
     places = decimals_for([value, *(end for end in ends if end is not None)])
-    return _beside(_format(value, places) + (f" {unit}" if unit else ""), ends, places)
+    return _with_interval(_format(value, places) + (f" {unit}" if unit else ""), ends, places)
 
 
 def times(ratio: float, ends: Ends = UNKNOWN) -> str:
     """Formats a ratio for a sentence: `2.1 times (1.9 to 2.3)`."""
     # The second decimal matters only for small ratios.
     places = 2 if ratio < 2 else 1
-    return _beside(f"{ratio:.{places}f} times", ends, places)
+    return _with_interval(f"{ratio:.{places}f} times", ends, places)
 
 
 def excess(least: float, most: float | None = None) -> str:
@@ -123,7 +123,7 @@ def decimals_for(values: Sequence[float]) -> int:
     return places
 
 
-def _beside(text: str, ends: Ends, places: int) -> str:
+def _with_interval(text: str, ends: Ends, places: int) -> str:
     if all(end is None for end in ends):
         return text
     low, high = (OPEN if end is None else _format(end, places) for end in ends)

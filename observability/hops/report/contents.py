@@ -69,17 +69,17 @@ def add_picture(section: Section, view: View) -> Section:
     if not isinstance(first, Points):
         return Section(section.key, section.title, [first, picture(view), *others])
     lead = 1 + bool(fault_notice(view.summary["switches"]))
-    beside = 2 if others and isinstance(others[0], Table) else 0
+    fastest = 2 if others and isinstance(others[0], Table) else 0
     words: list[Element] = [Points(first.items[lead:], tone="sentences")] if len(first.items) > lead else []
     front: list[Element] = [Points(first.items[:lead], tone=first.tone)]
     if view.kind.picture is not None or not (several or budgets):
-        return Section(section.key, section.title, [*front, picture(view), *others[:beside], *words, *others[beside:]])
+        return Section(section.key, section.title, [*front, picture(view), *others[:fastest], *words, *others[fastest:]])
     front += [spread.heat_table(view, "p50", "Median")] if several else []
     front.append(budgets or picture(view))
     behind: list[Element] = [
-        *([Fold("Which is the fastest, and how far ahead", others[:beside], brief=True)] if beside else []),
+        *([Fold("Which is the fastest, and how far ahead", others[:fastest], brief=True)] if fastest else []),
         *([Fold("Median and p99 of each journey", [picture(view)], opened=not several)] if budgets else []),
     ]
     folds = [at for at, one in enumerate(others) if isinstance(one, Fold)]
     until = folds[0] if folds else len(others)
-    return Section(section.key, section.title, [*front, *words, *others[beside:until], *behind, *others[until:]])
+    return Section(section.key, section.title, [*front, *words, *others[fastest:until], *behind, *others[until:]])

@@ -24,7 +24,7 @@ _FOLDED = 32
 """Maximum width of notes and words; longer ones are wrapped."""
 _NOTE = 12
 """Maximum width of a note below a figure, so that figures stay near each other."""
-_BESIDE = 2
+_COLUMN_GAP = 2
 """Number of spaces between two columns."""
 _BOLD = "bold"
 _BOLD_TONES = ("verdict", "notice")
@@ -122,7 +122,7 @@ class _Column:
         head = textwrap.wrap(self.column.name, max(self.width, *map(len, self.column.name.split() or [""]), 1))
         self.head = [*head, self.column.unit] if self.column.unit else head
         self.width = max([self.width, *map(len, self.head)])
-        self.bars = 0 if self._most is None else len(numbers.share(1.0)) + BAR_CELLS + 2 * _BESIDE
+        self.bars = 0 if self._most is None else len(numbers.share(1.0)) + BAR_CELLS + 2 * _COLUMN_GAP
 
     def add_to(self, table: RichTable) -> None:
         """Adds this column to a table, and the columns for its bars, if there are any."""
@@ -144,7 +144,7 @@ class _Column:
 
 
 def _width(columns: Sequence[_Column]) -> int:
-    return sum(one.width + _BESIDE + one.bars for one in columns)
+    return sum(one.width + _COLUMN_GAP + one.bars for one in columns)
 
 
 def _bar(share: float) -> str:

@@ -18,15 +18,15 @@ def cluster_facts(kubectl: Kubectl) -> dict[str, Any]:
         nodes = kubectl.get("nodes")["items"]
     except ClusterError:
         return facts
-    told = [(node["status"]["nodeInfo"], node["status"]["capacity"]) for node in nodes]
+    described = [(node["status"]["nodeInfo"], node["status"]["capacity"]) for node in nodes]
     return {
         **facts,
         "nodes": len(nodes),
-        "cores": sum(int(capacity["cpu"]) for _, capacity in told),
-        "memory_mb": sum(int(capacity["memory"].removesuffix("Ki")) for _, capacity in told) // KIB_PER_MIB,
-        "kernel": _distinct(info["kernelVersion"] for info, _ in told),
-        "runtime": _distinct(info["containerRuntimeVersion"] for info, _ in told),
-        "architecture": _distinct(info["architecture"] for info, _ in told),
+        "cores": sum(int(capacity["cpu"]) for _, capacity in described),
+        "memory_mb": sum(int(capacity["memory"].removesuffix("Ki")) for _, capacity in described) // KIB_PER_MIB,
+        "kernel": _distinct(info["kernelVersion"] for info, _ in described),
+        "runtime": _distinct(info["containerRuntimeVersion"] for info, _ in described),
+        "architecture": _distinct(info["architecture"] for info, _ in described),
     }
 
 

@@ -179,8 +179,8 @@ class Kubectl:
 def failure_message(done: subprocess.CompletedProcess[str]) -> str:
     """kubectl's error message, joined into one line; only the first lines of a long message."""
     lines = [line.strip() for line in done.stderr.splitlines() if line.strip()]
-    told = [line for line in lines if not line.startswith(("Warning:", "E0", "E1", "I0", "I1", "Defaulted container"))]
-    first = [line.removeprefix("error: ").removeprefix("Error from server ") for line in told or lines[-1:]]
+    plain = [line for line in lines if not line.startswith(("Warning:", "E0", "E1", "I0", "I1", "Defaulted container"))]
+    first = [line.removeprefix("error: ").removeprefix("Error from server ") for line in plain or lines[-1:]]
     text = "; ".join(first[:MAX_LINES]).rstrip(".") or f"it ended with exit code {done.returncode}"
     return text if len(first) <= MAX_LINES else f"{text}; and {len(first) - MAX_LINES} more like it"
 

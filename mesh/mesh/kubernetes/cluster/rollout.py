@@ -92,10 +92,10 @@ class Rollout:
     def explain(self, cause: Cause) -> str:
         """A cause, with the cluster's warning, and the end of the container's log if the log has more details."""
         warning = self.warning(cause.pod) if cause.container else ""
-        told = cause.message if warning.partition(": ")[2] in cause.message else f"{cause.message} ({warning})"
+        text = cause.message if warning.partition(": ")[2] in cause.message else f"{cause.message} ({warning})"
         if not cause.crashed:
-            return told
-        return told + (self._end_of_log(cause.pod, cause.container) or "; its log is empty.")
+            return text
+        return text + (self._end_of_log(cause.pod, cause.container) or "; its log is empty.")
 
     def _end_of_log(self, pod: str, container: str) -> str:
         """The last lines of a container's log, from before its restart if there was one; empty without a log."""

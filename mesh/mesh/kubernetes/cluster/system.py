@@ -271,8 +271,8 @@ class ClusterSystem(Run):
         shop = [one for one in every if one["kind"] == "Deployment" and name_of(one) != JAEGER]
         around = [one for one in every if one not in shop]
         (namespace,) = [one for one in around if one["kind"] == "Namespace"]
-        told = secrets(keys, database, self.options)
-        kubectl.apply([namespace, *told, *(one for one in around if one is not namespace)])
+        secret_resources = secrets(keys, database, self.options)
+        kubectl.apply([namespace, *secret_resources, *(one for one in around if one is not namespace)])
         require_usage(kubectl)
         rollout.until_done(JOB, database_limit_s(self.switches))
         # The edge looks up the other components when it starts; a name without a pod stays unknown for a while.

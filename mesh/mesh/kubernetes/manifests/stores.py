@@ -180,8 +180,8 @@ def _database_spec(command: list[str], limit_s: int, options: ClusterOptions) ->
         command=command,
         env=[in_file("SHOP_ADMIN_URL", ADMIN_URL), in_file("SHOP_ROLE_PASSWORDS", ROLE_PASSWORDS)],
     )
-    told = database_volume(ADMIN_URL, ROLE_PASSWORDS)
-    workload = Workload(JOB, [doing], before=[waiting], volumes=[told], sidecar=False)
+    roles_volume = database_volume(ADMIN_URL, ROLE_PASSWORDS)
+    workload = Workload(JOB, [doing], before=[waiting], volumes=[roles_volume], sidecar=False)
     return {
         "backoffLimit": 2,
         "activeDeadlineSeconds": limit_s,

@@ -18,7 +18,7 @@ from hops.units import ALL
 
 MAX_ENTRIES = 4
 """Maximum number of entries in a list; the rest are only counted, and `--json` has all."""
-Told = Callable[[Estimate], str]
+Phrase = Callable[[Estimate], str]
 """Formats one figure with its interval for a line."""
 
 
@@ -99,10 +99,10 @@ def _fewest(answers: Sequence[Answer], numbers: Mapping[str, str]) -> str:
     return f"{'; '.join(texts)} {_marks(source, numbers)}" if texts else "the run has no sample that counted them"
 
 
-def _lowest(ranking: Ranking, what: str, told: Told, metric: str = "") -> str:
+def _lowest(ranking: Ranking, what: str, phrase: Phrase, metric: str = "") -> str:
     """Writes `rest is the fastest, p50 14.2 ms (13.9 to 14.6)`; if several may be the fastest, each with its figure."""
     names = ranking["lowest"]
-    figures = [told(ranking["values"][name]) for name in names]
+    figures = [phrase(ranking["values"][name]) for name in names]
     label = f"{metric} " if metric else ""
     if len(names) == 1:
         alone = f"{names[0]} is {what}" if what and len(ranking["values"]) > 1 else names[0]
@@ -120,16 +120,16 @@ def _most(texts: list[str]) -> list[str]:
 def _not_shown(decision: Decision) -> list[str]:
     """Lists the pairs that were tested without a shown difference."""
     answers = decision["answers"]
-    asked: list[tuple[str, Ranking, Told]] = [
+    asked: list[tuple[str, Ranking, Phrase]] = [
         *((f"{_scope(answer)}, p50", answer["quickest"], in_ms) for answer in answers),
         ("cost", decision["cheapest"], _core_hours),
         *((f"{_scope(answer)}, bytes", answer["fewest_bytes"], _bytes) for answer in answers),
     ]
     texts = []
-    for about, ranking, told in asked:
+    for about, ranking, phrase in asked:
         first = next(iter(ranking["values"]), "")
         level = [
-            f"{row['topology']} against {first} {told(row)}{_but(row)}"
+            f"{row['topology']} against {first} {phrase(row)}{_but(row)}"
             for row in ranking["behind"]
             if not row["shown"] and row["reason"] is None
         ]

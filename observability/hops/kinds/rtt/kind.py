@@ -31,8 +31,8 @@ def network(view: View) -> str:
     """Lists all distances, and what the networks of the arms have in common."""
     arms = AXIS.arms(view.run.manifest)
     times_ms = join_names([f"{rtt_ms:g}" for rtt_ms in sorted({arm.at for arm in arms})])
-    _, _, beside = network_text(switches_of(view.run.manifest, arms[0].label)).partition(" ms")
-    return f"{times_ms} ms, by arm{beside}"
+    _, _, others = network_text(switches_of(view.run.manifest, arms[0].label)).partition(" ms")
+    return f"{times_ms} ms, by arm{others}"
 
 
 def nearest(view: View) -> View:

@@ -29,8 +29,8 @@ def heat_table(view: View, metric: str, title: str) -> Table:
     for journey in view.journeys_and_all:
         row = [words(journey)]
         for name in view.topologies:
-            beside = [values.get((journey, other)) for other in view.topologies]
-            least = min((value for value in beside if value), default=None)
+            of_row = [values.get((journey, other)) for other in view.topologies]
+            least = min((value for value in of_row if value), default=None)
             value = values.get((journey, name))
             times = value / least if value and least else None
             note = "" if times is None else f"{times:.1f}×" if times < 9.95 else f"{times:.0f}×"

@@ -127,18 +127,18 @@ func serviceConfig(service protoreflect.ServiceDescriptor, peer config.Peer) str
 		"maxAttempts": 3, "initialBackoff": "0.05s", "maxBackoff": "0.4s", "backoffMultiplier": 2,
 		"retryableStatusCodes": []string{"UNAVAILABLE"},
 	}
-	told := object{
+	settings := object{
 		"methodConfig":    []object{{"name": reads, "retryPolicy": retries}},
 		"retryThrottling": object{"maxTokens": 100, "tokenRatio": 0.1},
 	}
 	host, _, _ := net.SplitHostPort(peer.Addresses[0])
 	if several := len(peer.Addresses) > 1; peer.Socket == "" && (several || net.ParseIP(host) == nil) { // a name may have several addresses
-		told["loadBalancingConfig"] = []object{{"round_robin": object{}}}
+		settings["loadBalancingConfig"] = []object{{"round_robin": object{}}}
 		if several {
-			told["healthCheckConfig"] = object{"serviceName": service.FullName()}
+			settings["healthCheckConfig"] = object{"serviceName": service.FullName()}
 		}
 	}
-	text, err := json.Marshal(told)
+	text, err := json.Marshal(settings)
 	if err != nil { // only for values that JSON cannot express
 		panic(err)
 	}
