@@ -1,4 +1,4 @@
-"""Checks conformance itself: it must fail for each of our programs with a seeded fault."""
+"""Checks the conformance tests themselves: they must fail for each of our programs when a fault is seeded in it."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def faults_of(component: str) -> list[Fault]:
 
 
 def prove_conformance(faults: Sequence[Fault]) -> list[ConformanceResult]:
-    """Runs each fault's law against a component with the fault, and all these laws against sound components."""
+    """Runs each fault's law against a component with the fault, and all these laws against faultless components."""
     results = []
     for component in dict.fromkeys(fault.component for fault in faults):
         own = [fault for fault in faults if fault.component == component]
@@ -110,7 +110,7 @@ def prove_conformance(faults: Sequence[Fault]) -> list[ConformanceResult]:
 
 
 def try_laws(component: str, fault: Fault | None, of: Sequence[Fault]) -> ConformanceResult:
-    """Runs the laws of faults against a component with one fault or without a fault."""
+    """Runs the laws that belong to faults, against a component with one fault or without a fault."""
     wanted = list(dict.fromkeys(one.test for one in of))
     command = command_of(component, *([fault] if fault else []))
     results = run_suites(component, command, PROTOCOLS[component][:1], wanted)
