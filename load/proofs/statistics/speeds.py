@@ -74,7 +74,7 @@ MACHINES = {
 
 
 class OfMachine(TypedDict):
-    """Coverage of a figure on a machine: all runs against the long-run truth, VALID runs against that at their speed."""
+    """Coverage of a figure on a machine: all runs against the long-run truth, VALID runs against their own speed's."""
 
     machine: str
     figure: str
