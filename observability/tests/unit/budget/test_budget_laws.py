@@ -21,7 +21,7 @@ ATTRIBUTES = ({}, {"db.system.name": "postgresql"}, {"response_flags": "URX,UF"}
 
 @st.composite
 def traces(draw, longest=200, duplicates=False):
-    """Random trees: overlapping, skewed, outliving and backwards spans, lost parents, rings and several roots."""
+    """Random trees: overlapping, skewed, outliving and backwards spans, lost parents, cycles and several roots."""
     count = draw(st.integers(1, 40))
     spans = []
     for index in range(count):
@@ -100,7 +100,7 @@ def test_children_end_up_inside_their_parents(spans):
 
 @given(st.data())
 def test_the_order_of_arrival_decides_nothing(data):
-    # There are few different times, so most spans start and end together.
+    # There are few different times, so many spans start or end at the same moment.
     spans = data.draw(traces(longest=4, duplicates=True))
     budget, again = (budget_of_tree(grow(data.draw(st.permutations(spans)))) for _ in range(2))
     assert budget == again
@@ -221,7 +221,7 @@ class MeshJourney:
 
 
 def defined_path(root):
-    """The path by definition alone: for each nanosecond, all children are examined again to find its owner."""
+    """The critical path by its definition: for each nanosecond, all children are examined again to find its owner."""
     owners = {}
 
     def follow(node, moment, seen_until):

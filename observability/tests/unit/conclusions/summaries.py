@@ -82,7 +82,7 @@ def summary(medians, comparisons, hops=(), *, valid=True, blocks=5, waves=None, 
         medians: Median by topology, ms.
         comparisons: Comparisons between them.
         hops: Hop differences between them.
-        valid: Whether the gate holds.
+        valid: Whether the gate passes.
         blocks: How many blocks there are.
         waves: Round trips by topology.
         closed: The closed loop; None for an open one.

@@ -1,4 +1,4 @@
-"""Sentences agree with the figures, the right way round, and claim nothing else."""
+"""Sentences agree with the figures, name the sides in the right order, and claim nothing else."""
 
 from __future__ import annotations
 

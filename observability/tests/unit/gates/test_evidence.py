@@ -1,4 +1,4 @@
-"""The evidence that is gathered from rows and traces."""
+"""The evidence for the gates that is gathered from rows and traces."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def replay(sampled=20, unsampled=80):
 
 
 def log_of(budgets):
-    """The edge's log of these traces, with times 30 µs shorter than its spans', and a request of the warm-up."""
+    """The edge's log of these traces, with times 30 µs shorter than its spans, and with a request from the warm-up."""
     lines = [
         LoggedRequest(budget.trace_id, request.span_ids[-1], request.ns - 30_000)
         for budget in budgets

@@ -42,11 +42,11 @@ def lines_of(values: list) -> str:
 
 
 def pretty(values: list, indent: int | str = 1) -> str:
-    """What `jq .` makes of lines."""
+    """The output of `jq .` for these values."""
     return "\n".join(json.dumps(value, indent=indent) for value in values)
 
 
-# Spans of Jaeger as its Elasticsearch stores them: with `tags.as-fields`, each tag is a field, whose name has no dots.
+# Spans as Jaeger stores them in Elasticsearch: with `tags.as-fields`, each tag is a field, whose name has no dots.
 
 
 def store_documents(dot: str = "@", as_fields: str = ".", trace: list[Span] | None = None) -> list[dict]:
@@ -54,8 +54,8 @@ def store_documents(dot: str = "@", as_fields: str = ".", trace: list[Span] | No
 
     Args:
         dot: What replaces dots in names of fields; a dot makes objects.
-        as_fields: Regular expression of the tags that become fields.
-        trace: The spans; all by default.
+        as_fields: Regular expression that matches the tags that become fields.
+        trace: The spans; by default, all spans.
     """
     documents = []
     for one in [trace] if trace else TRACES:
@@ -89,7 +89,7 @@ def hits(documents: list[dict]) -> list[dict]:
 
 
 def answer(documents: list[dict]) -> dict:
-    """What a search answers."""
+    """The response to a search that finds these documents."""
     return {"took": 1, "hits": {"total": {"value": 36}, "max_score": None, "hits": hits(documents)}}
 
 
@@ -160,7 +160,7 @@ SNAKE_CASE = {
 }  # fmt: skip
 
 
-# Spans as Jaeger's protobuf messages have them in JSON.
+# Spans in the JSON form of Jaeger's protobuf messages.
 
 
 def moment(ns: int, hours: int) -> str:
@@ -170,12 +170,12 @@ def moment(ns: int, hours: int) -> str:
 
 
 def proto_span(span: Span, *, hours: int = 0, full: bool = False) -> dict:
-    """A span as Kafka's `encoding: json` has it.
+    """A span as Jaeger writes it to Kafka with `encoding: json`.
 
     Args:
         span: The span.
         hours: Time zone of its times.
-        full: Whether values of 0 are written, too, and enums as numbers.
+        full: Whether zero values are also written, and enums are written as numbers.
     """
 
     def encode(raw: str) -> str:
@@ -283,7 +283,7 @@ CONCATENATED = {
 
 
 def shape(spans: list[Span], unit: int) -> list[tuple]:
-    """What a variant must keep; Zipkin has no INTERNAL spans."""
+    """The facts about spans that a variant must preserve; Zipkin has no INTERNAL spans."""
     return sorted(
         (
             (span.trace_id, span.span_id, span.parent_id, span.name, span.service),

@@ -1,4 +1,4 @@
-"""Clock differences show in the spans of calls between nodes."""
+"""Clock differences between nodes are detected from the spans of calls between them."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ def swept(runs: Mapping[Load, RunFiles]) -> Summary:
 
 
 def figures_of(run: RunFiles) -> Mapping[str, Capacity]:
-    """What only such a run's summary has."""
+    """The figures that only the summary of a capacity run has."""
     rows = {label: run.journeys.filter(pl.col("topology") == label) for label in run.topologies}
     return capacity_figures(Measured(run, rows, {}, {}, {}, {}, {}))
 
