@@ -87,7 +87,7 @@ class Project:
                 self.login()
 
     def login(self) -> dict[str, str]:
-        """The headers of a customer."""
+        """The headers of a customer who has logged in."""
         session = httpx.post(f"{self.edge}/v1/sessions", json=CUSTOMER, timeout=10).raise_for_status().json()
         return {"authorization": f"Bearer {session['token']}"}
 
@@ -105,7 +105,7 @@ def project() -> Iterator[Project]:
 
 
 def until(*errors: type[Exception]) -> Retrying:
-    """Repeats an action after these errors, for at most a minute."""
+    """Retries an action after these errors, for at most a minute."""
     return Retrying(
         retry=retry_if_exception_type(errors), stop=stop_after_delay(60), wait=wait_fixed(0.5), reraise=True
     )

@@ -51,11 +51,11 @@ LINKED = sorted(
 )
 """One topology for each set of links, for tests that do not depend on clients or programs."""
 DEPLOYED = [*LINKED, *(name for name in names() if (one := load_topology(name)).programs and not one.federates)]
-"""One topology for each deployment: topologies that differ only in clients or in a gateway's plan count as the same."""
+"""One topology for each deployment; topologies that differ only in clients or in a gateway's plan count as equal."""
 
 
 class Handler(BaseHTTPRequestHandler):
-    """Answers with the request. `x-sleep` slows it, `x-fail` names a status to fail with, `x-fail-first` fails once."""
+    """Answers with the request. `x-sleep` delays it, `x-fail` names a failure status, and `x-fail-first` fails once."""
 
     protocol_version = "HTTP/1.1"
     server: StandIn
@@ -104,7 +104,7 @@ class StandIn(socketserver.ThreadingUnixStreamServer):
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
     def stop(self) -> None:
-        """Closes all connections and accepts no more, as when a process dies."""
+        """Closes all connections and accepts no more, as if the process died."""
         self.shutdown()
         self.server_close()
         for connection in self.connections:
@@ -147,7 +147,7 @@ class MeshRun(Run):
         return self.sidecars()
 
     def sidecars(self) -> Sequence[Component]:
-        """The sidecars of static configuration, or Istio's."""
+        """The sidecars with static configuration, or Istio's sidecars."""
         self.authority = make_authority(self.folder.keys / "ca")
         if self.switches.mesh == "istio":
             return self.istio.components(self.authority)

@@ -19,7 +19,7 @@ CONTEXT = os.environ.get("HOPWISE_TEST_CONTEXT", "")
 needs_cluster = pytest.mark.skipif(
     not CONTEXT, reason="no cluster is given for tests: set HOPWISE_TEST_CONTEXT to the current kubectl context"
 )
-"""For tests that make namespaces in a real cluster: only in a cluster that the user named for these tests, and that has
+"""For tests that make namespaces in a real cluster: skipped without a cluster that the user named for them and that has
 the images."""
 
 

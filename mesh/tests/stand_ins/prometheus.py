@@ -1,4 +1,4 @@
-"""Queries of a running Prometheus, for tests."""
+"""Queries to a running Prometheus, for tests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The spans of a trace that Jaeger has so far, for tests that wait for all of them."""
+"""The spans of a trace that have reached Jaeger so far, for tests that wait until all have."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def stored_spans(shop: System, trace: str) -> list[tuple[dict[str, str], int]]:
 
 
 def count_spans(shop: System, trace: str, least: int, limit_s: float = 10.0) -> Counter[str]:
-    """Number of spans of a trace by component, as soon as the expected number is there, or after the limit."""
+    """Number of spans of a trace by component, as soon as the expected number has arrived, or after the limit."""
     until = time.monotonic() + limit_s
     counts: Counter[str] = Counter()
     while counts.total() < least and time.monotonic() < until:

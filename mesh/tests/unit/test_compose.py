@@ -32,7 +32,7 @@ from mesh.kubernetes.places import ClusterPlaces
 from mesh.paths import ROOT
 
 TASKS = {"secrets", "database"}
-"""Services that end by themselves."""
+"""Services that exit by themselves when their task is done."""
 OTHERS_IMAGES = {"jaeger", KONG}
 """Services whose images this project does not build."""
 
@@ -153,7 +153,7 @@ def test_no_container_has_a_privilege_that_it_does_not_need(services: dict[str, 
         assert service["mem_limit"], name
         assert service["pids_limit"], name
         assert service["restart"] == ("no" if name in TASKS else "unless-stopped"), name
-        # Other images of Jaeger may lack programs.
+        # Other Jaeger images may lack the programs for a health check.
         assert ("healthcheck" in service) == (name not in TASKS | {"jaeger"}), name
 
 
@@ -228,7 +228,7 @@ def hosts(config: Any) -> Iterator[str]:
             yield from hosts(item)
     elif isinstance(config, dict):
         for key, value in config.items():
-            # Kong's name of a set of targets is not a host.
+            # The name of a set of targets in Kong (an upstream) is not a host.
             is_host = key in ("address", "host") and isinstance(value, str)
             if is_host and not re.fullmatch(r"[0-9.]+|.+\.upstream", value):
                 yield value

@@ -31,7 +31,7 @@ TOPOLOGIES = [name for name in names() if not ((one := load_topology(name)).need
 
 
 class KongRun(Run):
-    """Kong alone."""
+    """Only Kong."""
 
     def port_names(self) -> list[str]:
         """The edge's port."""

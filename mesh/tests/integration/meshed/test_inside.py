@@ -1,4 +1,4 @@
-"""What a reader inside a mesh sees: packets on the wire, and metrics."""
+"""What an observer inside a mesh can read: packets on the wire, and metrics."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.integration
 
 MARKER = "marker-4f1c9e"
 MAX_SERIES = 250
-"""Maximum number of series of a sidecar that calls five services: two directions for each, each with a histogram."""
+"""Maximum number of metric series of a sidecar that calls five services: a histogram per service and direction."""
 EJECTED = "envoy_cluster_outlier_detection_ejections_active"
 
 

@@ -1,4 +1,4 @@
-"""Real sidecars in front of stand-ins: access, retries, traffic split and faults."""
+"""Real sidecars in front of stand-ins: access control, retries, traffic splitting and fault injection."""
 
 from __future__ import annotations
 

@@ -120,7 +120,7 @@ HELD = (
     "import pathlib, sys, time\npathlib.Path(sys.argv[1]).touch()\nsys.stdin.read()\n"
     "print('after it' if pathlib.Path(sys.argv[2]).exists() else 'before it', flush=True)\ntime.sleep(60)"
 )
-"""Reports its import, waits for the end of its input, and prints whether the component before it was ready by then."""
+"""Reports its import, waits for the end of its input, and prints whether the previous component was ready by then."""
 
 
 def importing(name: str, *args: str, code: str = HELD, **more: object) -> Component:

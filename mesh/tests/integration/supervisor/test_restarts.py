@@ -26,7 +26,7 @@ FRAIL = "import pathlib, sys, time\nif pathlib.Path(sys.argv[1]).exists(): sys.e
 
 
 class TwoSleepers(Run):
-    """Two processes, one of which ends at once while the file `ill` is there."""
+    """Two processes, one of which ends immediately while the file `ill` exists."""
 
     @property
     def ill(self) -> Path:
@@ -119,7 +119,7 @@ def test_a_component_that_keeps_dying_ends_the_run(ports: Ports, folder: RunFold
             wait_for(run.find_dead)
             assert restarts.counts["frail"] == tried
             if tried < MAX_RESTARTS:
-                restarts.look()  # immediately: the pause is not over
+                restarts.look()  # too early: the pause is not over
                 assert restarts.counts["frail"] == tried
             clock.now += LASTS_S - 1
         with pytest.raises(
