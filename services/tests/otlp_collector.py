@@ -1,4 +1,4 @@
-"""A receiver of spans over OTLP and gRPC, for processes that tests start."""
+"""A receiver of spans over OTLP/gRPC, for processes that tests start."""
 
 from __future__ import annotations
 

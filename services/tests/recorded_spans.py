@@ -1,4 +1,4 @@
-"""Spans as the collector would get them, for tests of the spans of requests."""
+"""Spans as the collector would get them, for tests that check which spans requests leave."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Both ends of a call agree on its messages: arguments, values, and the fields that do not fit."""
+"""Both ends of a call agree on its messages: arguments, values, and arguments that do not fit their fields."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Classifies the contracts' arguments: what each argument identifies, and who owns that thing.
+"""Classifies the arguments in the contracts: what each argument identifies, and who owns it.
 
 Every argument of every contract must be listed here. The attempts of `over_grpc`, `over_rest` and `over_graphql` are
 generated from the contracts, and an argument with an unclassified name fails the test.
@@ -29,7 +29,7 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True)
 class Ids:
-    """Things of one customer, or things that do not exist; both have values of the same length."""
+    """Identifiers of one customer's things, or of things that do not exist; both have values of the same length."""
 
     user: int
     order: int
@@ -88,7 +88,8 @@ PLAIN: dict[str, Any] = {
     "if_match": "",
     "if_none_match": "",
 }
-# The resource as the caller last read it, which the call names anyway; another id inside it is refused.
+# This argument is the resource as the caller last read it. The call also has the resource's id; an update with another
+# id in this argument is refused.
 CONDITIONS = {"expected"}
 # Identifiers of resources that a caller may send, and that the services ignore.
 IGNORED = {"CreateUser.user.id", "CreateProduct.product.id"}
@@ -142,8 +143,8 @@ class Attempt:
         name: Protocol, method and argument.
         kind: What the argument identifies.
         send: Makes the call with a token and a value, and the caller's own values elsewhere; returns the answer.
-        makes: Whether the call creates something, with a new id.
-        ignored: Whether the service ignores the argument, from any caller.
+        makes: Whether the call creates something with a new id.
+        ignored: Whether the service ignores the argument, no matter who sends it.
     """
 
     name: str
@@ -155,7 +156,7 @@ class Attempt:
 
 @dataclass
 class Nonces:
-    """Values that may be used only once; all of one length."""
+    """Values that may be used only once, all of the same length."""
 
     used: list[str] = field(default_factory=list)
 
@@ -165,7 +166,7 @@ class Nonces:
         return self.used[-1]
 
     def hide(self, text: str) -> str:
-        """The text without the values that this object has given out."""
+        """The text without the values that this object has issued."""
         for used in self.used:
             text = text.replace(used, NONCE)
         return text

@@ -1,4 +1,4 @@
-"""Attempts over the GraphQL gateway, from its schema; and over the services' GraphQL, from the requests of gRPC."""
+"""Attempts over the GraphQL gateway, from its schema; and over the services' GraphQL, from the gRPC requests."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def _variable(field: Any, value: Any, mask: set[str] | None = None) -> Any:
 
 
 def hidden_fields() -> list[str]:
-    """The fields of a user that only the user sees, each as a selection."""
+    """The fields of a user that only the user may see, each as a selection."""
     fields = SCHEMA.type_map["User"].fields
     return [_select(name, field, DEPTH + 1) for name, field in fields.items() if name not in PUBLIC]
 
@@ -111,7 +111,7 @@ def _attempts(
         leaf = snake(next(part for part in reversed(place) if isinstance(part, str)))
         owner_named = resource in ("User", "Order") and name == "orders"
         kind = classify(f"{name} {place}", leaf, resource, names_user=owner_named)
-        # The cursor of the lines of all orders is the id of a line.
+        # The cursor in the list of all order lines is a line's id.
         kinds[place] = Kind.LINE if (name, leaf) == ("orderLines", "after") else kind
     for tested, kind in kinds.items():
         if kind is None:
@@ -178,7 +178,7 @@ def _literal(
     if value is None:
         if kind is Kind.KEY:
             return json.dumps(NONCES.new())
-        # The caller's own page is the first one; a caller who buys for itself need not name itself.
+        # The caller's own page is the first page; callers who buy for themselves need not name themselves.
         if kind is Kind.PAGE or leaf == "user_id":
             return ""
         value = own.of(kind)

@@ -39,7 +39,7 @@ def grpc_attempts(channel: grpc.Channel) -> Iterator[Attempt]:
 
 
 def transcoder_attempts(client: httpx.Client) -> Iterator[Attempt]:
-    """Such attempts for the methods that the transcoder serves."""
+    """An attempt for each argument that identifies a customer's thing, of each method that the transcoder serves."""
     rules = yaml.safe_load(RULES.read_text())
     for name, rule in rules.items():
         yield from attempts(METHODS[name], _over_transcoder(client, rule))

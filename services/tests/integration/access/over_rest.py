@@ -20,7 +20,7 @@ from shop.user.rest import build_app as user_app
 
 from .contract import NONCE, NONCES, PLAIN, Attempt, Ids, Kind, classify, resource_of, snake
 
-# Headers that vary: the time, and whether the edge had sent on the whole body when the answer came.
+# Headers that vary, with the time, or with whether the edge had forwarded the whole body when the answer came.
 UNSTEADY = {"date", "x-envoy-upstream-service-time", "connection"}
 
 
@@ -104,7 +104,7 @@ def _example(made: dict[str, Any], operation: dict[str, Any]) -> Any:
         return None
     schema = operation["requestBody"]["content"]["application/json"]["schema"]
     schema = made["components"]["schemas"][schema["$ref"].rpartition("/")[2]]
-    # An attempt sends the first example; fields that it leaves out must still be classified.
+    # An attempt sends the first example; fields that the example leaves out must still be classified.
     for name in _properties(made, schema):
         classify(f"body of {operation['operationId']}", snake(name), "", names_user=True)
     return copy.deepcopy(schema["examples"][0])

@@ -157,7 +157,7 @@ async def test_orders_of_a_deleted_user_belong_to_nobody(shop: Clients, buy: Buy
     (payment,) = await shop.payment.batch_get_payments_by_order([order.id])
     assert (order.user_id, payment.user_id) == (user, user)
     await shop.user.delete_user(user)
-    # Partners and services still find the order.
+    # Partners and services can still read the order.
     assert (await shop.order.get_order(order.id)).user_id == 0
     assert [one.user_id for one in await shop.order.batch_get_orders([order.id])] == [0]
     assert [one.user_id for one in await shop.payment.batch_get_payments_by_order([order.id])] == [0]

@@ -47,7 +47,7 @@ def test_a_sampled_request_leaves_its_spans_and_an_account(
     served, missing = collector.spans_named(contracted.served)
     assert (KINDS[served.kind], served.trace_id.hex(), served.parent_span_id.hex()) == ("SERVER", TRACE, CALLER)
     assert "error.type" not in attributes(served)
-    if isinstance(program.door, GrpcDoor):  # over HTTP, the status shows it
+    if isinstance(program.door, GrpcDoor):  # over HTTP, the status shows the error
         assert attribute(missing, "error.type") == "NOT_FOUND"
     assert missing.status.code != missing.status.STATUS_CODE_ERROR, "what is the caller's fault is no error of a server"
     assert attribute(served, "shop.injected_delay_ms") == 1.5

@@ -1,4 +1,4 @@
-"""A whole topology behind the real edge, and a client that sends any bytes."""
+"""A whole topology behind the real edge, and a client that can send arbitrary bytes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ LIMIT_S = 15.0
 
 @dataclass
 class Answer:
-    """What came back over HTTP/2; trailers are among the headers."""
+    """The answer over HTTP/2; trailers are among the headers."""
 
     headers: dict[str, str] = field(default_factory=dict)
     body: bytes = b""
@@ -40,12 +40,12 @@ class Answer:
 
     @property
     def status(self) -> int:
-        """The HTTP status; 0 for none."""
+        """The HTTP status; 0 if there is no status."""
         return int(self.headers.get(":status", "0"))
 
     @property
     def grpc_status(self) -> int | None:
-        """The gRPC status; None for none."""
+        """The gRPC status; None if there is no status."""
         text = self.headers.get("grpc-status")
         return None if text is None else int(text)
 

@@ -47,7 +47,7 @@ async def over_grpc(shop: Any, limit: float | None) -> list[str]:
     return [f"{error.code.value}: {error.message}" for error in said]
 
 
-# The error of the statement or, on a busy machine, of the backstop: both come from the service.
+# The error comes from the service: from the statement or, on a busy machine, from the backstop for late requests.
 LATE = "the deadline of the request "
 
 
@@ -72,7 +72,7 @@ async def test_late_answer_is_the_services_own_and_in_full_shape(shop: Any) -> N
     for said in (*unlimited, *limited):
         assert said.startswith(f"DEADLINE_EXCEEDED: {LATE}")
     assert len(unlimited) == len(limited) == 2
-    # The time of two calls, one after another; far below the second client's limit.
+    # This allows for two calls in sequence, and is far below the second client's limit.
     assert took < 6 * EDGE_S
 
 
@@ -106,7 +106,7 @@ def endless_request(path: str, media_type: bytes) -> list[tuple[bytes, bytes]]:
 
 
 async def drip(shop: Any, path: str) -> bytes:
-    """The answer over HTTP/1.1 to a request whose body comes a byte at a time and never ends."""
+    """The answer over HTTP/1.1 to a request whose body arrives a byte at a time and never ends."""
     reader, writer = await asyncio.open_connection("127.0.0.1", shop.port)
     head = f"POST {path} HTTP/1.1\r\nhost: shop\r\ncontent-type: application/json\r\ncontent-length: 1000\r\n\r\n"
     writer.write(head.encode())

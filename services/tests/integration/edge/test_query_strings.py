@@ -1,4 +1,4 @@
-"""Query strings may hold personal data: no span of any component keeps one."""
+"""Query strings may contain personal data, so no span of any component records one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Malformed Thrift messages to real servers, which never answer INTERNAL and serve other clients as before."""
+"""Malformed Thrift messages: real servers never answer them with INTERNAL, and serve other clients as before."""
 
 from __future__ import annotations
 

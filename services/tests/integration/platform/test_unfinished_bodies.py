@@ -40,7 +40,7 @@ STREAMS = 100
 PROBES = 50
 JSON = b"application/json"
 LOGIN = b"/shop.user.v1.UserService/Login"
-# Topology, component behind its edge, path and type of the bodies that never end.
+# Topology, component behind its edge, path, and media type of the bodies that never end.
 ENDPOINTS = [
     ("hybrid", "graphql-gateway", b"/graphql", JSON),
     ("hybrid", "rest-gateway", b"/v1/sessions", JSON),
@@ -142,8 +142,8 @@ async def unfinished(edge: int, connections: int, begin: bytes, more: bytes) -> 
     Args:
         edge: The edge's port.
         connections: Number of connections at a time.
-        begin: Data that each connection sends at first.
-        more: Data that it sends every half second.
+        begin: Data that each connection sends first.
+        more: Data that each connection then sends every half second.
     """
 
     async def one() -> None:

@@ -1,4 +1,4 @@
-"""Read masks: which fields they leave in messages and documents, and what they refuse."""
+"""Read masks: which fields they keep in messages and documents, and which masks are refused."""
 
 from __future__ import annotations
 
