@@ -181,7 +181,7 @@ def account_table(rows: Sequence[AccountCost]) -> Table:
 
     return table_of(
         "account",
-        "What event loops' account of when they are busy adds to latencies",
+        "How much the event loops' account of busy times adds to latencies",
         rows,
         [
             (Column("topology", numeric=False), lambda row: words(row.topology)),
@@ -199,7 +199,7 @@ def account_table(rows: Sequence[AccountCost]) -> Table:
 
 @proves("prove-account")
 def prove_account(*, topologies: str, pairs: str, seed: str, as_json: Json = False) -> None:
-    """Turn the event loops' account on and off in a running shop; fails unless it adds at most 1 % to p50, as shown."""
+    """Turn the event loops' account on and off in a running shop; fails unless p50 is shown to grow by at most 1 %."""
     how_many, number = whole_number("pairs", pairs, MIN_PAIRS, MAX_PAIRS), checked_seed(seed)
     rows = []
     for name in topologies.split(","):

@@ -145,7 +145,7 @@ def queues_table(rows: Sequence[FoundQueue]) -> Table:
     count = sum(row.holds for row in rows)
     return table_of(
         "queues",
-        f"Held event loops, found as queue: in {count} of {len(rows)} cases",
+        f"Blocked event loops, found as queueing time in {count} of {len(rows)} cases",
         rows,
         [
             (Column("held", "ms", numeric=False), lambda row: words(f"{row.component} {row.hold_ms:g}")),

@@ -96,7 +96,7 @@ def faults_of(component: str) -> list[Fault]:
     """
     faults = seeded_faults()
     if component and component not in (valid := sorted({fault.component for fault in faults})):
-        raise UsageError(f"component={component}: there are no faults of it; valid: {', '.join(valid)}")
+        raise UsageError(f"component={component}: this component has no seeded faults; valid: {', '.join(valid)}")
     return [fault for fault in faults if component in ("", fault.component)]
 
 
@@ -145,10 +145,10 @@ def faults_table(results: Sequence[ConformanceResult]) -> Table:
     """Makes the table of the results."""
     seeded = [one for one in results if one.says != NO_FAULT]
     missed = sum(not one.ok for one in results)
-    verdict = f"{missed} programs are judged wrongly" if missed else f"it fails for all {len(seeded)}"
+    verdict = f"{missed} programs are judged wrongly" if missed else f"conformance fails for all {len(seeded)}"
     return table_of(
         "seeded_faults",
-        f"What conformance says of programs with a fault each: {verdict}",
+        f"Conformance of programs with one seeded fault each: {verdict}",
         results,
         [
             (Column("component", numeric=False), lambda one: words(one.component)),

@@ -148,7 +148,7 @@ def meetings_view(proof: MeetingsProof) -> list[Element]:
         Table("meetings", title, columns, rows, heads=2),
         Table(
             "causes",
-            "Experiments in which a sentence names a kind that slower journeys ran at the same time as",
+            "Experiments in which a sentence names a kind of journey that ran at the same time as slower ones",
             [*name_columns("what makes journeys slow", "sentences are"), *rate_columns("experiments")],
             sentences,
         ),

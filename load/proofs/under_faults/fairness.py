@@ -244,7 +244,7 @@ def _table(outcomes: Sequence[Outcome]) -> Table:
         for outcome in outcomes
         for kind, figures in outcome.windows.items()
     ]
-    return Table("fairness", f"Requests of others next to {CLIENTS} hostile clients", columns, rows, heads=2)
+    return Table("fairness", f"Others' requests with and without {CLIENTS} hostile clients", columns, rows, heads=2)
 
 
 def _sentence(outcome: Outcome) -> str:
@@ -253,7 +253,7 @@ def _sentence(outcome: Outcome) -> str:
         ", ".join(f"{count:,} {name}" for name, count in sorted(counts.items()))
         for counts in (figures.sent, figures.refused)
     )
-    others = f" Others got instead of an answer: {refused}." if refused else ""
+    others = f" Failures of other clients' requests: {refused}." if refused else ""
     return f"{outcome.attack}: {ATTACKS[outcome.attack].about}. Hostile requests: {sent or 'none'}.{others}"
 
 
