@@ -125,7 +125,7 @@ def gateway_over(shop: MemoryShop, public_pem: bytes, folder: Path) -> Iterator[
 
 
 def conforming(environ: Mapping[str, str] = os.environ) -> ProgramUnderTest | None:
-    """The program that the environment describes; None if the project's own services are tested in this process."""
+    """Returns the program that the environment describes; None if our own services are tested in this process."""
     told = environ.get(VARIABLE)
     if not told:
         return None
@@ -134,7 +134,7 @@ def conforming(environ: Mapping[str, str] = os.environ) -> ProgramUnderTest | No
 
 
 def words(pattern: str) -> str | None:
-    """The pattern of one of our messages; None for another program, because the contract does not fix its messages."""
+    """Returns a pattern for one of our messages; None for another program, whose messages the contract does not fix."""
     return pattern if conforming() is None else None
 
 

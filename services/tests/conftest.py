@@ -135,7 +135,7 @@ class Trial:
         return self.admin_url.rpartition("/")[0] + f"/{self.name}"
 
     def role_url(self, service: str) -> str:
-        """The URL of this database for a service's role."""
+        """Returns the URL of this database for a service's role."""
         return Database(self.admin_url, embedded=True).url(role_name(service), self.name)
 
 
@@ -185,7 +185,7 @@ class Traces:
             yield root
 
     def of(self, root: SpanContext) -> list[ReadSpan]:
-        """The spans of one trace, by start."""
+        """Returns the spans of one trace, by start."""
         of_trace = [span for span in self.all() if span.context.trace_id == root.trace_id]
         return sorted(of_trace, key=lambda span: (span.start_time, -span.end_time))
 
@@ -244,7 +244,7 @@ def free_address(free_addresses: Callable[[], str]) -> str:
 
 
 def free_port() -> int:
-    """A port of 127.0.0.1 that is free."""
+    """Returns a port of 127.0.0.1 that is free."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

@@ -299,7 +299,7 @@ def _from_value(told: Any) -> Told:
 
 
 async def event_of(lines: AsyncIterator[str]) -> dict[str, str]:
-    """The fields of the next server-sent event; empty at the end of the stream."""
+    """Reads the fields of the next server-sent event; empty at the end of the stream."""
     fields = {}
     async with asyncio.timeout(LIMIT_S):
         async for line in lines:

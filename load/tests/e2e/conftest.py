@@ -70,7 +70,7 @@ class Terminal:
         assert "Traceback" not in errors
 
     def namespace(self) -> str | None:
-        """The namespace that a run has recorded; the record exists as long as the namespace, or slightly longer."""
+        """Returns the recorded namespace of a run; the record exists as long as the namespace, or slightly longer."""
         try:
             noted = json.loads((self.root / ".run" / str(BASE) / "namespace.json").read_text())
         except FileNotFoundError:
@@ -78,7 +78,7 @@ class Terminal:
         return str(noted["namespace"])
 
     def latest(self) -> Path | None:
-        """The newest run with traces."""
+        """Returns the newest run with traces."""
         link = self.results / "latest"
         return link.resolve() if link.exists() else None
 

@@ -82,7 +82,7 @@ class Readers:
 
 
 def instances(shop: System, number: int) -> set[tuple[str, str]]:
-    """Name and instance of each process that leaves spans of one traced read."""
+    """Returns name and instance of each process that leaves spans of one traced read."""
     trace = f"{TRACE}{number:02d}"
     headers = {"traceparent": f"00-{trace}-{PARENT}-01"}
     assert httpx.get(f"{shop.url}/v1/products/1", headers=headers, trust_env=False, timeout=10).status_code == 200

@@ -112,7 +112,7 @@ class StandIn(socketserver.ThreadingUnixStreamServer):
                 connection.shutdown(SHUT_RDWR)
 
     def get_request(self) -> tuple[Any, Any]:
-        """A connection; a Unix domain socket has no address of a client."""
+        """Returns a connection and a placeholder address, because clients of a Unix domain socket have no address."""
         connection, _ = super().get_request()
         self.connections.append(connection)
         return connection, ("local", 0)
@@ -140,14 +140,14 @@ class MeshRun(Run):
             self.ports.require_free(own, at=workload.address)
 
     def components(self) -> Sequence[Component]:
-        """The sidecars."""
+        """Returns the sidecars."""
         for workload in self.workloads:
             for inbound in workload.inbound:
                 self.stand_ins[workload.name] = StandIn(workload.name, inbound.socket)
         return self.sidecars()
 
     def sidecars(self) -> Sequence[Component]:
-        """The sidecars with static configuration, or Istio's sidecars."""
+        """Returns the sidecars with static configuration, or Istio's sidecars."""
         self.authority = make_authority(self.folder.keys / "ca")
         if self.switches.mesh == "istio":
             return self.istio.components(self.authority)
@@ -160,15 +160,15 @@ class MeshRun(Run):
             stand_in.stop()
 
     def workload(self, name: str) -> Workload:
-        """One workload."""
+        """Returns one workload."""
         return next(workload for workload in self.workloads if workload.name == name)
 
     def outbound(self, caller: str, callee: str) -> Outbound:
-        """The outbound listener from a caller to a callee."""
+        """Returns the outbound listener from a caller to a callee."""
         return next(outbound for outbound in self.workload(caller).outbound if outbound.callee == callee)
 
     def caller(self, caller: str, callee: str) -> httpx.Client:
-        """A client that calls as a component does, through its own sidecar."""
+        """Returns a client that calls as a component does, through its own sidecar."""
         outbound = self.outbound(caller, callee)
         transport = httpx.HTTPTransport(uds=str(outbound.socket))
         return httpx.Client(transport=transport, base_url=f"http://{outbound.authority}", timeout=10)

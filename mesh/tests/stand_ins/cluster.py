@@ -24,7 +24,7 @@ the images."""
 
 
 def namespaces() -> list[str]:
-    """The namespaces of runs in the test cluster."""
+    """Returns the namespaces of runs in the test cluster."""
     selector = "--selector=app.kubernetes.io/managed-by=hopwise"
     command = ["kubectl", f"--context={CONTEXT}", "get", "namespaces", selector, "--output=name"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
@@ -103,7 +103,7 @@ class FakeCluster:
         return {"KUBECTL_BIN": str(self.program)}
 
     def kubectl(self) -> Kubectl:
-        """A client of this kubectl."""
+        """Returns a client of this kubectl."""
         return Kubectl(str(self.program), "kind")
 
     def _save(self) -> None:

@@ -25,7 +25,7 @@ def stored_spans(shop: System, trace: str) -> list[tuple[dict[str, str], int]]:
 
 
 def count_spans(shop: System, trace: str, least: int, limit_s: float = 10.0) -> Counter[str]:
-    """Number of spans of a trace by component, as soon as the expected number has arrived, or after the limit."""
+    """Returns a trace's number of spans by component, once the expected number has arrived, or after the limit."""
     until = time.monotonic() + limit_s
     counts: Counter[str] = Counter()
     while counts.total() < least and time.monotonic() < until:

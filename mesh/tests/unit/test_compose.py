@@ -100,7 +100,7 @@ def test_components_by_other_programs_have_separate_images(tmp_path: Path) -> No
 
 
 def mine(folder: Path, program: str) -> dict[Path, str]:
-    """The files of hybrid whose product runs as another program."""
+    """Returns the files of hybrid whose product runs as another program."""
     file = folder / "mine.yaml"
     text = (ROOT / "mesh" / "topologies" / "hybrid.yaml").read_text().replace("name: hybrid", "name: mine")
     file.write_text(f"{text}programs:\n  product: {program}\n")
@@ -176,7 +176,7 @@ def test_every_host_in_a_process_s_settings_is_a_service(name: str, services: di
 
 
 def members(services: Mapping[str, Mapping[str, Any]]) -> list[set[str]]:
-    """The services of each network."""
+    """Returns the services of each network."""
     networks = {network for service in services.values() for network in service.get("networks", [])}
     return [
         {name for name, service in services.items() if network in service.get("networks", [])} for network in networks
@@ -216,13 +216,13 @@ def test_an_edge_reaches_only_the_components_behind_it(name: str, services: dict
 
 
 def hosts_of_settings(service: Mapping[str, Any]) -> set[str]:
-    """The hosts that a process's environment names."""
+    """Returns the hosts that a process's environment names."""
     values = service.get("environment", {}).values()
     return {host for value in values for host in re.findall(r"//(?:\w+@)?([a-z-]+):\d+", value)}
 
 
 def hosts(config: Any) -> Iterator[str]:
-    """The hosts that an edge's configuration names: Envoy's addresses; Kong's services, their targets and collector."""
+    """Yields the hosts in an edge's configuration: Envoy's addresses; Kong's services, targets and collector."""
     if isinstance(config, list):
         for item in config:
             yield from hosts(item)

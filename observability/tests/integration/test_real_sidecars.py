@@ -35,7 +35,7 @@ THERE = {"order-outbound", "product-inbound", "product"}
 
 
 def listener(folder, service, cluster, *, direction, filters=(), **route):
-    """One direction of a sidecar, on a socket named after it."""
+    """Makes the listener for one direction of a sidecar, on a socket named after the two."""
     tracer = {
         "@type": "type.googleapis.com/envoy.config.trace.v3.OpenTelemetryConfig",
         "service_name": service,
@@ -76,7 +76,7 @@ def listener(folder, service, cluster, *, direction, filters=(), **route):
 
 
 def cluster(folder, name, *, http2=False):
-    """The Envoy cluster of the listener on the socket with this name."""
+    """Makes the Envoy cluster for the listener on the socket with this name."""
     endpoint = {"endpoint": {"address": {"pipe": {"path": str(folder / f"{name}.sock")}}}}
     made = {
         "name": name,

@@ -39,7 +39,7 @@ async def database(role_url: Callable[[str], str]) -> AsyncIterator[Database]:
 
 
 def values(rows: Sequence[asyncpg.Record | None]) -> list[Any]:
-    """The only value of each row."""
+    """Returns the only value of each row."""
     return [row[0] for row in rows if row is not None]
 
 

@@ -72,7 +72,7 @@ async def test_unknown_email_takes_as_long_as_a_wrong_password(user: UserClient,
         return time.perf_counter() - began
 
     async def share() -> float:
-        """The shortest login time of an unknown address, as a share of the shortest of a known address."""
+        """Measures the shortest login time of an unknown address, as a share of a known address's shortest."""
         ada = await make_user()
         # The two addresses take turns, so that both run under the same load; an address is locked after ten failures.
         emails = (ada.email, fresh_email())

@@ -121,7 +121,7 @@ class MemoryShop:
         }
 
     def use_cases(self, name: str) -> Any:
-        """The use cases of one service, each call recorded, for a server."""
+        """Returns the use cases of one service, each call recorded, for a server."""
         return RecordedService(self.record, self._services()[name], served=True)
 
     @asynccontextmanager

@@ -189,7 +189,7 @@ async def serving(keys: Any, runtime: Runtime = BARE, **settings: Any) -> AsyncI
 
 
 def certificate(component: str) -> str:
-    """A sidecar's header for a component's certificate."""
+    """Returns a sidecar's header for a component's certificate."""
     by = "By=spiffe://cluster.local/ns/default/sa/product"
     return f'{by};Hash={"0f" * 32};Subject="";URI=spiffe://cluster.local/ns/default/sa/{component}'
 

@@ -34,7 +34,7 @@ THRIFT = [service for service in SERVICES if service.name != "notification"]
 
 
 def any_of(hint: Any) -> st.SearchStrategy[Any]:
-    """Values of a type."""
+    """Generates values of a type."""
     origin, inner = get_origin(hint), get_args(hint)
     if origin is Annotated:
         return any_of(inner[0])

@@ -53,7 +53,7 @@ class EdgeRun(Run):
         return ["edge"]
 
     def components(self) -> list[Component]:
-        """The edge."""
+        """Returns the edge."""
         updates = "on" if self.topology == "hybrid" else "off"
         topology = load_topology(self.topology, updates=updates)
         plan = edge_plan(topology, self.ports, self.logs / ACCESS_LOG, admission=True)

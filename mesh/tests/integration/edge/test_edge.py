@@ -53,11 +53,11 @@ class EdgeRun(Run):
         self.plugins = plugins
 
     def port_names(self) -> list[str]:
-        """The ports of both."""
+        """Returns the names of the edge's and Jaeger's ports."""
         return ["edge", *jaeger_ports(self.ports)]
 
     def components(self) -> Sequence[Component]:
-        """The edge and Jaeger."""
+        """Returns the edge and Jaeger."""
         key = key_pair(self.folder).public.read_text()
         access_log = self.logs / ACCESS_LOG
         plan = edge_plan(
@@ -131,7 +131,7 @@ def client(edge: EdgeRun) -> Iterator[httpx.Client]:
 
 
 def spans(edge: EdgeRun, trace_id: str, wanted: int = 2) -> list[dict[str, Any]]:
-    """The spans of a trace, once the expected number has arrived."""
+    """Returns the spans of a trace, once the expected number has arrived."""
     url = f"{edge.ports.url('jaeger-query-http')}/api/v3/traces/{trace_id}"
     found: list[dict[str, Any]] = []
     deadline = time.monotonic() + 5
@@ -399,7 +399,7 @@ def test_received_spans_were_stored(edge: EdgeRun, client: httpx.Client) -> None
 
 
 def read_log_line(edge: EdgeRun, path: str) -> dict[str, Any]:
-    """The line in the access log for a request to a path that no other test uses."""
+    """Returns the line in the access log for a request to a path that no other test uses."""
     deadline = time.monotonic() + 12
     while True:
         lines = [json.loads(line) for line in (edge.logs / ACCESS_LOG).read_text().splitlines()]
@@ -431,7 +431,7 @@ def test_access_log_has_a_request_s_span_and_its_duration(edge: EdgeRun, client:
 
 
 def processes(run: EdgeRun) -> set[int]:
-    """The edge's process; for Kong, whose master process stays, the worker processes."""
+    """Returns the edge's process; for Kong, whose master process stays, the worker processes."""
     first, *others = run.pids()["edge"]
     return {first} if run.program == "envoy" else set(others)
 

@@ -34,7 +34,7 @@ class KongRun(Run):
     """Only Kong."""
 
     def port_names(self) -> list[str]:
-        """The edge's port."""
+        """Returns the edge's port."""
         return [EDGE]
 
     def components(self) -> list[Component]:

@@ -59,7 +59,7 @@ class Component(BaseHTTPRequestHandler):
     do_GET = do_POST = answer  # noqa: N815 (http.server's names)
 
     def version_string(self) -> str:
-        """An empty server name."""
+        """Returns an empty server name."""
         return "component"
 
     def log_message(self, *args: object) -> None:
@@ -231,7 +231,7 @@ def test_both_edges_answer_alike(program: str, answers: Answers, version: str, r
 
 
 def exceptions() -> list[str]:
-    """The rows of the page's table. Requests share a row if both edges answer them equally, except for the code."""
+    """Returns the page's table rows. Requests share a row if both edges answer them equally, except for the code."""
     requests: dict[tuple[str, str, str], list[str]] = {}
     for version, row in ROWS:
         if row.but:

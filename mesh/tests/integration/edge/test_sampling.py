@@ -50,7 +50,7 @@ class SamplingRun(Run):
         return ["edge"]
 
     def components(self) -> list[Component]:
-        """The edge."""
+        """Returns the edge."""
         plan = edge_plan(load_topology("hybrid"), self.ports, self.logs / ACCESS_LOG)
         return [edge_component("envoy", replace(plan, sampling=self.sampling), self.folder, os.environ)]
 

@@ -303,7 +303,7 @@ def served_by(run: MeshRun) -> set[str]:
 
 
 def serial(run: MeshRun, name: str) -> int:
-    """Serial number of the certificate that a sidecar presents to new callers."""
+    """Returns the serial number of the certificate that a sidecar presents to new callers."""
     (inbound,) = run.workload(name).inbound
     assert run.authority is not None
     own = issue(run.authority, [identity("rest-gateway")], run.folder.keys / "own")

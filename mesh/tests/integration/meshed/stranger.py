@@ -57,7 +57,7 @@ def try_to_connect(sockets: list[str]) -> Iterator[str]:
 
 
 def request(host: str, port: int, method: str, path: str, *, tls: bool = False) -> tuple[int, bytes] | None:
-    """Status and body of the answer; None if no answer came."""
+    """Sends a request; returns the status and the body of the answer, or None if no answer came."""
     connection = http.client.HTTPConnection(host, port, timeout=5)
     try:
         if tls:
@@ -74,7 +74,7 @@ def request(host: str, port: int, method: str, path: str, *, tls: bool = False) 
 
 
 def pages(host: str, port: int, *, tls: bool) -> Iterator[str]:
-    """The pages whose answers differ from the answer for a missing page."""
+    """Yields the pages whose answers differ from the answer for a missing page."""
     for method, paths in (("GET", ASKED), ("POST", TOLD)):
         nowhere = request(host, port, method, NOTHING, tls=tls)
         if tls and nowhere is None:

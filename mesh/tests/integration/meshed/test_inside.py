@@ -98,7 +98,7 @@ class Capture:
         self._socket.close()
 
     def ports_of(self, wanted: bytes) -> Iterator[tuple[int, int]]:
-        """Source and destination port of each TCP segment that contains these bytes."""
+        """Yields the source and the destination port of each TCP segment that contains these bytes."""
         for packet in self._segments:
             header = 4 * (packet[0] & 0x0F)
             if packet[9] == socket.IPPROTO_TCP and wanted in packet:

@@ -306,7 +306,7 @@ def _direct_dial_fails(inbound: Inbound) -> bool:
 
 
 def _status(by: Authority, workload: Workload, inbound: Inbound, own: Certificate | None) -> int | str | None:
-    """A sidecar's answer to a caller with or without a certificate: an HTTP status, a gRPC status, or None."""
+    """Returns a sidecar's answer to a caller with or without a certificate: an HTTP status, a gRPC status, or None."""
     context = ssl.create_default_context(cafile=str(by.root_cert))
     context.check_hostname = False
     if own is not None:

@@ -37,7 +37,7 @@ class TwoSleepers(Run):
         return []
 
     def components(self) -> Sequence[Component]:
-        """What to run."""
+        """Returns what to run."""
         frail = [sys.executable, "-c", FRAIL, str(self.ill)]
         return [
             Component("sturdy", argv=lambda: [sys.executable, "-c", SLEEP], ready=lambda: True),
@@ -147,7 +147,7 @@ def test_a_start_that_fails_is_tried_again(ports: Ports, folder: RunFolder) -> N
         """The component `frail` is ready only while `ill` is absent."""
 
         def components(self) -> Sequence[Component]:
-            """What to run."""
+            """Returns what to run."""
             argv = [sys.executable, "-c", SLEEP]
             return [
                 Component("frail", argv=lambda: argv, ready=lambda: not self.ill.exists(), start_limit_s=0.3),

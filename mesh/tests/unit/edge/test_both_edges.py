@@ -261,7 +261,7 @@ def test_limits_are_the_same() -> None:
 
 
 def lua_table(config: Mapping[str, Any]) -> dict[str, Any]:
-    """The configuration of Kong's edge.lua."""
+    """Returns the configuration of Kong's edge.lua."""
     (functions,) = (plugin["config"] for plugin in config["plugins"] if plugin["name"] == "pre-function")
     ((code,),) = {tuple(code) for code in functions.values()}
     table: dict[str, Any] = json.loads(code.partition("[==[")[2].partition("]==]")[0])

@@ -43,7 +43,7 @@ def summaries(runs):
 
 
 def widths(summary):
-    """The total width of the intervals of each kind of figure."""
+    """Returns the total width of the intervals of each kind of figure."""
     topologies = summary["topologies"].values()
     ends = {
         "latencies": [one["journeys"]["all"]["latency_ci95"]["p50"] for one in topologies],

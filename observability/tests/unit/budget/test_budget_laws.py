@@ -147,8 +147,8 @@ class MeshJourney:
                 self._pass("client")
 
     def _request(self, root):
-        """A request over an emulated network, which the edge's span overlaps: the span begins and ends while the link
-        is busy."""
+        """Makes a request over an emulated network, which the edge's span overlaps: the span begins and ends while the
+        link is busy."""
         with self._span("client", Kind.CLIENT, root) as request:
             self._pass("wire:client→edge")
             self._cross(request, "handshake", "handshake")
@@ -173,7 +173,7 @@ class MeshJourney:
         return self._now - begins
 
     def _call(self, caller, callees, above):
-        """One call through the two sidecars, and then the callee's own calls."""
+        """Makes one call through the two sidecars, and then the callee's own calls."""
         callee, outbound = self._draw(st.sampled_from(callees)), f"{caller}-outbound"
         with self._span(caller, Kind.CLIENT, above) as request:
             self._pass(f"wire:{caller}→{outbound}")
@@ -221,7 +221,7 @@ class MeshJourney:
 
 
 def defined_path(root):
-    """The critical path by its definition: for each nanosecond, all children are examined again to find its owner."""
+    """Finds the critical path by its definition: each nanosecond's owner is found by examining all children again."""
     owners = {}
 
     def follow(node, moment, seen_until):

@@ -76,7 +76,7 @@ def split(journey, left, right, groups, reach=0.5):
 
 
 def summary(medians, comparisons, hops=(), *, valid=True, blocks=5, waves=None, closed=None, speeds=None):
-    """A summary of topologies with these medians of `order_history`.
+    """Makes a summary of topologies with these medians of `order_history`.
 
     Args:
         medians: Median by topology, ms.

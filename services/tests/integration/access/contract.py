@@ -40,7 +40,7 @@ class Ids:
     key: str
 
     def of(self, kind: Kind) -> Any:
-        """The value of a kind."""
+        """Returns the identifier of the thing of this kind."""
         return getattr(self, kind.value)
 
 
@@ -125,13 +125,13 @@ def classify(where: str, name: str, resource: str, *, names_user: bool) -> Kind 
 
 
 def resource_of(text: str) -> str:
-    """The resource of a method, message or path: the first resource that the text names."""
+    """Returns the resource of a method, message or path: the first resource that the text names."""
     match = re.search("|".join(RESOURCES), text, re.IGNORECASE)
     return match[0].capitalize() if match else ""
 
 
 def snake(name: str) -> str:
-    """A name of GraphQL or of a header in the other contracts' spelling."""
+    """Converts a name in GraphQL or of a header to the other contracts' spelling."""
     return re.sub(r"(?<=[a-z0-9])([A-Z])", r"_\1", name).replace("-", "_").lower()
 
 
@@ -161,12 +161,12 @@ class Nonces:
     used: list[str] = field(default_factory=list)
 
     def new(self) -> str:
-        """A new value."""
+        """Returns a new value."""
         self.used.append(uuid.uuid4().hex)
         return self.used[-1]
 
     def hide(self, text: str) -> str:
-        """The text without the values that this object has issued."""
+        """Returns the text without the values that this object has issued."""
         for used in self.used:
             text = text.replace(used, NONCE)
         return text
@@ -178,7 +178,7 @@ _MADE = re.compile(r"'etag', '[^']*'|\d{5,}|[A-Za-z0-9+/]{11,}={0,2}(?=\")")
 
 
 def normalize(attempt: Attempt, value: Any, answer: str) -> str:
-    """An answer without the requested identifier."""
+    """Returns an answer without the requested identifier."""
     spelled = [str(value), base64.b64encode(str(value).encode()).decode()]
     spelled += [base64.b64encode(f"{name}:{value}".encode()).decode() for name in (*RESOURCES, "OrderLine")]
     for form in spelled:

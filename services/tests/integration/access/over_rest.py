@@ -32,19 +32,19 @@ class _Nothing:
 
 
 def gateway_documents() -> list[dict[str, Any]]:
-    """The gateway's document."""
+    """Returns the gateway's OpenAPI document, in a list."""
     return [document(gateway_app(MemoryShop().clients, Incoming(Authenticator(None))))]
 
 
 def service_documents() -> list[dict[str, Any]]:
-    """The document of each service."""
+    """Returns the OpenAPI document of each service."""
     nothing: Any = _Nothing()
     apps = (order_app, payment_app, product_app, user_app)
     return [document(app(nothing, Incoming(Authenticator(None)))) for app in apps]
 
 
 def rest_attempts(client: httpx.Client, documents: list[dict[str, Any]]) -> Iterator[Attempt]:
-    """An attempt for each parameter and each field of a body that identifies a customer's thing."""
+    """Yields an attempt for each parameter and each field of a body that identifies a customer's thing."""
     for made in documents:
         for path, operations in made["paths"].items():
             for verb, operation in operations.items():

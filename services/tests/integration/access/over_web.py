@@ -19,13 +19,13 @@ END = 0x80
 
 
 def grpc_web_attempts(http: httpx.Client) -> Iterator[Attempt]:
-    """An attempt for each argument of each method, in gRPC-Web."""
+    """Yields an attempt for each argument of each method, in gRPC-Web."""
     for method in METHODS.values():
         yield from attempts(method, _over_grpc_web(http, method), "gRPC-Web")
 
 
 def connect_attempts(http: httpx.Client) -> Iterator[Attempt]:
-    """An attempt for each argument of each method, over Connect."""
+    """Yields an attempt for each argument of each method, over Connect."""
     for method in METHODS.values():
         yield from attempts(method, _over_connect(http, method), "Connect")
 

@@ -113,7 +113,7 @@ def test_no_stranger_counts_as_inside(shop: System, tmp_path: Path) -> None:
 
 
 def client(protocol: Protocol, base: str, **transport: Any) -> httpx.Client:
-    """A client over HTTP/1.1, or over HTTP/2 for gRPC."""
+    """Returns a client over HTTP/1.1, or over HTTP/2 for gRPC."""
     over_http2 = protocol is Protocol.GRPC
     opened = httpx.HTTPTransport(http1=not over_http2, http2=over_http2, **transport)
     return httpx.Client(base_url=base, transport=opened, timeout=10)

@@ -69,11 +69,11 @@ class Shop:
     graphql: bool
 
     def token(self, kind: Any, number: int) -> str:
-        """A valid token."""
+        """Returns a valid token."""
         return self.signer.sign(Principal(kind, number))
 
     def answers(self, attempt: Attempt, token: str, own: Ids) -> tuple[str, str]:
-        """The answers for the victim's identifier, and for an identifier that does not exist."""
+        """Makes an attempt with the victim's identifier and with a missing identifier; returns both answers."""
         answers = []
         for ids in (self.victim, MISSING):
             value = ids.of(attempt.kind)
@@ -83,7 +83,7 @@ class Shop:
         return answers[0], answers[1]
 
     def rows(self) -> list[Any]:
-        """All of the victim's rows."""
+        """Returns all of the victim's rows."""
         mine = {
             "shop_user.account": "id = %(user)s",
             "shop_order.orders": "user_id = %(user)s",
@@ -102,7 +102,7 @@ class Shop:
 
 
 def doors_of(topology: Topology) -> frozenset[tuple[object, ...]]:
-    """The entrances of a topology: services by protocol, gateways by plan and callees, and the transcoder."""
+    """Returns the entrances of a topology: services by protocol, gateways by plan and callees, and the transcoder."""
     exposed = {("service", protocol) for protocol in topology.exposed.values()}
     gateways = {(name, way) for name in topology.gateways for way in (topology.plan, *topology.links[name].values())}
     by_edge = {(entry,) for entry in topology.entry.values() if entry in (TRANSCODER, GRPC_WEB)}
@@ -166,7 +166,7 @@ def _attempts(topology: Topology, http: httpx.Client, channel: grpc.Channel, por
 
 
 def _add_victim(database: psycopg.Connection) -> Ids:
-    """A customer with an order; all identifiers have five digits, like NOBODY's."""
+    """Adds a customer with an order; all identifiers have five digits, like NOBODY's."""
     checkout, key = str(uuid.uuid4()), uuid.uuid4().hex
 
     def add(statement: str, *values: Any) -> int:

@@ -149,7 +149,7 @@ class Backends:
         return OrderService(orders, checkouts, cancellations, Background()), Recovery(checkouts, cancellations)
 
     def audit(self) -> list[Finding]:
-        """The invariants that the audit finds broken; unfinished sagas count too."""
+        """Returns the invariants that the audit finds broken; unfinished sagas count too."""
         return [finding for finding in audit(self.trial.admin_url, self.trial.name, grace_s=0.0) if not finding.ok]
 
 

@@ -39,7 +39,7 @@ def broken(trial: Any) -> list[Finding]:
 
 
 async def wait_and_audit(trial: Any) -> list[Finding]:
-    """The invariants still broken after a while; a call may reach the service long after its caller has gone."""
+    """Returns invariants still broken after a while; a call may reach the service long after its caller has gone."""
     for _ in range(100):
         await no_saga_under_way(trial)
         if not (findings := broken(trial)):

@@ -24,7 +24,7 @@ NOWHERE = 2**62
 
 
 async def find_seeded(shop: Clients, status: OrderStatus) -> Order:
-    """A seeded order with a given status, a different order each time."""
+    """Returns a seeded order with a given status: a different order each time."""
     seen = taken.setdefault(status, set())
     orders = await shop.order.batch_get_orders(range(9_001, 10_001))
     order = next(order for order in orders if order.status is status and order.id not in seen)

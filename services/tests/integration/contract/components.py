@@ -93,7 +93,7 @@ class ComponentContract:
         return tuple(SERVICES) if self.is_gateway else ("product", "user", "payment") * (self.component == "order")
 
     def door(self, target: str) -> Door:
-        """The door at an address."""
+        """Returns the door at an address."""
         if self.over == "rest":
             return RestDoor(target, self.component, NOWHERE)
         if self.over == "connect":
@@ -102,7 +102,7 @@ class ComponentContract:
 
 
 def of_service(name: str, *, reads: str, id_in: str, **row: Any) -> ComponentContract:
-    """A service whose method `reads` returns one thing by its id, which is `id_in` of the rows."""
+    """Makes the row of a service whose method `reads` returns one thing by its id, which is `id_in` of the rows."""
     return ComponentContract(
         name,
         read=Call(reads, lambda rows: {"id": getattr(rows, id_in)}),
@@ -115,7 +115,7 @@ def of_service(name: str, *, reads: str, id_in: str, **row: Any) -> ComponentCon
 
 
 def of_gateway(name: str, served: str, *, read: Call, reads_by: str, **row: Any) -> ComponentContract:
-    """A gateway, which reads a product with a method of the product service, and whose change is a deletion."""
+    """Makes the row of a gateway, which reads a product through the product service; its change is a deletion."""
     called = f"{SERVICES['product'].full_name}/{reads_by}"
     return ComponentContract(
         name,
@@ -130,12 +130,12 @@ def of_gateway(name: str, served: str, *, read: Call, reads_by: str, **row: Any)
 
 
 def node(kind: str, number: int) -> str:
-    """A global id of GraphQL."""
+    """Returns a global id of GraphQL."""
     return base64.b64encode(f"{kind}:{number}".encode()).decode()
 
 
 def document(text: str, *ids: tuple[str, str]) -> Callable[[Rows], str]:
-    """A document with global ids of things in the rows; `ids` has the type and the rows' field of each thing."""
+    """Makes a document with global ids of things in the rows; `ids` has each thing's type and field of the rows."""
     return lambda rows: text % tuple(node(kind, getattr(rows, which)) for kind, which in ids)
 
 

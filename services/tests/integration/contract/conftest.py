@@ -41,7 +41,7 @@ Start = Callable[..., contextlib.AbstractContextManager["RunningProgram"]]
 
 
 def asked_of(program: ProgramUnderTest) -> list[str]:
-    """The rows of the protocols over which a program is tested."""
+    """Returns the rows of the protocols over which a program is tested."""
     if program.component in GATEWAYS:
         return [program.component]
     rows = [program.component if one == "grpc" else OVER % (program.component, one) for one in program.protocols]

@@ -257,7 +257,7 @@ def held_by(pid: int) -> tuple[int, int]:
 
 
 def family(pid: int) -> list[int]:
-    """A process, and the processes that it has started."""
+    """Returns a process, and the processes that it has started."""
     children = [
         int(child) for path in Path(f"/proc/{pid}/task").glob("*/children") for child in path.read_text().split()
     ]

@@ -126,13 +126,13 @@ class Shop:
             admin.rollback()
 
     def client(self, **options: Any) -> httpx.AsyncClient:
-        """A client that speaks HTTP/1.1 to the edge, or HTTP/2 with `http2=True`."""
+        """Returns a client that speaks HTTP/1.1 to the edge, or HTTP/2 with `http2=True`."""
         if options.get("http2"):
             options["http1"] = False
         return httpx.AsyncClient(base_url=self.system.url, trust_env=False, timeout=LIMIT_S, **options)
 
     def token(self, kind: Any, number: int) -> str:
-        """The Authorization header of a customer or a partner."""
+        """Returns the Authorization header of a customer or a partner."""
         signer = TokenSigner(key_pair(self.system.folder).private.read_bytes())
         return f"Bearer {signer.sign(Principal(kind, number))}"
 

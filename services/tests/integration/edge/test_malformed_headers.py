@@ -65,7 +65,7 @@ MALFORMED: list[list[tuple[bytes, bytes]]] = [
 
 
 def request(method: str, path: str, media_type: str, malformed: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
-    """The headers of a valid request, with malformed ones that replace or accompany the valid ones."""
+    """Returns the headers of a valid request, with malformed ones that replace or accompany the valid ones."""
     good = [
         (b":method", method.encode()),
         (b":scheme", b"http"),

@@ -31,7 +31,7 @@ TRANSCODED = yaml.safe_load((Path(__file__).parents[4] / "gateway" / "envoy" / "
 
 
 async def paths_of(shop: Any) -> dict[str, list[str]]:
-    """The paths of each component behind the edge, from its OpenAPI documents; the first path is not a stream."""
+    """Returns the paths of each component behind the edge, from its documents; the first path is not a stream."""
     topology, paths = shop.system.topology, {}
     async with httpx.AsyncClient(trust_env=False) as client:
         for component, protocol in topology.behind_edge.items():
@@ -50,7 +50,7 @@ async def paths_of(shop: Any) -> dict[str, list[str]]:
 
 
 async def ask(client: httpx.AsyncClient, method: str, path: str, token: str = "") -> httpx.Response:
-    """The answer to a request; only its headers if the answer is a stream."""
+    """Sends a request; returns its answer, or only the answer's headers if it is a stream."""
     headers = {"accept": f"{STREAM}, application/json", **({"authorization": token} if token else {})}
     async with client.stream(method, path, headers=headers) as answer:
         if method == "HEAD" or not is_stream(answer):

@@ -31,7 +31,7 @@ async def database(role_url: Callable[[str], str]) -> AsyncIterator[Database]:
 
 
 def backends(admin: psycopg.Connection) -> int:
-    """The number of the role's connections at the server."""
+    """Returns the number of the role's connections at the server."""
     row = admin.execute(f"SELECT count(*) {BACKENDS}".encode()).fetchone()
     assert row is not None
     return int(row[0])

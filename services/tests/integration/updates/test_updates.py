@@ -39,7 +39,7 @@ Next = Callable[[], Awaitable[Told]]
 
 
 def event(user: int, status: OrderStatus = PENDING, order: int = 1) -> Event:
-    """An event that no order has caused."""
+    """Makes an event that no order has caused."""
     return Event(next(EVENT_IDS), order, user, status, datetime.fromisoformat(WHEN))
 
 

@@ -23,7 +23,7 @@ HASH = "Hash=" + "0f" * 32
 
 
 def element(uri: str) -> str:
-    """The header that a sidecar writes for a certificate."""
+    """Returns the header that a sidecar writes for a certificate."""
     return f'{BY};{HASH};Subject="";URI={uri}'
 
 

@@ -53,7 +53,7 @@ def looks(growth_mb: float = 0.0, descriptors: float = 0.0, hours: float = 1.0) 
 
 
 def journeys(growth_ms: float = 0.0) -> pl.DataFrame:
-    """One journey every 2 s for an hour."""
+    """Makes one journey every 2 s for an hour."""
     at_s = np.arange(0.0, HOUR_S, 2.0)
     latency_ms = 10.0 + np.random.default_rng(SEED).normal(0.0, 0.2, at_s.size) + growth_ms * at_s / HOUR_S
     of_each = {"intended_ns": (at_s * 1e9).astype(int), "latency_ns": (latency_ms * 1e6).astype(int)}
