@@ -11,7 +11,7 @@ from mesh.native.system import System
 
 
 def stored_spans(shop: System, trace: str) -> list[tuple[dict[str, str], int]]:
-    """For each resource with spans in the trace, its text attributes and the number of spans."""
+    """Returns the text attributes and the number of spans of each resource with spans in the trace."""
     answer = httpx.get(f"{shop.ports.url('jaeger-query-http')}/api/v3/traces/{trace}", trust_env=False)
     if answer.status_code != 200:
         return []

@@ -190,7 +190,7 @@ class Call:
         self._folder, self._collector = folder, collector
 
     def __call__(self, path, *, by="order-outbound", services=THERE, timeout_s=5.0, **headers):
-        """The trace of one request, once spans of these services have arrived and no more arrive."""
+        """Sends a request; returns its trace once spans of these services have arrived and no more arrive."""
         trace_id = uuid.uuid4().hex
         headers = {name.replace("_", "-"): value for name, value in headers.items()}
         headers["traceparent"] = f"00-{trace_id}-{ROOT_ID}-01"

@@ -38,7 +38,7 @@ class KongRun(Run):
         return [EDGE]
 
     def components(self) -> list[Component]:
-        """Kong."""
+        """Returns Kong."""
         plan = edge_plan(load_topology("hybrid"), self.ports, self.logs / ACCESS_LOG)
         return [kong_component(plan, self.folder, os.environ)]
 

@@ -33,7 +33,7 @@ class TwoSleepers(Run):
         return self.folder.path / "ill"
 
     def port_names(self) -> list[str]:
-        """No port."""
+        """Returns no port: this run has none."""
         return []
 
     def components(self) -> Sequence[Component]:

@@ -133,7 +133,7 @@ def manager(config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def by_envoy(config: Mapping[str, Any], path: str) -> str | None:
-    """Envoy takes the first route that matches."""
+    """Selects a component as Envoy does: by the first route that matches."""
     (host,) = manager(config)["route_config"]["virtual_hosts"]
     for route in host["routes"]:
         match route["match"]:
@@ -155,8 +155,8 @@ def by_envoy(config: Mapping[str, Any], path: str) -> str | None:
 
 
 def by_kong(config: Mapping[str, Any], path: str) -> str | None:
-    """Kong takes the matching regular expression with the highest priority; all are anchored at the path's
-    beginning."""
+    """Selects a component as Kong does: by the matching regular expression with the highest priority. All expressions
+    are anchored at the path's beginning."""
     routes = [(route, HEALTH) for route in config["routes"]]
     routes += [(route, service["name"]) for service in config["services"] for route in service["routes"]]
     assert len({route["regex_priority"] for route, _ in routes}) == len(routes)

@@ -125,7 +125,7 @@ def test_sentences_say_it(summaries):
 
 
 def latencies(deviations, first):
-    """Two topologies whose p50 differ by these deviations in the blocks."""
+    """Makes two topologies whose p50 differ by these deviations in the blocks."""
     rows = np.linspace(9, 11, 21)
     cells = [{block: rows * math.exp(off) for block, off in enumerate(side, 1)} for side in (deviations, [0.0] * 99)]
     return {

@@ -50,7 +50,7 @@ def pretty(values: list, indent: int | str = 1) -> str:
 
 
 def store_documents(dot: str = "@", as_fields: str = ".", trace: list[Span] | None = None) -> list[dict]:
-    """Spans as documents of Elasticsearch.
+    """Makes Elasticsearch documents from spans.
 
     Args:
         dot: What replaces dots in names of fields; a dot makes objects.
@@ -73,7 +73,7 @@ def store_documents(dot: str = "@", as_fields: str = ".", trace: list[Span] | No
 
 
 def nest(fields: dict) -> dict:
-    """Fields whose names have dots, as objects in objects."""
+    """Converts fields whose names have dots to nested objects."""
     nested: dict = {}
     for name, value in sorted(fields.items()):
         *above, last = name.split(".")

@@ -251,7 +251,7 @@ def test_many_calls_and_clients_leave_nothing_open(
 
 
 def held_by(pid: int) -> tuple[int, int]:
-    """Open files and threads of a process and of everything that it has started."""
+    """Counts the open files and the threads of a process and of everything that it has started."""
     counts = [(len(os.listdir(f"/proc/{one}/fd")), len(os.listdir(f"/proc/{one}/task"))) for one in family(pid)]
     return sum(files for files, _ in counts), sum(threads for _, threads in counts)
 

@@ -64,7 +64,7 @@ def is_stream(answer: httpx.Response) -> bool:
 
 
 async def misled_cache(client: httpx.AsyncClient, path: str, answer: httpx.Response) -> str:
-    """How an answer to a partner misleads caches; empty if it does not."""
+    """Describes how an answer to a partner misleads caches; empty if it does not."""
     policy, vary = answer.headers.get("cache-control"), answer.headers.get_list("vary")
     if policy not in POLICIES or len(vary) > 1:
         return f"Cache-Control is {policy}, Vary {vary}"

@@ -169,13 +169,13 @@ async def unfinished(edge: int, connections: int, begin: bytes, more: bytes) -> 
 
 
 def over_http1(path: bytes, kind: bytes) -> tuple[int, bytes, bytes]:
-    """400 connections with a request each."""
+    """Makes the data for 400 connections with a request each."""
     head = b"POST %s HTTP/1.1\r\nhost: shop\r\ncontent-type: %s\r\ncontent-length: 5000\r\n\r\n{" % (path, kind)
     return UNFINISHED, head, b" "
 
 
 def over_http2(path: bytes, kind: bytes) -> tuple[int, bytes, bytes]:
-    """4 connections with 100 streams each."""
+    """Makes the data for 4 connections with 100 streams each."""
     # HPACK with the static table: POST, http, and the names of the other headers.
     fields = b"\x83\x86" + b"".join(
         b"%b%c%b" % (name, len(value), value)

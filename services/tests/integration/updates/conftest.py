@@ -55,7 +55,7 @@ class Shop:
     _url: str
 
     def inside(self, protocol: str) -> AbstractAsyncContextManager[Clients]:
-        """Clients that follow notifications over a protocol."""
+        """Opens clients that follow notifications over a protocol."""
         return connect(self._peers | {"notification": f"{protocol}://{self.at[protocol]}"}, "test")
 
     def rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
