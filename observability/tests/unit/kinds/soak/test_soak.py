@@ -26,7 +26,7 @@ COMPONENTS = ("edge", "order", "user")
 
 
 def memory(growth_mb: float = 0.0) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """Makes memory with noise of 0.3 MiB that fills to 50 MiB in the first tenth of an hour, and also grows steadily."""
+    """Makes memory with noise of 0.3 MiB that fills to 50 MiB in a tenth of an hour, and that also grows steadily."""
     filling = 20.0 * np.minimum(AT_S / (0.1 * HOUR_S), 1.0)
     return 30.0 + filling + np.random.default_rng(SEED).normal(0.0, 0.3, AT_S.size) + growth_mb * AT_S / HOUR_S
 
