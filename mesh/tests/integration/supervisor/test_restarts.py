@@ -33,7 +33,7 @@ class TwoSleepers(Run):
         return self.folder.path / "ill"
 
     def port_names(self) -> list[str]:
-        """Returns no port: this run has none."""
+        """Returns no name, because this run needs no ports."""
         return []
 
     def components(self) -> Sequence[Component]:
