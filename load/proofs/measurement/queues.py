@@ -51,7 +51,7 @@ class FoundQueue:
         waited: Number of calls that arrived during a hold.
         true_ms: True wait of these calls until the end of the hold.
         found_ms: Queueing time of these calls according to their spans.
-        off_ci95: Interval of the mean difference between the found and the true wait.
+        off_ci95: Interval of the mean difference, found minus true wait.
         largest: The `queue:` part that grew most in waiting journeys, compared with the others.
     """
 

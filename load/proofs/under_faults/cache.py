@@ -51,7 +51,7 @@ BOUND_MS, LIMIT_MS = 1_000, 100
 """The bound is short, so that stale reads are noticed. The limit is longer than the services' default, so that the
 cache goes out of use more often because of the proof than because of a busy machine."""
 EXPLAINED_S = 5.0
-"""A lookup that went unanswered at most this many seconds before a change explains why the cache was out of use."""
+"""A cache lookup that went unanswered at most this many seconds before a missed change explains the stale read."""
 CACHED = {"SHOP_CACHE_BOUND_MS": str(BOUND_MS), "SHOP_CACHE_LIMIT_MS": str(LIMIT_MS)}
 
 
