@@ -31,7 +31,7 @@ type contestant struct {
 
 type tools struct{ vegeta, ghz string }
 
-// findTools builds the tools that the modules pin, and returns their paths.
+// findTools builds the tools that the Go modules pin, and returns their paths.
 func findTools(ctx context.Context) (t tools, err error) {
 	if t.vegeta, err = tool(ctx, ".", "vegeta"); err != nil {
 		return t, err
@@ -45,7 +45,8 @@ func tool(ctx context.Context, module, name string) (string, error) {
 	return strings.TrimSpace(string(path)), err
 }
 
-// startEcho starts the echo server as a separate process, and returns a function that stops it, and its addresses.
+// startEcho starts the echo server as a separate process. It returns a function that stops the server, and the server's
+// addresses.
 func startEcho(ctx context.Context, shopload string) (stop func(), at echo.Addresses, err error) {
 	command := exec.CommandContext(ctx, shopload, "echo", "--http", "127.0.0.1:0", "--grpc", "127.0.0.1:0")
 	command.Stderr = os.Stderr
@@ -73,7 +74,7 @@ func startEcho(ctx context.Context, shopload string) (stop func(), at echo.Addre
 	return stop, at, nil
 }
 
-// contest pairs the generator with each tool, with the same connections and requests under way on both sides.
+// contest pairs the generator with each tool; both use the same number of connections and of requests in flight.
 func contest(s settings, shopload string, t tools, at echo.Addresses, scratch string) []pair {
 	users, channels, duration := strconv.Itoa(s.users), strconv.Itoa(s.channels), s.duration.String()
 	generator := func(arguments ...string) contestant {

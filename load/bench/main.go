@@ -1,7 +1,7 @@
 // Command bench compares the generator's own maximum with vegeta's (HTTP) and ghz's (gRPC), on one echo server, in one
 // run.
 //
-// Every round runs each contestant once, with the same numbers of connections and of requests under way. The order is
+// Every round runs each contestant once, with the same number of connections and of requests in flight. The order is
 // reversed from round to round. The result is the median of the rounds; the ratio is the ratio of the medians.
 //
 //	go run ./bench --shopload ../.tools/bin/shopload
@@ -31,7 +31,7 @@ func main() {
 	flag.StringVar(&s.shopload, "shopload", "../.tools/bin/shopload", "path of the generator's binary")
 	flag.IntVar(&s.rounds, "rounds", 7, "how often each contestant runs")
 	flag.DurationVar(&s.duration, "duration", 3*time.Second, "length of each run")
-	flag.IntVar(&s.users, "vus", 16, "number of requests under way, and with HTTP/1.1 of connections")
+	flag.IntVar(&s.users, "vus", 16, "number of requests in flight, and of connections with HTTP/1.1")
 	flag.IntVar(&s.channels, "connections", 4, "number of gRPC connections")
 	flag.Parse()
 	ctx, release := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -62,7 +62,7 @@ func run(ctx context.Context, s settings) error {
 		return err
 	}
 	defer os.RemoveAll(scratch)
-	fmt.Fprintln(os.Stderr, "building vegeta and ghz, if they are not yet (ghz about 1 min)")
+	fmt.Fprintln(os.Stderr, "building vegeta and ghz unless they are built already (ghz takes about 1 min)")
 	tools, err := findTools(ctx)
 	if err != nil {
 		return err
@@ -90,7 +90,7 @@ func run(ctx context.Context, s settings) error {
 			}
 		}
 	}
-	fmt.Printf("%-9s %-8s %14s %14s %7s   (medians of %d rounds of %v, %d requests under way)\n",
+	fmt.Printf("%-9s %-8s %14s %14s %7s   (medians of %d rounds of %v, %d requests in flight)\n",
 		"protocol", "against", "shopload", "the other", "ratio", s.rounds, s.duration, s.users)
 	for i, p := range pairs {
 		generator, contender := median(measured[&pairs[i].generator]), median(measured[&pairs[i].contender])

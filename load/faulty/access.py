@@ -33,7 +33,7 @@ NOTE_METHOD = change_arguments(grpc.aio.server, interceptors=lambda given: [*(gi
 
 
 def admit(method: str, access: Access) -> Seed:
-    """Changes the rule of which callers may call a method over gRPC."""
+    """Changes the rule for which callers may call a method over gRPC."""
 
     def change(rule: Access) -> Access:
         return access if CALLED.get().endswith(f"/{method}") else rule

@@ -1,4 +1,4 @@
-"""Faults that every component may have around its calls."""
+"""Faults that any component may have in how it handles calls."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Faults of orders and their sagas."""
+"""Faults in orders and their sagas."""
 
 from __future__ import annotations
 

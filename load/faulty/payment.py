@@ -1,4 +1,4 @@
-"""Faults of payments."""
+"""Faults in payments."""
 
 from __future__ import annotations
 

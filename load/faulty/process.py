@@ -1,4 +1,4 @@
-"""Faults of a process's start and end."""
+"""Faults in how a process starts and ends."""
 
 from __future__ import annotations
 

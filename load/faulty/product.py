@@ -1,4 +1,4 @@
-"""Faults of the catalogue, and faults that any component may have."""
+"""Faults in the product catalogue, and faults that any component may have."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from unittest import mock
 P = ParamSpec("P")
 R = TypeVar("R")
 Seed: TypeAlias = Callable[[], None]
-"""Makes a component faulty; `mock.patch.stopall` repairs it."""
+"""Makes a component faulty; `mock.patch.stopall` removes the fault."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ def seed_all(*seeds: Seed) -> Seed:
 
 
 def replace(original: Callable[P, R], faulty: Callable[P, R]) -> Seed:
-    """Replaces a function, a method of a class or a class.
+    """Replaces a function, a method or a class.
 
     The seed raises LookupError if the original is no longer where its name says.
     """
@@ -59,7 +59,7 @@ def replace(original: Callable[P, R], faulty: Callable[P, R]) -> Seed:
         if path:
             mock.patch.object(owner, name, faulty).start()
             return
-        # Modules that have imported the function also have a name for it.
+        # Modules that have imported the function also refer to it by a name.
         for user in list(sys.modules.values()):
             if isinstance(user, ModuleType) and user.__name__.partition(".")[0] not in (__package__, "__main__"):
                 for alias in [alias for alias, value in vars(user).items() if value is original]:

@@ -1,4 +1,4 @@
-"""Faults of the accounts."""
+"""Faults in user accounts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sends bad inputs to everything that takes input from strangers, and judges the results.
+"""Sends bad inputs to every program that accepts untrusted input, and judges the results.
 
 python -m fuzz --minutes 10
 """

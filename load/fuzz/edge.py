@@ -11,8 +11,8 @@ from fuzz.wire import client_hello, h1_request, h2_request, h3_request, quic_dat
 
 PLAIN = ("tcp-h1", "tcp-h2")
 ENCRYPTED = (*("tls-h1", "tls-h2", "tcp", "udp") * 4, "quic")
-"""Ways to an edge without and with TLS. With TLS it speaks HTTP/3 too, which is used rarely because its handshake is
-slow here."""
+"""Ways to send to an edge without and with TLS. With TLS, the edge also speaks HTTP/3 over QUIC, which is used rarely
+because the handshake is slow here."""
 QUERY = json.dumps({"query": "{products(first:1){edges{node{id}}}}"}).encode()
 TARGETS = (
     ("GET", "/v1/products?page_size=2", b""),
@@ -58,7 +58,7 @@ WORDS = (
 
 
 def edge_inputs(ways: Sequence[str], port: int, seed: str) -> Iterator[Input]:
-    """Yields mutations of valid requests for all ways in turn, without end.
+    """Yields mutations of valid requests endlessly, for all ways in turn.
 
     Args:
         ways: `PLAIN` or `ENCRYPTED`.

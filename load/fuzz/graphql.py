@@ -1,4 +1,4 @@
-"""GraphQL requests made from the schema: most are almost valid, some are not even text."""
+"""GraphQL requests generated from the schema: most are almost valid, some are not even text."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ OTHER = st.builds(
 
 
 class _Lifted(Visitor):
-    """Moves values of arguments into variables, and replaces some values."""
+    """Moves argument values into variables, and replaces some of the values."""
 
     def __init__(self, info: TypeInfo, draw: Callable[..., Any]) -> None:
         super().__init__()
@@ -79,7 +79,7 @@ def _personal(value: Any) -> Any:
 
 @st.composite
 def _spoilt(draw: Callable[..., Any], text: str) -> str:
-    """Overwrites some places of a text."""
+    """Overwrites a text at some random places."""
     for _ in range(draw(st.sampled_from([1, 1, 3, 10]))):
         place = draw(st.integers(0, len(text)))
         end = place + draw(st.sampled_from([0, 1, 5, 40]))
@@ -126,10 +126,10 @@ def requests(schema: GraphQLSchema) -> SearchStrategy[tuple[str, str, bytes]]:
 
 
 def graphql_inputs(way: str, schema: GraphQLSchema, tokens: Sequence[str], seed: str) -> Iterator[Input]:
-    """Yields requests to the gateway, without end.
+    """Yields requests to the gateway endlessly.
 
     Args:
-        way: How they are sent.
+        way: How the requests are sent.
         schema: The gateway's schema.
         tokens: Values of the header `authorization`.
         seed: Seed of all choices.

@@ -48,7 +48,7 @@ _SCALARS: dict[int, SearchStrategy[Any]] = {
 
 
 def messages(kind: Descriptor, depth: int = 0) -> SearchStrategy[dict[str, Any]]:
-    """Makes the fields of a message, each of which may be missing."""
+    """Generates the fields of a message, each of which may be missing."""
     fields = {one.name: _values(one, depth) for one in kind.fields if depth < DEEPEST or one.message_type is None}
     return st.fixed_dictionaries({}, optional=fields)
 
@@ -72,10 +72,10 @@ def _calls(draw: Callable[..., Any]) -> tuple[MethodDescriptor, bytes]:
 
 
 def grpc_inputs(way: str, tokens: Sequence[str], seed: str) -> Iterator[Input]:
-    """Yields calls as bytes of a connection over HTTP/2, without end.
+    """Yields calls endlessly, each as the bytes of an HTTP/2 connection.
 
     Args:
-        way: How they are sent.
+        way: How the calls are sent.
         tokens: Values of the header `authorization`.
         seed: Seed of all choices.
     """
@@ -92,17 +92,17 @@ def grpc_inputs(way: str, tokens: Sequence[str], seed: str) -> Iterator[Input]:
 
 
 def browser_inputs(surface: str, way: str, tokens: Sequence[str], seed: str) -> Iterator[Input]:
-    """Yields calls in gRPC-Web or Connect as bytes of a connection over HTTP/1.1, without end.
+    """Yields gRPC-Web or Connect calls endlessly, each as the bytes of an HTTP/1.1 connection.
 
     Args:
         surface: `grpc-web` or `connect`.
-        way: How they are sent.
+        way: How the calls are sent.
         tokens: Values of the header `authorization`.
         seed: Seed of all choices.
     """
     chance = random.Random(seed)
     for method, message in draw_from(_calls(), seed):
-        if method.containing_service.name == "NotificationService":  # neither protocol has it
+        if method.containing_service.name == "NotificationService":  # neither protocol offers this service
             continue
         asked = GetMessageClass(method.input_type).FromString(message)
         for content in (message, message + chance.choice(UNKNOWN), mutate(chance, [message])):
@@ -172,7 +172,7 @@ def _headers(method: MethodDescriptor, tokens: Sequence[str], chance: random.Ran
         ":authority": "shop",
         "content-type": mostly(MEDIA_TYPES),
         "te": mostly(("trailers", "", "gzip")),
-        # Only this header ends streams.
+        # Only this timeout ends server streams.
         "grpc-timeout": "50m" if method.server_streaming else mostly(TIMEOUTS),
         "grpc-encoding": mostly(ENCODINGS),
         "authorization": chance.choice(tokens),
@@ -181,7 +181,7 @@ def _headers(method: MethodDescriptor, tokens: Sequence[str], chance: random.Ran
 
 
 def _frame(message: bytes, chance: random.Random) -> bytes:
-    """Frames a message for gRPC with a flag, the length and the bytes; sometimes with a mistake."""
+    """Frames a message as gRPC does, with a flag, the length and the bytes; sometimes with a mistake."""
     frame = b"\0" + len(message).to_bytes(4) + message
     if chance.random() < 0.75:
         return frame

@@ -1,4 +1,4 @@
-"""Files with spoilt bytes or values, which the harness must read: topologies, workloads, tapes and results."""
+"""Corrupted files that the harness must read or reject: topologies, workloads, tapes and results."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class Harness:
         assert made[0] == 0, made[1]
         self.valid = {TOPOLOGY: _contents(TOPOLOGIES), WORKLOAD: _contents(WORKLOADS), TAPE: [tape.read_bytes()]}
         self.valid |= {name: [(self._run / name).read_bytes()] for name in RESULTS}
-        # Not a target, because accepted tapes are not replayed.
+        # This target file is invalid on purpose, so that accepted tapes are not replayed.
         (self._folder / "target.json").write_text("{")
         self._start_reader()
         return self
@@ -86,7 +86,7 @@ class Harness:
         shutil.rmtree(self._folder)
 
     def _start_reader(self) -> None:
-        # A separate process can be killed: after a panic of a Rust library, its next use may hang forever.
+        # A separate process can be killed. This is needed because a Rust library may hang forever after a panic.
         afresh = get_context("spawn")
         self._pipe, theirs = afresh.Pipe()
         self._reader = afresh.Process(target=_read, args=(theirs, self._folder, self._run, self._odd), daemon=True)
@@ -94,7 +94,7 @@ class Harness:
         theirs.close()
 
     def inputs(self, surface: str, seed: str) -> Iterator[Input]:  # noqa: ARG002 - there is only one surface
-        """Yields spoilt files of every kind in turn, without end."""
+        """Yields corrupted files endlessly, of every kind in turn."""
         chance = random.Random(seed)
         while True:
             for name, valid in self.valid.items():
@@ -116,7 +116,7 @@ class Harness:
         return UNANSWERED, f"{one.way}: its reader died, or took more than {PATIENCE_S:g} s", ""
 
     def wrong(self) -> str:
-        """Returns an empty text: no state is left that could be wrong."""
+        """Returns an empty text: the harness keeps no state that could be wrong."""
         return ""
 
     def faults(self) -> Mapping[str, str]:
@@ -192,7 +192,7 @@ def _wrong(code: int, output: str, names: Sequence[str]) -> str:
 
 
 def _run_python(command: Callable[[], Any]) -> tuple[int, str]:
-    """Runs a Python command; returns its exit code, -1 for a traceback, and its errors."""
+    """Runs a Python command; returns its exit code (-1 for a traceback) and its error messages."""
     errors = io.StringIO()
     try:
         with contextlib.redirect_stderr(errors), contextlib.redirect_stdout(io.StringIO()), reported_errors():
@@ -253,7 +253,7 @@ def _frame(chance: random.Random, whole: bytes) -> bytes:
 
 
 def _as_declared(tape: bytes) -> bytes:
-    """Corrects the header of a tape: hash and number of journeys, if it is still a header."""
+    """Corrects the hash and the number of journeys in a tape's header, if the first line is still a header."""
     header, _, body = tape.partition(b"\n")
     try:
         fields = json.loads(header)

@@ -1,4 +1,4 @@
-"""Inputs to surfaces: draws and spoils them, in the same way for the same seed."""
+"""Draws and corrupts inputs to surfaces, in the same way for the same seed."""
 
 from __future__ import annotations
 
@@ -24,26 +24,26 @@ T = TypeVar("T")
 BATCH = 100
 """Number of inputs to draw at a time."""
 CANARY = "marker-of-a-person"
-"""Marks personal data, which logs must not have: part of names, addresses and tokens of inputs."""
+"""Marks personal data, which logs must not contain. It is part of the names, addresses and tokens in inputs."""
 PERSONAL = {
     "email": f"{CANARY}@example.com",
     "paymentToken": f"tok_{CANARY}",
     **dict.fromkeys(("name", "recipient", "street", "city", "password"), f"A {CANARY}"),
 }
-"""Values that inputs sometimes have in fields of these names, in GraphQL's spelling."""
+"""Values that inputs sometimes have in fields with these names, spelled as in GraphQL."""
 
 ODD: Sequence[Any] = (
     *(None, True, -1, 0, 0.5, 2**63, 1e308, float("nan"), "", "x", "\x1b]0;x\a", "x" * 1_000, [], {}, [None], {"x": 1}),
 )
-"""Values that may replace the value at any place of a document."""
+"""Values that may replace any value in a document."""
 
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """An input.
+    """An input to a surface.
 
     Attributes:
-        way: How it is sent, one of `fuzz.wire.WAYS`; for the harness, the file that it replaces.
+        way: How the input is sent, one of `fuzz.wire.WAYS`; for the harness, the file that it replaces.
         data: The bytes on the connection, in the datagram, or in the harness's file.
     """
 
@@ -74,7 +74,7 @@ def read_kept(file: Path) -> tuple[Input, str, str]:
 
 
 def draw_from(strategy: SearchStrategy[T], seed: str) -> Iterator[T]:
-    """Draws from a strategy without end."""
+    """Draws from a strategy endlessly."""
     for batch in itertools.count():
         yield from _batch(strategy, f"{seed}/{batch}")
 
@@ -129,7 +129,7 @@ def mutate(chance: random.Random, valid: Sequence[bytes], words: Sequence[bytes]
 
 
 def odd(chance: random.Random, document: Any) -> Any:
-    """Returns a document with one place changed, removed or doubled."""
+    """Returns a document with one value changed, removed or duplicated."""
     document = copy.deepcopy(document)
     at = document
     while True:
@@ -152,7 +152,7 @@ def odd(chance: random.Random, document: Any) -> Any:
 
 
 def with_spoilt(requests: Iterator[Input], seed: str, times: int = 4) -> Iterator[Input]:
-    """Yields HTTP/1.1 requests, and after each some copies with a changed value in the body or a changed target."""
+    """Yields HTTP/1.1 requests, each followed by copies with a changed value in the body or a changed target."""
     chance = random.Random(seed)
     for one in requests:
         yield one

@@ -1,4 +1,4 @@
-"""Judges answers, logs and the end of commands."""
+"""Judges answers, logs and how commands end."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from fuzz.wire import Answer
 
 ANSWERED, REFUSED, LATE, UNANSWERED = "answered", "refused", "late", "unanswered"
 CLASSES = (ANSWERED, REFUSED, LATE, UNANSWERED)
-"""Classes of results. A request was done, or refused as the caller's fault, or not done because time ran out or a
-component was missing. Or there was no answer before the connection ended or the time limit passed."""
+"""Classes of results, in this order. The request was carried out. It was refused as the caller's fault. It was not
+carried out, because time ran out or a component was missing. It got no answer before the connection ended or the time
+limit passed."""
 SERVER_FAULTS = {2: "UNKNOWN", 13: "INTERNAL", 15: "DATA_LOSS"}
 CANNOT_DECOMPRESS = "Decompression failed due to "
 BY_GRPC = frozenset(
@@ -22,13 +23,13 @@ BY_GRPC = frozenset(
         *(CANNOT_DECOMPRESS + why for why in ("zlib error", "data error", "not all input consumed")),
     }
 )
-"""Messages of INTERNAL that gRPC's library itself sends before the shop sees the request.
+"""Messages of INTERNAL errors that the gRPC library itself sends before the shop gets the request.
 
 gRPC's specification requires the first (compression.md, test case 6). The library sends the others for data that it
 cannot decompress.
 """
 BY_CONNECT = b"protocol error: sent compressed message without compression support"
-"""Message of INTERNAL that Connect requires, as gRPC does, and that its library sends."""
+"""Message of an INTERNAL error that the Connect specification requires, as gRPC's does, and that its library sends."""
 LATE_GRPC = frozenset({4, 14})
 LATE_HTTP = frozenset({503, 504})
 _CODE = re.compile(rb'"code": ?"([A-Za-z_]+)"')
@@ -41,7 +42,7 @@ INTERNAL_TEXT = re.compile(
     rb"|\b(?:rest|graphql)_gateway\b|\b127\.\d+\.\d+\.\d+|/(?:tmp|home|root|usr|var)/\w|upstream connect error"
     % _SERVICES.encode()
 )
-"""Internal text that no answer may have: stacks, SQL, schemas, modules, addresses, paths."""
+"""Internal text that no answer may contain: stack traces, SQL, schemas, modules, addresses, paths."""
 # gRPC's library itself logs this error when a call ends before its status could be sent.
 LOG_FAULTS = re.compile(
     r'"level": "(?:ERROR|CRITICAL)"(?!.*ExecuteBatchError raised in core)|^Traceback|Segmentation fault'
@@ -51,7 +52,7 @@ _SEEDED = re.compile(r"user\d+@example\.com|\btok_(?:ok|declined)\b")
 
 
 def judge(sent: bytes, answer: Answer, *, must_answer: bool) -> tuple[str, str]:
-    """Classifies the result of an input; returns the class, and what is wrong, which is empty if nothing is wrong.
+    """Classifies the result of an input; returns the class, and what is wrong with it (empty if it is right).
 
     Args:
         sent: The input, which the answer may repeat.
@@ -62,7 +63,7 @@ def judge(sent: bytes, answer: Answer, *, must_answer: bool) -> tuple[str, str]:
     message = unquote_to_bytes(answer.headers.get("grpc-message", ""))
     text = b"\n".join([message, *(value.encode("latin-1") for value in answer.headers.values()), answer.body])
     codes = {code.upper() for code in _CODE.findall(answer.body)} if statuses else set()
-    # Connect's status for an unsupported compression.
+    # 501 is Connect's status for an unsupported compression.
     fine = LATE_HTTP | ({501} if b"UNIMPLEMENTED" in codes else set())
     wrong = [f"HTTP {status}" for status in statuses if status >= 500 and status not in fine]
     if code in SERVER_FAULTS and message.decode(errors="replace") not in BY_GRPC:

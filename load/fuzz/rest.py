@@ -17,10 +17,10 @@ from fuzz.wire import h1_request
 
 
 def rest_inputs(way: str, documents: Sequence[Mapping[str, Any]], tokens: Sequence[str], seed: str) -> Iterator[Input]:
-    """Yields requests of every operation of the documents, without end.
+    """Yields requests endlessly, for every operation in the documents.
 
     Args:
-        way: How they are sent.
+        way: How the requests are sent.
         documents: OpenAPI documents.
         tokens: Values of the header `authorization`, in addition to Schemathesis's own.
         seed: Seed of all choices.

@@ -107,7 +107,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Budget:
-    """Limits on how much is sent.
+    """Limits on the length of a run and the number of inputs.
 
     Attributes:
         seconds: Maximum length of the run; None for no limit.
@@ -130,13 +130,13 @@ def fuzz(
     """Tries surfaces one after another, each for the same share of the time, and fills in the outcome.
 
     Args:
-        outcome: The results, which are consistent at any time.
-        budget: When to stop; started batches are finished.
+        outcome: The results, which are consistent at any time, even if the run is interrupted.
+        budget: When to stop; a batch that has started is finished.
         ports: Ports of the run.
         folder: Folder of the run.
         progress: Called with the current step.
         surfaces: Surfaces of `SURFACES` to try.
-        places: Places of `PLACES` to try them at.
+        places: Places of `PLACES` at which to try the surfaces.
     """
     ends = None if budget.seconds is None else time.monotonic() + budget.seconds
     chosen = {place: [surface for surface in PLACES[place] if surface in surfaces] for place in places}

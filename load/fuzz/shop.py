@@ -48,7 +48,7 @@ CALL = [
 
 
 class Shop:
-    """A topology, with updates of orders if it supports them; `hybrid` has TLS and HTTP/3. Use it in a `with` block.
+    """A topology, with order updates if it supports them; `hybrid` has TLS and HTTP/3. Use it in a `with` block.
 
     Args:
         name: Name of the topology.
@@ -95,7 +95,7 @@ class Shop:
         self.system.__exit__(kind, error, trace)
 
     def inputs(self, surface: str, seed: str) -> Iterator[Input]:
-        """Yields inputs to a surface, without end."""
+        """Yields inputs to a surface endlessly."""
         over = "tcp" if self.system.ca_certificate is None else "tls"
         match surface:
             case "rest":
@@ -138,7 +138,7 @@ class Shop:
         return await asyncio.gather(*map(send, batch))
 
     def wrong(self) -> str:
-        """Returns a valid request that gets no answer; empty if all valid requests get answers.
+        """Returns which valid request got no valid answer, and what was wrong; empty if all were answered.
 
         Raises:
             ComponentDiedError: A process has ended.

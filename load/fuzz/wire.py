@@ -53,7 +53,7 @@ class Answer:
 
     @property
     def grpc_status(self) -> int | None:
-        """The gRPC status, which gRPC-Web has in the body's last frame; None without a status."""
+        """The gRPC status, which gRPC-Web sends in the body's last frame; None without a status."""
         text = self.headers.get("grpc-status", "")
         if not text and self.headers.get("content-type", "").startswith("application/grpc-web+"):
             text = self.body.rpartition(b"grpc-status:")[2].partition(b"\r")[0].decode("latin-1")
@@ -69,7 +69,7 @@ class Answer:
 
 
 class Sender:
-    """Sends to a port of this machine.
+    """Sends bytes to a port on this machine.
 
     Args:
         port: Number of the port for TCP and UDP.
@@ -125,7 +125,7 @@ class Sender:
         def visit(*args: Any, **given: Any) -> _Visit:
             return _Visit(answer, left, *args, **given)
 
-        # aioquic closes a socket only after nine round trips of closing, which may be cut short.
+        # After a close, aioquic keeps its socket open for nine round trips; here, the socket may close earlier.
         with contextlib.ExitStack() as left:
             async with connect(HOST, self._port, configuration=settings, create_protocol=visit) as connection:
                 assert isinstance(connection, _Visit)
@@ -192,7 +192,7 @@ class _H2:
     def __init__(self, answer: Answer, writer: asyncio.StreamWriter) -> None:
         self._answer, self._writer = answer, writer
         self._link = _link()
-        # The library's state, as if it had sent the bytes itself.
+        # Gives the library the state that it would have after sending the request itself.
         self._link.send_headers(1, [(b":method", b"POST")])
         self._link.clear_outbound_data_buffer()
 

@@ -1,1 +1,1 @@
-"""Proofs of the shop and the instrument where the truth is known, and benchmarks of the instrument."""
+"""Checks of the shop and the instrument in cases where the truth is known, and benchmarks of the instrument."""

@@ -1,4 +1,4 @@
-"""`python -m proofs`: checks instrument and shop where the truth is known, and measures the speed of budgets."""
+"""`python -m proofs`: checks the instrument and the shop where the truth is known, and benchmarks hop budgets."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ COMMANDS: Mapping[str, Callable[..., None]] = {
     "benchmark": benchmark,
     "benchmark-budgets": benchmark_budgets,
 }
-"""The commands, in addition to the proofs on data."""
+"""The commands, in addition to those for proofs on synthetic or recorded data."""
 
 _HELP = "Check the instrument and the shop where the truth is known."
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, help=_HELP)

@@ -1,4 +1,4 @@
-"""`python -m proofs benchmark` and `benchmark-budgets`: the speed of making budgets and reports."""
+"""`python -m proofs benchmark` and `benchmark-budgets`: how fast budgets and reports are computed."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ TARGET_RUN_MIB = 2048.0
 """Targets for a run of 10 million spans, on two cores."""
 TARGET_FORMAT_S_PER_M = 60.0
 TARGET_FORMAT_MIB = 1536.0
-"""Targets for `budget` and a million spans in one file of any format, on two cores."""
+"""Targets for `budget` on one file of a million spans in any format, on two cores."""
 _TOPOLOGIES = ("rest", "graphql", "grpc", "hybrid")
 _BLOCKS = 5
 _SPANS = 30
@@ -49,14 +49,14 @@ def benchmark(
     """Measure how many traces a second become hop budgets on one core, starting from JSON; fails below the target."""
     made = [shop_trace(seed, spans) for seed in range(traces)]
     texts = [json.dumps(otlp_document(trace)).encode() for trace in made]
-    gc.freeze()  # objects that exist now belong to no trace
+    gc.freeze()  # the objects that exist already belong to no trace
     laps = ("decode", "decoded_to_budgets", "spans_to_budgets")
     best_s = dict.fromkeys(laps, float("inf"))
     gap_ns = 0
     for _ in range(rounds):
         took_s = dict.fromkeys(laps, 0.0)
         for text, trace in zip(texts, made, strict=True):
-            # CPU time of this process: on a shared machine the wall clock measures the neighbours too.
+            # CPU time of this process: on a shared machine, wall-clock time includes waiting for other programs.
             began = time.process_time()
             decoded = otlp.decode(text)
             was_decoded = time.process_time()
@@ -152,7 +152,7 @@ def _benchmark_formats(kind: str, spans: int, as_json: bool) -> None:
 
 
 def _measure(*command: str) -> tuple[float, float]:
-    """Runs a command of hops; returns its seconds, and the peak memory of all its processes, MiB."""
+    """Runs a `hops` command; returns its duration in seconds, and the peak memory of all its processes in MiB."""
     began = time.monotonic()
     peak = 0
     with subprocess.Popen([sys.executable, "-m", "hops", *command], stdout=subprocess.DEVNULL) as running:  # noqa: S603
@@ -166,7 +166,7 @@ def _measure(*command: str) -> tuple[float, float]:
 
 
 def _memory(process: psutil.Process) -> int:
-    """Returns the resident memory of a process and its children, bytes; shared memory counts several times."""
+    """Returns the resident memory of a process and its children in bytes; shared memory counts once per process."""
     resident = 0
     with contextlib.suppress(psutil.NoSuchProcess):
         for one in (process, *process.children(recursive=True)):

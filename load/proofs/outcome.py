@@ -23,7 +23,7 @@ Progress = Callable[[int], None]
 
 
 def proves(command: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Makes a function the command of a row of `commands.toml`, which reports errors that users can cause."""
+    """Turns a function into the command that a row of `commands.toml` describes, with messages for users' errors."""
 
     def decorate(function: Callable[..., None]) -> Callable[..., None]:
         @wraps(function)

@@ -1,4 +1,4 @@
-"""Measures encoding and decoding of each journey's answer in each encoding, in Python and in Go.
+"""Measures how long each journey's answer takes to encode and decode in each encoding, in Python and in Go.
 
 python -m serialisation
 """

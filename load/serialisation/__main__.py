@@ -37,7 +37,7 @@ def serialisation(
         say("computing an answer of each journey from the seeded data")
         answers = real_answers(load_ports(os.environ), os.environ, seed)
         with GoHalf(answers) as go:
-            gc.freeze()  # objects that exist now belong to no answer
+            gc.freeze()  # the objects that exist already belong to no answer
             result = bench(answers, go, rounds=rounds, seconds=seconds, seed=seed, say=say)
     if as_json:
         json.dump(result.as_dicts(), sys.stdout)

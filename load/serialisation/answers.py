@@ -1,4 +1,4 @@
-"""Computes a real answer for each journey: the reference answer of parity, from the seeded data."""
+"""Computes a real answer for each journey: the reference answer of the parity check, from the seeded data."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from mesh.supervisor.run import Run
 from serialisation.values import KINDS
 
 PAYLOAD = "10KB"
-"""Size of the document."""
+"""Size of the document in the journey `document`."""
 
 
 def real_answers(ports: Ports, environ: Mapping[str, str], seed: int) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from serialisation.rounds import GUNZIP, GZIP, OPERATIONS, Cell, Row, Subject, m
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """The size of an answer in an encoding, all its bodies together.
+    """The total size of an answer's bodies in an encoding.
 
     Attributes:
         plain: Uncompressed bytes.

@@ -1,4 +1,4 @@
-"""Encodes and decodes answers in each encoding that Python's half of the bench has.
+"""Encodes and decodes answers in each encoding that the Python half of the bench supports.
 
 build: answer → the library's objects; encode: → bytes; decode: → the library's objects; read: → answer.
 """
@@ -53,7 +53,7 @@ class Codec:
 
 @dataclass(frozen=True, slots=True)
 class Encoding:
-    """An encoding by a library.
+    """An encoding as a library implements it.
 
     Attributes:
         name: Name of the encoding, the same in both languages.
@@ -121,7 +121,7 @@ ENCODINGS: Sequence[Encoding] = (
     Encoding("thrift-compact", "thrift", partial(_thrift, TCompactProtocolAcceleratedFactory(fallback=False))),
     Encoding("thrift-json", "thrift", partial(_thrift, TJSONProtocolFactory())),
 )
-"""Python's encodings. Thrift's compact protocol is implemented in C, its TJSON in Python."""
+"""Python's encodings. Thrift's compact protocol is implemented in C, and its JSON protocol in Python."""
 
 OF_GO: Mapping[str, str] = {
     "json": "encoding/json",
@@ -134,7 +134,7 @@ OF_GO: Mapping[str, str] = {
 
 
 def encode_for_go(journey: str, answer: Any) -> dict[str, Parts]:
-    """Encodes an answer in every encoding that Go's half has, for Go to decode.
+    """Encodes an answer in every encoding that the Go half supports, for Go to decode.
 
     Args:
         journey: Name of the journey.

@@ -1,7 +1,7 @@
 """The answers of the journeys as frozen dataclasses.
 
-They have the fields of the reference answers. Two answers have a further field, which GraphQL's documents request and
-parity does not compare: the id of a checkout's order, and the user of an order history.
+They have the fields of the reference answers. Two answers have an additional field, which the GraphQL documents request
+and parity does not compare: the id of a checkout's order, and the user of an order history.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Review:
 
 @dataclass(frozen=True, slots=True)
 class BrowsedProduct:
-    """A product of a page."""
+    """A product on a page."""
 
     id: int
     title: str
@@ -41,7 +41,7 @@ class BrowsedProduct:
 
 @dataclass(frozen=True, slots=True)
 class Browse:
-    """The first page of a category."""
+    """The first page of a category's products."""
 
     products: tuple[BrowsedProduct, ...]
 
@@ -69,7 +69,7 @@ class Login:
 
 @dataclass(frozen=True, slots=True)
 class HistoryLine:
-    """A line of an order in the history."""
+    """A line of an order in the order history."""
 
     product_id: int
     title: str
@@ -79,7 +79,7 @@ class HistoryLine:
 
 @dataclass(frozen=True, slots=True)
 class HistoryOrder:
-    """An order of the history."""
+    """An order in the order history."""
 
     id: int
     status: str
@@ -169,7 +169,7 @@ class ExportedLine:
 
 @dataclass(frozen=True, slots=True)
 class BulkLines:
-    """A page of all order lines."""
+    """A page from the list of all order lines."""
 
     lines: tuple[ExportedLine, ...]
 

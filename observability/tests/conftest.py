@@ -21,7 +21,7 @@ Draw = Callable[[str], list[Span]]
 
 
 def spans_of(drawing: str) -> list[Span]:
-    """One span a line: `|- service name KIND start..end key=value`, children two columns to the right."""
+    """Reads one span per line: `|- service name KIND start..end key=value`, children two columns to the right."""
     spans: list[Span] = []
     above: list[tuple[int, Span]] = []
     for line in drawing.strip("\n").splitlines():

@@ -102,7 +102,7 @@ def a_look_at_a_product(client: Component, product: Component, began: int) -> tu
 
 
 def read_when_whole(url: str, query: Query, root: Span, limit_s: float) -> TraceSet:
-    """Queries an API until it has all spans of a look at a product, or the time is over; returns its last answer."""
+    """Queries an API until it has all spans of a look at a product, or time runs out; returns its last answer."""
     deadline = time.monotonic() + limit_s
     read = read_sources([url], query=query)
     while len(read.traces.get(root.trace_id.hex(), ())) < 3 and time.monotonic() < deadline:

@@ -1,4 +1,4 @@
-"""The program in a conformance test: a component as a process, called by the same clients as our components.
+"""The program under test in a conformance test: a component as a process, called by the same clients as ours.
 
 `HOPWISE_CONFORMANCE` describes the program as JSON: component, command line, and the protocols that are tested.
 The suites then run against that program instead of the service in this process.
@@ -27,10 +27,10 @@ from mesh.supervisor.signals import Interrupts
 
 VARIABLE = "HOPWISE_CONFORMANCE"
 REACHED_BY = {"order": "shop", "rest-gateway": "program", "graphql-gateway": "program"}
-"""The fixtures through which tests reach components, where a fixture does not have its component's name."""
+"""The fixtures through which tests reach components, if a fixture's name differs from its component's name."""
 INSIDE = {"statements", "traces", "spans", "caplog", "monkeypatch", "backends", "tell"}
-"""Fixtures of tests that look inside a component's process, which is not possible with a program; and `tell`, as
-version 1 of the contract has no updates."""
+"""Fixtures of tests that look inside a component's process, which is impossible with another program. Also `tell`,
+because version 1 of the contract has no updates."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class ProgramUnderTest:
         component: The component that it implements.
         command: Its command line.
         protocols: The protocols over which it is tested.
-        start_s: How long it may take to answer, in seconds.
+        start_s: How long it may take after its start until it answers, in seconds.
         stop_s: How long it may take to end, in seconds.
     """
 
@@ -125,7 +125,7 @@ def gateway_over(shop: MemoryShop, public_pem: bytes, folder: Path) -> Iterator[
 
 
 def conforming(environ: Mapping[str, str] = os.environ) -> ProgramUnderTest | None:
-    """The program that the environment describes; None if the project's own services are tested in this process."""
+    """Returns the program that the environment describes; None if our own services are tested in this process."""
     told = environ.get(VARIABLE)
     if not told:
         return None
@@ -134,7 +134,7 @@ def conforming(environ: Mapping[str, str] = os.environ) -> ProgramUnderTest | No
 
 
 def words(pattern: str) -> str | None:
-    """The pattern of one of our messages; None for another program, as the contract leaves its messages open."""
+    """Returns a pattern for one of our messages; None for another program, whose messages the contract does not fix."""
     return pattern if conforming() is None else None
 
 

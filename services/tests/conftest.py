@@ -1,4 +1,4 @@
-"""Fixtures of all services' tests: a real PostgreSQL with the shop's schema, keys, and recorded spans."""
+"""Fixtures for the tests of all services: a real PostgreSQL with the shop's schema, keys, and recorded spans."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ DATABASE = "shop_test"
 
 @dataclass(frozen=True)
 class Valkey:
-    """A server: its URL, and functions that kill and restart it."""
+    """A Valkey server: its URL, and functions that kill and restart it."""
 
     url: str
     supervisor: Supervisor
@@ -53,7 +53,7 @@ class Valkey:
 
 @pytest.fixture
 def log() -> Iterator[io.StringIO]:
-    """What this process logs, as it would to stderr; afterwards, the root logger is restored."""
+    """The text that this process logs, as if to standard error; afterwards, the root logger is restored."""
     root = logging.getLogger()
     handlers, level = root.handlers[:], root.level
     stream = io.StringIO()
@@ -65,7 +65,7 @@ def log() -> Iterator[io.StringIO]:
 
 @pytest.fixture(scope="session")
 def admin_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A superuser's URL of a PostgreSQL that is only for tests."""
+    """The superuser's URL of a PostgreSQL that is only for tests."""
     ports = Ports(free_port(), {"postgres": 0})
     folder = RunFolder.of(ports.base, tmp_path_factory.mktemp("postgres"))
     supervisor = Supervisor(folder, Interrupts())
@@ -99,7 +99,7 @@ def passwords(admin_url: str) -> dict[str, str]:
 
 @pytest.fixture(scope="session")
 def shop_url(admin_url: str, passwords: dict[str, str]) -> str:
-    """A superuser's URL of a database with the shop's schema and no rows."""
+    """The superuser's URL of a database with the shop's schema and no rows."""
     with contextlib.closing(psycopg.connect(admin_url, autocommit=True)) as admin:
         admin.execute(f"CREATE DATABASE {DATABASE}")
     url = admin_url.rpartition("/")[0] + f"/{DATABASE}"
@@ -111,7 +111,7 @@ def shop_url(admin_url: str, passwords: dict[str, str]) -> str:
 
 @pytest.fixture(scope="session")
 def role_url(shop_url: str) -> Callable[[str], str]:
-    """Returns the URL of a service's own role, by the service's name."""
+    """Returns a function from a service's name to the database URL for that service's role."""
     return lambda service: Database(shop_url, embedded=True).url(role_name(service), DATABASE)
 
 
@@ -131,11 +131,11 @@ class Trial:
 
     @property
     def url(self) -> str:
-        """A superuser's URL of this database."""
+        """The superuser's URL of this database."""
         return self.admin_url.rpartition("/")[0] + f"/{self.name}"
 
     def role_url(self, service: str) -> str:
-        """The URL of this database for a service's own role."""
+        """Returns the URL of this database for a service's role."""
         return Database(self.admin_url, embedded=True).url(role_name(service), self.name)
 
 
@@ -178,14 +178,14 @@ class Traces:
 
     @contextlib.contextmanager
     def journey(self, *, sampled: bool = True) -> Iterator[SpanContext]:
-        """Acts like a generator: everything inside belongs to a new trace, sampled or not."""
+        """Acts like a load generator: everything in the context belongs to a new trace, sampled or not."""
         identity = uuid.uuid4().int
         root = SpanContext(identity, identity & (2**64 - 1), False, TraceFlags(TraceFlags.SAMPLED if sampled else 0))
         with self.runtime.spans.below(root):
             yield root
 
     def of(self, root: SpanContext) -> list[ReadSpan]:
-        """The spans of one trace, by start."""
+        """Returns the spans of one trace, by start."""
         of_trace = [span for span in self.all() if span.context.trace_id == root.trace_id]
         return sorted(of_trace, key=lambda span: (span.start_time, -span.end_time))
 
@@ -233,7 +233,7 @@ def traces(session_traces: Traces) -> Traces:
 
 @pytest.fixture(scope="session")
 def free_addresses() -> Callable[[], str]:
-    """Returns a function that returns another free address of this machine each time."""
+    """Returns a function that returns a different free address of this machine each time."""
     return lambda: f"127.0.0.1:{free_port()}"
 
 
@@ -244,7 +244,7 @@ def free_address(free_addresses: Callable[[], str]) -> str:
 
 
 def free_port() -> int:
-    """A port of 127.0.0.1 that is free."""
+    """Returns a port of 127.0.0.1 that is free."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

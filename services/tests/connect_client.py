@@ -1,6 +1,6 @@
-"""Clients of services over Connect, with a method for each call of the table.
+"""Clients of services over Connect, with a method for each call in the table of calls.
 
-Only tests have them: the shop's components do not call each other over Connect.
+Only tests use such clients: the shop's components do not call each other over Connect.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from shop.platform.error_codes import error_for_code
 
 SCHEME = "connect://"
 END = 0x02
-"""Flag of a stream's last frame, which has the error if there is one."""
+"""Flag of a stream's last frame, which contains the error if there is one."""
 LIMIT_S = 20
 
 
@@ -39,7 +39,7 @@ async def connected(peers: Mapping[str, str], component: str) -> AsyncIterator[C
 
 
 def connect_client(service: Service[Any], http: httpx.AsyncClient, address: str) -> Any:
-    """Returns a client of a service; it sends calls that only read by GET."""
+    """Returns a client of a service; for calls that only read, it uses GET."""
 
     def make(call: Call[..., object]) -> Callable[..., object]:
         codec, url = protobuf_codec(call), f"http://{address}/{service.full_name}/{call.name}"
@@ -89,7 +89,7 @@ def read_details(error: Mapping[str, Any]) -> tuple[ErrorInfo, RetryInfo]:
 
 
 def frames(body: bytes) -> Iterator[tuple[int, bytes]]:
-    """Yields the flag and the content of each frame of a body, in Connect's streams and in gRPC-Web."""
+    """Yields the flag and the content of each frame of a body; for Connect streams and gRPC-Web."""
     while body:
         flag, size = body[0], int.from_bytes(body[1:5])
         yield flag, body[5 : 5 + size]

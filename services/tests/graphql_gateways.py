@@ -1,4 +1,4 @@
-"""Fixtures of a GraphQL gateway over a shop in memory, and of clients that call it like customers and partners."""
+"""Fixtures for a GraphQL gateway over a shop in memory, and for clients that call it like customers and partners."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class GatewayClient:
     async def post(
         self, body: Any, *, user: int | None = None, partner: bool = False, **headers: str
     ) -> httpx.Response:
-        # This is the longest time that a caller may wait: other tests may keep the machine busy.
+        # The limit is the longest that a caller may set, because other tests may keep the machine busy.
         sent = {DEADLINE_HEADER: f"{MAX_S * 1000:.0f}"} | {
             name.replace("_", "-"): text for name, text in headers.items()
         }
@@ -150,7 +150,7 @@ async def gateway(
 async def server(
     request: pytest.FixtureRequest, gateway: GatewayClient, runtime: Runtime
 ) -> AsyncIterator[GatewayClient]:
-    """A server of GraphQL over HTTP: the gateway, or a service's endpoint for components or for clients."""
+    """A GraphQL server over HTTP: the gateway, or a service's endpoint for components or for clients."""
     if request.param == "gateway":
         yield gateway
         return
@@ -189,7 +189,7 @@ async def served(
     inside = Authenticator(verifier, trusts_inside=True)
 
     async def in_one_process(scope: Any, receive: Any, send: Any) -> None:
-        # In one process with the gateway, so that the services are called from inside, too.
+        # The services run in the gateway's process, so that the gateway can call them as an internal caller.
         inside.admit(Access.INTERNAL, None, None)
         await app(scope, receive, send)
 

@@ -1,4 +1,4 @@
-"""A receiver of spans over OTLP and gRPC, for processes that tests start."""
+"""A receiver of spans over OTLP/gRPC, for processes that tests start."""
 
 from __future__ import annotations
 
@@ -35,5 +35,5 @@ class Collector:
         return ExportTraceServiceResponse()
 
     def spans_named(self, name: str) -> list[Any]:
-        """The spans of this name, in the order of their starts."""
+        """Returns the spans of this name, in the order of their starts."""
         return sorted((span for span in self.spans if span.name == name), key=lambda span: span.start_time_unix_nano)

@@ -1,4 +1,4 @@
-"""A product service that does what a test says, served and called over each protocol."""
+"""A product service whose behaviour the test sets, served and called over each protocol."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def raising(error: BaseException) -> Act:
 
 
 class Puppet(ProductService):
-    """Does what the test says when product 1 is read, on a delete, and after the first row of a stream."""
+    """Runs the test's `act` when product 1 is read, on a delete, and after the first row of a stream."""
 
     def __init__(self, act: Act = give_pot) -> None:
         super().__init__(MemoryProductStore())

@@ -1,4 +1,4 @@
-"""Spans as the collector would get them, for tests of the spans of requests."""
+"""Spans as the collector would get them, for tests that check which spans requests leave."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class ReadSpan:
 
 
 def spans_of(recorder: Recorder) -> list[ReadSpan]:
-    """The spans that wait in a recorder, in the order in which they ended; they stay there."""
+    """Returns the spans that wait in a recorder, in the order in which they ended; they stay there."""
     batch = Batch({})
     for ended in recorder.waiting:
         batch.add(ended)
@@ -53,20 +53,20 @@ def spans_of(recorder: Recorder) -> list[ReadSpan]:
 
 
 def sdk_tracing(exporter: InMemorySpanExporter) -> SdkTracing:
-    """The stock SDK's tracing, whose spans are exported as they end."""
+    """Returns the stock SDK's tracing, whose spans are exported as they end."""
     provider = TracerProvider(ParentBased(ALWAYS_OFF))
     provider.add_span_processor(SimpleSpanProcessor(exporter))
     return SdkTracing(provider.get_tracer("shop"))
 
 
 def spans_of_sdk(exporter: InMemorySpanExporter) -> list[ReadSpan]:
-    """The spans of the stock SDK, in the order in which they ended; they stay there."""
+    """Returns the spans of the stock SDK, in the order in which they ended; they stay there."""
     message = encode_spans(exporter.get_finished_spans())
     return [_read(span) for process in message.resource_spans for scope in process.scope_spans for span in scope.spans]
 
 
 def draw_tree(spans: Sequence[ReadSpan]) -> str:
-    """The tree of a trace, children indented below their parents, in the order of their starts."""
+    """Returns the tree of a trace, children indented below their parents, in the order of their starts."""
     lines: list[str] = []
 
     def draw(parent: int, depth: int) -> None:

@@ -1,4 +1,4 @@
-"""The types that mypy infers for clients: `make lint` checks them, and nothing runs this."""
+"""The types that mypy infers for clients: `make lint` checks them, and this code never runs."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ Headers = Mapping[str, str]
 Messages = Callable[[], Awaitable[dict[str, Any]]]
 OUTSIDE = {EDGE_MARK: "1"}
 CLOSED = {4401: "UNAUTHENTICATED", 1013: "TOO_MANY_REQUESTS"}
-"""The meanings of the codes that close WebSockets."""
+"""The error codes that correspond to the codes with which WebSockets are closed."""
 NEWS = "position order { id } status createdAt read"
 
 
@@ -42,7 +42,7 @@ class Told(NamedTuple):
 
 
 class Refused(Exception):  # noqa: N818 - an event, not a fault of the tests
-    """A request is refused, or a stream ends; the code is empty if it ends without one."""
+    """A request is refused, or a stream ends; `code` is empty if a stream ends without a code."""
 
     def __init__(self, code: str, message: str = "", retry_s: int = 0) -> None:
         super().__init__(code, message)
@@ -50,7 +50,7 @@ class Refused(Exception):  # noqa: N818 - an event, not a fault of the tests
 
 
 class RestDoor:
-    """A gateway or a service over REST, whose streams end without a reason: a client asks again and then learns it."""
+    """A gateway or a service over REST. Its streams end without a reason, which a client learns when it reconnects."""
 
     says_why = False
 
@@ -299,7 +299,7 @@ def _from_value(told: Any) -> Told:
 
 
 async def event_of(lines: AsyncIterator[str]) -> dict[str, str]:
-    """The fields of the next server-sent event; empty at the end of the stream."""
+    """Reads the fields of the next server-sent event; empty at the end of the stream."""
     fields = {}
     async with asyncio.timeout(LIMIT_S):
         async for line in lines:

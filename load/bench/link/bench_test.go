@@ -11,7 +11,7 @@ import (
 	"hopwise/load/internal/link"
 )
 
-// Every protocol has all rows, for any figures, in the table and as JSON.
+// Every protocol has all rows in the table and as JSON, regardless of the figures.
 func TestEveryProtocolIsMeasured(t *testing.T) {
 	clock, err := link.NewClock()
 	if err != nil {

@@ -30,7 +30,8 @@ const (
 	connectionWindow = 1 << 30
 )
 
-// caller sends a request of a size over one open connection, and returns once an answer of a size is read.
+// caller sends a request of a given size over one open connection, and returns once it has read an answer of the wanted
+// size.
 type caller interface {
 	call(request, answer int) error
 	close()

@@ -1,5 +1,5 @@
-// Command link measures the emulated network over each protocol: it compares the requested figures with an echo's, and
-// times one customer's journeys during another customer's download.
+// Command link measures the emulated network over each protocol: it compares the requested figures with those measured
+// on an echo server, and times one customer's journeys during another customer's download.
 //
 // Every round measures every row once, each over a new link and connection; the result is the median of the rounds.
 //

@@ -119,7 +119,7 @@ func (b *bench) roundTrip(p protocol, rtt time.Duration) (float64, error) {
 }
 
 // small returns the median time of a small request. Each request follows a pause, because an idle machine answers
-// later. Without a network, pauses replace the time in which messages are on their way.
+// later. Without an emulated network, pauses replace the time that messages spend in transit.
 func (b *bench) small(p protocol, n link.Network, rtt time.Duration) (time.Duration, error) {
 	pause := (rtt - n.RTT) / 2
 	count := min(max(int(b.plan.small/max(rtt, time.Millisecond)), fewest), most)
@@ -178,7 +178,7 @@ func (b *bench) throughput(p protocol, bandwidth int64, way string) (speed, good
 	return speed, goodput, err
 }
 
-// using opens a connection, warms it up, and closes it after its use.
+// using opens a connection, warms it up, passes it to use, and closes it.
 func using(p protocol, over *link.Link, use func(caller) error) error {
 	c, err := p.open(p.address, over)
 	if err != nil {

@@ -17,14 +17,14 @@ type measured struct {
 	WallS      float64     `json:"wall_s"`
 }
 
-// row is a requested figure of the network, with its measurements.
+// row is one requested figure of the network, with the values that were measured.
 type row struct {
 	Protocol string    `json:"protocol"`
 	What     string    `json:"what"` // rtt, down or up
 	Unit     string    `json:"unit"`
 	Asked    float64   `json:"asked"`
 	Measured []float64 `json:"measured"`          // by round
-	Goodput  []float64 `json:"goodput,omitempty"` // share of the payload in what the line carried, by round
+	Goodput  []float64 `json:"goodput,omitempty"` // payload's share of the bytes on the line, by round
 	Median   float64   `json:"median"`
 	Limit    float64   `json:"limit"` // maximum error of the median
 	OK       bool      `json:"ok"`
@@ -78,8 +78,8 @@ func median(values []float64) float64 {
 	return (sorted[(len(sorted)-1)/2] + sorted[len(sorted)/2]) / 2
 }
 
-// interval returns the 95 % interval of the median of the values' distribution, for any distribution. Its ends are the
-// values that leave out at most 2.5 % of the sign test's distribution at each end. Fewer than six values have no
+// interval returns a 95 % confidence interval for the median, valid for any distribution of the values. Its ends are
+// the values that leave out at most 2.5 % of the sign test's distribution at each end. Fewer than six values have no
 // interval.
 func interval(values []float64) (low, high float64, ok bool) {
 	sorted := slices.Sorted(slices.Values(values))

@@ -13,7 +13,7 @@ import (
 
 // subject is one answer in one encoding, with the operations on it.
 type subject struct {
-	encoded [][]byte // as Go encodes it
+	encoded [][]byte // the bodies as Go encodes them
 	packed  [][]byte // the same bodies, compressed
 	does    map[string]func() error
 	times   map[string]int // how often each operation fits into a lap

@@ -1,8 +1,8 @@
-"""Measures what the event loops' account of busy times costs a shop's answers, by turning it on and off in short slots.
+"""Measures how much the event loops' account of busy times slows answers, by turning it on and off in short slots.
 
-Users in a closed loop load one shop. Each pair of neighbouring slots has the account once on and once off, in random
-order, in all of the shop's processes at once. Other work of the machine disturbs both slots alike, or either by chance.
-A switch in shared memory turns the account on and off; the shop's code does not know it.
+Users in a closed loop load one shop. In each pair of neighbouring slots, the account is on in one slot and off in the
+other, in random order, in all of the shop's processes at once. Other work on the machine disturbs both slots alike, or
+one of them at random. A switch in shared memory turns the account on and off; the shop's code is unchanged.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ SLOT_S = 0.3
 MIN_PAIRS, MAX_PAIRS = 10, 10_000
 USERS = 2
 LIMIT = 0.01
-"""Maximum share of an answer's time that the account may cost."""
+"""Maximum share by which the account may lengthen an answer's time."""
 _WARMUP_S = 10.0
 _SWITCHED = """
 import mmap, os
@@ -63,9 +63,9 @@ class AccountCost:
         topology: Name of the topology.
         journeys: Number of journeys within a slot.
         pairs: Number of pairs of slots.
-        p50: Cost by the slots' medians, with each journey as a share of its kind's median.
+        p50: Cost from the slots' medians, with each journey's latency as a multiple of its kind's median.
         p50_ci95: Interval of `p50`.
-        mean: Cost by the slots' means.
+        mean: Cost from the slots' means.
         mean_ci95: Interval of `mean`.
     """
 
@@ -79,7 +79,7 @@ class AccountCost:
 
     @property
     def holds(self) -> bool:
-        """Whether the measurement shows that the account costs p50 at most `LIMIT`."""
+        """Whether the measurement shows that the account adds at most `LIMIT` to p50."""
         return self.p50_ci95[1] <= LIMIT
 
 
@@ -91,7 +91,7 @@ def measure(topology: Topology, ports: Ports, folder: Path, *, pairs: int, seed:
         ports: Ports of all components.
         folder: Empty folder for the files.
         pairs: Number of pairs of slots.
-        seed: Seed of tape and order.
+        seed: Seed of the tape and of the order of slots.
 
     Raises:
         MeshError: A component did not start, or died.
@@ -156,10 +156,10 @@ def cost_of(topology: str, journeys: pl.DataFrame, slots: list[tuple[int, bool]]
 
 
 def _estimate(ratios: Sequence[float]) -> tuple[float, tuple[float, float]]:
-    """Estimates the added share and its interval by Hodges and Lehmann, from Wilcoxon's signed ranks.
+    """Computes the Hodges-Lehmann estimate of the added share, and its interval from Wilcoxon's signed ranks.
 
-    The order within a pair is random, so the sign of each logarithm is chance if nothing is added. A disturbed slot has
-    no more weight than any other.
+    The order within a pair is random, so the sign of each logarithm is random if the account adds nothing. A disturbed
+    slot has no more weight than any other.
 
     Args:
         ratios: Ratio of each pair of slots.
@@ -181,7 +181,7 @@ def account_table(rows: Sequence[AccountCost]) -> Table:
 
     return table_of(
         "account",
-        "What event loops' account of when they are busy adds to latencies",
+        "How much the event loops' account of busy times adds to latencies",
         rows,
         [
             (Column("topology", numeric=False), lambda row: words(row.topology)),
@@ -199,7 +199,7 @@ def account_table(rows: Sequence[AccountCost]) -> Table:
 
 @proves("prove-account")
 def prove_account(*, topologies: str, pairs: str, seed: str, as_json: Json = False) -> None:
-    """Turn the event loops' account on and off in a running shop; fails unless it costs p50 at most 1 %, as shown."""
+    """Turn the event loops' account on and off in a running shop; fails unless p50 is shown to grow by at most 1 %."""
     how_many, number = whole_number("pairs", pairs, MIN_PAIRS, MAX_PAIRS), checked_seed(seed)
     rows = []
     for name in topologies.split(","):

@@ -2,25 +2,25 @@
 
 In every block, a trial with the delay is compared with a trial without it. The project's own hop differences say where
 the journeys became slower and by how much. Two things must hold: the part with the largest significant change is the
-work of the slowed component, and its interval includes the injected size. A change counts by the end of its 95 %
-interval that is nearer to 0. A large part that varies, such as a commit to the disk, may differ between any two trials
-by more milliseconds than the delay.
+work of the slowed component, and its interval includes the injected size. The size of a change is taken from the end
+of its 95 % interval that is nearer to 0. The reason is that a large part that varies, such as a commit to the disk, may
+differ between any two trials by more than the delay.
 
 The journeys call the component in sequence, so that a customer waits for all of the delay. `product` and
 `update_profile` make one call and wait for it; a checkout waits until its payment is authorised. The exception is a
-checkout's second call of the payment service, which runs in parallel with the confirmation of the stock. It is on the
-critical path only if it ends last, which a delay makes more frequent. So the expected growth is
+checkout's second call to the payment service, which runs in parallel with the confirmation of the stock. It is on the
+critical path only if it ends last, which a delay makes more likely. So the expected growth is
 
     pauses on the path + own work of a crossing x crossings that the delay moves onto the path
 
 where the second term is 0 for every other pair here. A pause is never shorter than requested, and longer if the
 component must wait for a processor when it wakes up. The component records each pause on its span by its own clock, and
 that is the size to find. A pause also has an after-effect: an idle component finds its caches cold and its core asleep,
-and does the rest of the request more slowly. This is real and belongs to the component, so up to `AFTER_EFFECT_MS` more
-for each pause is accepted.
+and handles the rest of the request more slowly. This is real and belongs to the component, so up to `AFTER_EFFECT_MS`
+more for each pause is accepted.
 
-Every delay is compared with the same trials without a delay, so a disturbance of these would affect all rows. For k
-delays a block therefore has about sqrt(k) such trials, which gives the most certain differences for the time. Source:
+Every delay is compared with the same trials without a delay, so a disturbance of these trials would affect all rows.
+For k delays, a block therefore has about sqrt(k) such trials; this makes differences most precise for the time. Source:
 Dunnett, "A Multiple Comparison Procedure for Comparing Several Treatments with a Control", Journal of the American
 Statistical Association 50, 1955.
 """
@@ -69,12 +69,12 @@ JOURNEYS: Mapping[str, str] = {
 }
 """The journey in which each component is called in sequence."""
 AFTER_EFFECT_MS = 0.05
-"""Accepted after-effect of a pause; 0.01 to 0.05 ms were usual on a quiet machine."""
+"""Accepted after-effect of a pause; values of 0.01 to 0.05 ms were usual on a quiet machine."""
 
 
 @dataclass(frozen=True, slots=True)
 class InjectedDelay:
-    """A delay of a component."""
+    """A delay that is injected into a component."""
 
     component: str
     delay_ms: float
@@ -96,7 +96,7 @@ class FoundDelay:
 
     Attributes:
         component: The slowed component.
-        delay_ms: Delay of each of its requests.
+        delay_ms: Delay of each request to the component.
         journey: The journey that should show the delay.
         traces: Number of traces with the delay, and without it.
         crossings: Mean number of the component's requests on a journey's critical path.
@@ -104,7 +104,7 @@ class FoundDelay:
         expected_ms: Expected growth of the component's part of the budget.
         found_ms: Measured growth of that part.
         ci95: Interval of `found_ms` alone.
-        ci95_joint: The interval, widened so that all rows of the table hold together in 95 % of all proofs.
+        ci95_joint: The interval, widened so that the intervals of all rows hold simultaneously in 95 % of proofs.
         largest: The part with the largest significant change.
         second: The part with the largest significant change apart from the component's work.
         second_ms: Change of that part.
@@ -127,7 +127,7 @@ class FoundDelay:
     whole_ms: float
 
     def agrees(self, interval: tuple[float, float]) -> bool:
-        """Whether an interval of `found_ms` includes the expected growth, with up to the after-effect of each pause."""
+        """Whether an interval of `found_ms` includes the expected growth, plus the accepted after-effect at most."""
         return interval[0] <= self.expected_ms + AFTER_EFFECT_MS * self.crossings and interval[1] >= self.expected_ms
 
     @property
@@ -152,7 +152,7 @@ def parse_delays(hops: str, sizes: str) -> list[InjectedDelay]:
 
     Args:
         hops: Components, comma-separated.
-        sizes: Delays as `delay=` takes them, comma-separated.
+        sizes: Delays in the format of `delay=`, comma-separated.
 
     Raises:
         UsageError: No journey waits for a component in sequence, or a component or size is given twice.
@@ -175,7 +175,7 @@ def parse_delays(hops: str, sizes: str) -> list[InjectedDelay]:
 
 
 def proof_plan(delays: Sequence[InjectedDelay], topology: Topology, *, blocks: int, seed: int) -> Plan:
-    """Makes the plan: in every block an arm for each delay, and some arms without a delay that all share.
+    """Makes the plan: every block has an arm for each delay, and some arms without a delay as their common baseline.
 
     Raises:
         UsageError: Too few blocks, or too many arms.
@@ -186,7 +186,7 @@ def proof_plan(delays: Sequence[InjectedDelay], topology: Topology, *, blocks: i
 
 
 def arms_of(delays: Sequence[InjectedDelay], topology: Topology, *, keep_traces: bool = False) -> tuple[Arm, ...]:
-    """Makes an arm for each delay, and some arms without a delay that all share.
+    """Makes an arm for each delay, and some arms without a delay as their common baseline.
 
     Args:
         delays: The delays.
@@ -212,13 +212,13 @@ def judge(folder: Path, delays: Sequence[InjectedDelay]) -> list[FoundDelay]:
 
     Args:
         folder: Folder of the results.
-        delays: The injected delays; each has its arm.
+        delays: The injected delays; each has one arm.
 
     Raises:
         HopsError: The files are incomplete.
     """
     run = read_run(folder)
-    # `read_run` reads what every run has; the crossings on the path are an additional column.
+    # `read_run` reads only the columns that every run has; crossings on the critical path are an additional column.
     hops = pl.read_parquet(folder / HOPS_FILE)
     done = run.journeys.filter(pl.col("outcome") == "ok")
     # From here on, all trials without a delay count as one arm.
@@ -266,21 +266,21 @@ def _judge_delay(run: RunFiles, hops: pl.DataFrame, delay: InjectedDelay, *, row
 
 
 def _sure_ms(row: PartDifference) -> tuple[float, float]:
-    """Returns the minimum change of a part by its 95 % interval, ms; and its change, for parts that may not differ."""
+    """Returns the smallest change in a part's 95 % interval, in ms, and its measured change, which breaks ties at 0."""
     low, high = row["ci95"]
     sure = 0.0 if low is None or high is None else max(0.0, low, -high)
     return sure, abs(row["difference_ms"])
 
 
 def _on_path(hops: pl.DataFrame, part: str) -> list[float]:
-    """Returns means of a part on a journey's critical path: crossings, their time in ms and their pauses in ms."""
+    """Returns a part's means per journey on the critical path: crossings, their time in ms and their pauses in ms."""
     inside, traces = hops.filter(pl.col("part") == part), max(hops["trace_id"].n_unique(), 1)
     units = {"on_path": 1, "ns": NS_PER_MS, "injected_ns": NS_PER_MS}
     return [int(inside[name].sum()) / unit / traces for name, unit in units.items()]
 
 
 def _widen(interval: tuple[float, float], blocks: int, rows: int) -> tuple[float, float]:
-    """Widens an interval of Student's t so that `rows` intervals hold together (Bonferroni's inequality)."""
+    """Widens a Student's t interval so that `rows` such intervals hold simultaneously (Bonferroni correction)."""
     alone, together = (stats.t.ppf(1 - (1 - CONFIDENCE) / count / 2, blocks - 1) for count in (1, rows))
     middle, reach = sum(interval) / 2, (interval[1] - interval[0]) / 2 * together / alone
     return middle - reach, middle + reach
@@ -306,7 +306,7 @@ def delays_table(rows: Sequence[FoundDelay]) -> Table:
 
 
 def delays_view(rows: Sequence[FoundDelay], path: Path) -> list[Element]:
-    """Formats the proof for people, with the gates of the trials in the folder of the results."""
+    """Formats the proof for people, with the gates of the trials in the folder of results."""
     trials = [trial for trial in read_json(path / TRIALS)["trials"] if trial["used"]]
     failing = sum(bool(failing_gates(trial["gates"])) for trial in trials)
     alone = sum(row.agrees(row.ci95) for row in rows)

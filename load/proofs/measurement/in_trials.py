@@ -24,13 +24,13 @@ from proofs.outcome import give
 
 DOCUMENT = "proof.json"
 RETRY = 1
-"""Times to repeat a disturbed trial, where one among sixty would widen all intervals of its row."""
+"""Number of retries of a disturbed trial, for proofs in which one such trial among sixty widens a row's intervals."""
 Row = TypeVar("Row")
 
 
 @dataclass(frozen=True)
 class Trials:
-    """The user's settings of a proof in trials: how many blocks, the seed, and which interrupted proof to resume."""
+    """The user's settings for a proof in trials: how many blocks, the seed, and which interrupted proof to resume."""
 
     blocks: str
     seed: str
@@ -46,7 +46,7 @@ class Trials:
         as_json: bool,
         retry: int = 0,
     ) -> None:
-        """Runs the trials of a proof, and gives its outcome.
+        """Runs the trials of a proof, prints its outcome, and exits with 1 unless it holds.
 
         Args:
             make_plan: Makes the plan of a new proof from the topology, the number of blocks and the seed.
@@ -54,7 +54,7 @@ class Trials:
             describe: Makes the document for programs from the judgements; `holds` says whether the proof holds.
             view: Formats the judgements for people.
             as_json: Whether to print for programs.
-            retry: Times to repeat a trial in which a gate fails.
+            retry: Number of retries of a trial in which a gate fails.
 
         Raises:
             UsageError: A setting is invalid, or there is no such interrupted proof.
@@ -83,6 +83,6 @@ class Trials:
 
 
 def describe(rows: Sequence[Any]) -> dict[str, Any]:
-    """Makes the document of rows that say whether each holds, and why not."""
+    """Makes the document from the rows; each row says whether it holds, and if not, why."""
     documents = [{**asdict(row), "failed": row.failed, "holds": row.holds} for row in rows]
     return {"holds": all(row.holds for row in rows), "rows": documents}

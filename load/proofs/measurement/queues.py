@@ -1,10 +1,10 @@
 """Does the measurement find calls that waited for a busy event loop, for how long, and at which component?
 
-In each arm, one component holds its event loop for a known time at some requests, as a long computation would. Every
-journey is traced, so the traces of holding requests say exactly when the loop was held. A call that came during a hold
-waited from its start to the end of the hold. This is the truth; the budget's answer is `queue:<component>`. After the
-hold, the holding request continues its work, and the waiting calls also wait for each other. So the found wait may be
-longer, which `ELSE_MS` and `ELSE_SHARE` allow for.
+In each arm, some requests block one component's event loop for a known time (a hold), as a long computation would.
+Every journey is traced, so the traces of these requests say exactly when the loop was blocked. A call that arrived
+during a hold waited from its start to the end of the hold. This is the true wait; the budget reports its estimate as
+`queue:<component>`. After the hold, the blocking request continues its work, and the waiting calls also wait for each
+other. So the measured wait may be longer, which `ELSE_MS` and `ELSE_SHARE` allow for.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ NAME = "prove-queues"
 PROFILE = Profile("proof", warmup_s=2, duration_s=20, rate=30.0, parity_samples=1)
 COMPONENTS = ("graphql-gateway", "product", "order", "payment")
 SIZES_MS = {5: 2, 20: 8, 100: 30}
-"""Length of a hold, ms -> N, for a hold at every Nth request: the loop is held for at most a tenth of the time."""
+"""Length of a hold, ms -> N, for a hold at every Nth request; the loop is blocked for at most a tenth of the time."""
 MIN_WAIT_MS = 1.0
 """Minimum wait: calls at the very end of a hold are left out."""
 MIN_WAITED = 3
@@ -46,12 +46,12 @@ class FoundQueue:
     """Result of the measurement for one kind of hold; times in ms, means over all waiting calls.
 
     Attributes:
-        component: The component whose loop was held.
+        component: The component whose loop was blocked.
         hold_ms: Length of a hold.
-        waited: Number of calls that came during a hold.
-        true_ms: Their true wait until the end of the hold.
-        found_ms: Their queueing time by their spans.
-        off_ci95: Interval of the mean of found minus true.
+        waited: Number of calls that arrived during a hold.
+        true_ms: True wait of these calls until the end of the hold.
+        found_ms: Queueing time of these calls according to their spans.
+        off_ci95: Interval of the mean difference, found minus true wait.
         largest: The `queue:` part that grew most in waiting journeys, compared with the others.
     """
 
@@ -128,7 +128,7 @@ def _judge_hold(calls: pl.DataFrame, hops: pl.DataFrame, component: str, hold_ms
 
 
 def _waits(calls: pl.DataFrame) -> pl.DataFrame:
-    """Returns the calls of a trial that did not hold the loop, with their waits for the end of a hold, `true_ns`."""
+    """Returns the calls of a trial that did not block the loop, each with its wait for a hold to end, `true_ns`."""
     held = calls.filter(pl.col("injected_ns") > 0)
     if not held.height:
         raise UsageError("a trial has no hold; give more blocks")
@@ -145,7 +145,7 @@ def queues_table(rows: Sequence[FoundQueue]) -> Table:
     count = sum(row.holds for row in rows)
     return table_of(
         "queues",
-        f"Held event loops, found as queue: in {count} of {len(rows)} cases",
+        f"Blocked event loops, found as queueing time in {count} of {len(rows)} cases",
         rows,
         [
             (Column("held", "ms", numeric=False), lambda row: words(f"{row.component} {row.hold_ms:g}")),

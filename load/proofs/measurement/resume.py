@@ -1,6 +1,6 @@
 """Does an experiment survive kills? Kills an experiment repeatedly at random moments, and checks what is left.
 
-The experiment is real: two topologies in blocks, in a separate process, with a load of a few seconds. After each
+The experiment is real: two topologies in blocks, in a separate process, with a few seconds of load. After each
 `kill -9` all its processes must be gone, and every trial that was finished before must still exist, byte for byte. A
 complete experiment must have each planned trial once, and all with the same tape.
 """
@@ -43,7 +43,7 @@ TOPOLOGIES = ("grpc", "hybrid")
 PROFILE = Profile("proof", warmup_s=1, duration_s=3, rate=20.0, parity_samples=1)
 WORKLOAD = ROOT / "load" / "workloads" / "default.yaml"
 EARLIEST_S, LATEST_S = 0.3, 8.0
-"""Range of the seconds until a kill, once the trials before it are finished; a trial takes 9 s or more."""
+"""Range of the seconds until a kill, once the drawn number of trials is finished; a trial takes 9 s or more."""
 WATCH_S = 0.05
 GONE_WITHIN_S = 5.0
 """Seconds that a run's processes may take to end after a kill."""
@@ -62,7 +62,7 @@ class Kill:
     Attributes:
         number: Number of the kill, from 1; the last row of a proof is the end without a kill.
         after_s: Seconds from the process's start to its end.
-        doing: The last output of the process.
+        doing: The last line that the process printed.
         finished: Number of trials that are finished after the kill.
         wrong: Mistakes; empty if all is well.
     """
@@ -95,7 +95,7 @@ def proof_plan(blocks: int, seed: int) -> Plan:
 
 
 def prove(plan: Plan, folder: ResultsFolder, log: Path, *, kills: int, seed: int, progress: Progress) -> Proof:
-    """Starts, kills and resumes an experiment a given number of times, then lets it end.
+    """Starts, kills and resumes an experiment a given number of times, then lets it finish.
 
     Each kill waits until a drawn number of trials are finished, and then for a drawn number of seconds. So kills come
     at any moment of any trial, on a slow machine too.
@@ -106,7 +106,7 @@ def prove(plan: Plan, folder: ResultsFolder, log: Path, *, kills: int, seed: int
         log: File for the output of the experiment.
         kills: Number of kills.
         seed: Seed of the kill times.
-        progress: Called with the number of finished starts.
+        progress: Called with the number of starts that have ended.
     """
     proof, run = Proof(len(plan.trials())), RunFolder.of(load_ports(os.environ).base)
     drawn = random.Random(f"{seed}/kills")
@@ -141,7 +141,7 @@ def prove(plan: Plan, folder: ResultsFolder, log: Path, *, kills: int, seed: int
 def finished_trials(folder: ResultsFolder) -> dict[str, dict[str, str]]:
     """Hashes every file of every finished trial, from the experiment's folder at its current path.
 
-    A trial with a record counts even if a crash came before it got its name.
+    A trial with a record counts as finished, even if a crash came before its folder got its final name.
     """
     root = _where(folder)
     hashes: dict[str, dict[str, str]] = {}
@@ -204,7 +204,7 @@ def _run_until_killed(folder: ResultsFolder, log: Path) -> Iterator[subprocess.P
 def _wait_for(
     child: subprocess.Popen[bytes], folder: ResultsFolder, log: Path, offset: int, finished: int, more_s: float
 ) -> None:
-    """Waits until a number of trials are finished and some seconds more, or until the process has ended."""
+    """Waits until a number of trials are finished, and then for some seconds, or until the process has ended."""
     since: float | None = None
     while child.poll() is None:
         begun = log.stat().st_size > offset
@@ -216,7 +216,7 @@ def _wait_for(
 
 
 def _left_running(run: RunFolder, folder: ResultsFolder) -> list[str]:
-    """Returns the run's processes that do not end in time without their supervisor."""
+    """Returns the run's processes that have not ended within `GONE_WITHIN_S` after the kill of their supervisor."""
     limit = time.monotonic() + GONE_WITHIN_S
     while True:
         left = sorted(_belonging(str(run.path), str(run.postgres.resolve()), folder.final.name))

@@ -1,4 +1,4 @@
-"""Checks conformance itself: it must fail for each of our programs with a seeded fault."""
+"""Checks the conformance tests themselves: they must fail for each of our programs when a fault is seeded in it."""
 
 from __future__ import annotations
 
@@ -96,12 +96,12 @@ def faults_of(component: str) -> list[Fault]:
     """
     faults = seeded_faults()
     if component and component not in (valid := sorted({fault.component for fault in faults})):
-        raise UsageError(f"component={component}: there are no faults of it; valid: {', '.join(valid)}")
+        raise UsageError(f"component={component}: this component has no seeded faults; valid: {', '.join(valid)}")
     return [fault for fault in faults if component in ("", fault.component)]
 
 
 def prove_conformance(faults: Sequence[Fault]) -> list[ConformanceResult]:
-    """Runs each fault's law against a component with the fault, and all these laws against sound components."""
+    """Runs each fault's law against a component with the fault, and all these laws against faultless components."""
     results = []
     for component in dict.fromkeys(fault.component for fault in faults):
         own = [fault for fault in faults if fault.component == component]
@@ -110,7 +110,7 @@ def prove_conformance(faults: Sequence[Fault]) -> list[ConformanceResult]:
 
 
 def try_laws(component: str, fault: Fault | None, of: Sequence[Fault]) -> ConformanceResult:
-    """Runs the laws of faults against a component with one fault or without a fault."""
+    """Runs the laws that belong to faults, against a component with one fault or without a fault."""
     wanted = list(dict.fromkeys(one.test for one in of))
     command = command_of(component, *([fault] if fault else []))
     results = run_suites(component, command, PROTOCOLS[component][:1], wanted)
@@ -145,10 +145,10 @@ def faults_table(results: Sequence[ConformanceResult]) -> Table:
     """Makes the table of the results."""
     seeded = [one for one in results if one.says != NO_FAULT]
     missed = sum(not one.ok for one in results)
-    verdict = f"{missed} programs are judged wrongly" if missed else f"it fails for all {len(seeded)}"
+    verdict = f"{missed} programs are judged wrongly" if missed else f"conformance fails for all {len(seeded)}"
     return table_of(
         "seeded_faults",
-        f"What conformance says of programs with a fault each: {verdict}",
+        f"Conformance of programs with one seeded fault each: {verdict}",
         results,
         [
             (Column("component", numeric=False), lambda one: words(one.component)),

@@ -1,17 +1,17 @@
 """Does `what-if` predict the effect of a delay?
 
-From traces of trials without a delay, it predicts p50 and p99 of each journey with the delay. Then the delay is
-injected, and the journeys are measured. A prediction holds if the measured figure is in the interval of what as many
-traces would show. The proof holds if at least `MIN_SHARE` of the predictions hold. Figures with too few traces for an
-interval are left out. If every interval includes the figure without the delay, the intervals are too wide to prove
-anything: the machine was not quiet, and the proof does not hold.
+From traces of trials without a delay, `what-if` predicts p50 and p99 of each journey with the delay. Then the delay is
+injected, and the journeys are measured. A prediction holds if the measured figure is in the interval predicted for
+the same number of traces. The proof holds if at least `MIN_SHARE` of the predictions hold. Figures with too few traces
+for an interval are left out. If every interval includes the figure without the delay, the intervals are too wide to
+prove anything: the machine was not quiet, and the proof does not hold.
 
 The predicted delay is the mean of the actual pauses by the component's own clock. A pause is never shorter than
 requested, and longer if the component must wait for a processor when it wakes up.
 
-A machine's speed differs between trials, and no prediction can know it. Journeys without a pause reveal it, by how much
-longer they took in the trials with a delay. This factor applies to everything but the delay itself, and corrects the
-measured figure.
+A machine's speed differs between trials, and no prediction can know it. Journeys without a pause reveal the difference:
+the ratio of their latencies in trials with and without a delay. This factor applies to everything but the delay
+itself, and corrects the measured figure.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ from proofs.outcome import proves
 NAME = "prove-what-if"
 PROFILE = Profile("proof", warmup_s=2, duration_s=55, rate=20.0, parity_samples=1)
 MIN_SHARE = 0.9
-"""Minimum share of the figures in the intervals of their predictions."""
+"""Minimum share of the figures that must be in their predicted intervals."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class PredictedFigure:
 
     Attributes:
         component: The slowed component.
-        delay_ms: Delay of each of its requests.
+        delay_ms: Delay of each request to the component.
         paused_ms: Mean of the pauses, by the component's clock.
         journey: The journey.
         metric: The figure.
@@ -118,7 +118,7 @@ def outcome(rows: Sequence[PredictedFigure]) -> dict[str, Any]:
 
 
 def proof_plan(delays: Sequence[InjectedDelay], topology: Topology, *, blocks: int, seed: int) -> Plan:
-    """Makes the plan: in every block an arm for each delay, and arms without a delay that keep their traces."""
+    """Makes the plan: every block has an arm for each delay, and arms without a delay that keep their traces."""
     return Plan("proof", NAME, arms_of(delays, topology, keep_traces=True), blocks, PROFILE, seed, WORKLOAD)
 
 

@@ -1,4 +1,4 @@
-"""A/A experiments: does the comparison show differences between equal systems? One system under several names."""
+"""A/A experiments: does the comparison report differences between equal systems (one system with several names)?"""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from proofs.statistics.experiments import (
 from synthetic.experiment import Simulation
 
 _AA_JOURNEYS = (200, 400, 1200)
-"""Journeys in a trial."""
+"""Possible numbers of journeys in a trial."""
 
 
 class MetricAA(TypedDict):
@@ -49,8 +49,9 @@ class AA(Proof):
     """False differences that A/A experiments showed.
 
     `experiments` counts experiments with any false difference of a metric; `any_metric` counts experiments with a false
-    difference of any metric. `naive` is what Mann and Whitney's p would have shown, from the pooled journeys of `all`.
-    `parts` counts intervals of parts of hop differences that exclude 0. `noises` has the metrics by kind of noise.
+    difference of any metric. `naive_tests` and `naive_experiments` are what Mann-Whitney tests would have shown on the
+    pooled journeys of `all`. `parts` counts the parts of hop differences whose intervals exclude 0. `noises` has the
+    metrics by kind of noise.
     """
 
     metrics: list[MetricAA]
@@ -65,7 +66,7 @@ def prove_aa(experiments: int, seed: int, progress: Progress = lambda _: None) -
     """Count false differences between four copies of one system.
 
     Fails if a metric shows false differences in significantly more than 5 % of the experiments with any kind of noise.
-    Noises other than the usual get a quarter of the experiments each.
+    Each kind of noise other than the usual gets a quarter as many experiments.
     """
     counts = {
         noise: sum(
@@ -99,7 +100,7 @@ def prove_aa(experiments: int, seed: int, progress: Progress = lambda _: None) -
 
 
 def _aa(seed: np.random.SeedSequence, *, noise: str) -> Counter[tuple[str, str]]:
-    """Counts for each metric of an experiment: tests, tests with a low p, and whether the correction leaves any."""
+    """Counts for each metric of an experiment: tests, tests with a low p, and whether any is left after correction."""
     rng = np.random.default_rng(seed)
     simulation = Simulation(setting_of(rng, noise, _AA_JOURNEYS), rng)
     topologies = simulation.experiment(SAME)

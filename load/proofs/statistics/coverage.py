@@ -43,13 +43,13 @@ DISTANT = {
 """The same two topologies at a distance, where the right one is slower but needs fewer round trips."""
 _DISTANCES_MS = np.arange(0.0, 101.0)
 _SLOWER_PARTS = 2
-"""How many of the first parts are slower on the right, by the factor of `DIFFERENT`."""
+"""How many of `PARTS`, from the first, are slower on the right, by the factor of `DIFFERENT`."""
 _COVERED_JOURNEYS = (200, 400, 1500, 5000)
-"""Journeys in a trial."""
+"""Possible numbers of journeys in a trial."""
 
 
 class Coverage(TypedDict):
-    """How often a metric's intervals contained the true value, by kind of figure, and how many were refused."""
+    """How often a metric's intervals of one kind of figure contained the true value, and how many were refused."""
 
     metric: str
     figure: str
@@ -79,7 +79,7 @@ Counts = dict[tuple[str, str], tuple[int, int, int]]
 def prove_coverage(experiments: int, seed: int, progress: Progress = lambda _: None) -> CoverageProof:
     """Measure how often 95 % intervals contain the true value; fails outside 93 to 97 % with the usual noise.
 
-    Other noises get a quarter of the experiments each.
+    Each other kind of noise gets a quarter as many experiments.
     """
     by: Counter[tuple[str, str, str]] = Counter()
     noises: dict[str, list[Coverage]] = {}
@@ -179,7 +179,7 @@ def _lines(side: Latencies, round_trips: Mapping[str, float], block: int) -> Lin
 def _count_coverage(metric: str, figure: str, rows: Any) -> Coverage:
     held, intervals, refused = (int(one) for one in rows.sum(axis=0))
     share = held / intervals if intervals else float("nan")
-    # Intervals of an experiment tend to contain the truth together, so the scatter is over experiments.
+    # Intervals of one experiment tend to contain or miss the truth together, so the error is from whole experiments.
     error = float(np.sqrt(((rows[:, 0] - share * rows[:, 1]) ** 2).sum())) / intervals if intervals else float("nan")
     return Coverage(
         metric=metric,

@@ -24,7 +24,7 @@ METRICS = ("mean", "p50", "p90", "p95", "p99")
 COVERAGE = (0.93, 0.97)
 """Limits of how often 95 % intervals must contain the true value."""
 _ALONE = 40
-"""Maximum number of experiments for a single process; more run on all cores."""
+"""Maximum number of experiments that run in a single process; a larger number runs on all cores."""
 _CHUNK = 10
 
 SAME = {"a": 1.0, "b": 1.0, "c": 1.0, "d": 1.0}
@@ -33,7 +33,7 @@ PARTS = ("work:order", "db:order", "work:user", "wire:graphql-gateway→user", "
 """Parts of the traced journeys."""
 _TRACED = 0.2
 _BLOCKS = (3, 4, 5, 6, 8, 10, 12)
-"""Numbers of blocks, of the experiments on coverage and on false differences."""
+"""Numbers of blocks in the experiments on coverage and on false differences."""
 
 DEFAULT = (12, 400)
 """Default blocks, and journeys in a trial; at 20 a second they take 20 s."""
@@ -46,11 +46,11 @@ NOISES = {
     "correlation 0.7": replace(SHIFTED, correlation=0.7),
     "1 trial in 4 slow by 30 %": replace(SHIFTED, slow_trials=0.25),
 }
-"""Noise beyond the usual."""
+"""Kinds of noise other than the usual."""
 
 
 class Proof(TypedDict):
-    """The part of the results that all proofs of experiments have."""
+    """The results that all proofs with experiments have in common."""
 
     holds: bool
     experiments: int
@@ -58,7 +58,7 @@ class Proof(TypedDict):
 
 
 class Rate(TypedDict):
-    """How often something happened, with the 95 % interval of Clopper and Pearson."""
+    """How often something happened, with the 95 % Clopper-Pearson interval."""
 
     count: int
     of: int
@@ -78,7 +78,7 @@ def is_seldom(rates: Iterable[Rate]) -> bool:
 
 
 def experiments_in(experiments: int) -> int:
-    """Returns the number of experiments of a proof, with the usual noise and all others."""
+    """Returns the total number of experiments of a proof, over the usual and all other kinds of noise."""
     return sum(many for _, many, _ in rounds(experiments))
 
 
@@ -104,7 +104,7 @@ def over_experiments(
         experiments: Number of experiments to run.
         seed: Seed; the same seed gives the same experiments.
         progress: Called with the number of finished experiments.
-        before: Number of experiments that were finished before.
+        before: Number of experiments that finished before this call, for `progress`.
     """
     for done, result in enumerate(_each(one, np.random.SeedSequence(seed).spawn(experiments)), before + 1):
         yield result
@@ -141,7 +141,7 @@ def part_intervals(
     left, right = sides.values()
     for row in rows:
         if row["journey"] == ALL and len(rows) <= len(simulation.counts()):
-            continue  # a journey without a trace has no weight in `all`, which changes the truth of `all`
+            continue  # a journey without a trace has no weight in `all`, which changes the true value of `all`
         for part in row["parts"]:
             low, high = part["ci95"]
             if low is not None and high is not None:

@@ -1,4 +1,4 @@
-"""Do intervals of meetings contain the truth, and do other causes fake a meeting? Experiments with known causes."""
+"""Do intervals of what meetings cost contain the truth? Do other causes look like meetings? With known causes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from proofs.statistics.experiments import COVERAGE, Proof, Rate, is_seldom, over
 from synthetic.meetings import BUSY, DISTURBER, PAUSES, SLOWDOWNS, Interference
 
 _SIZES = ((4, 1200), (8, 400), (12, 400))
-"""Blocks and journeys."""
+"""Numbers of blocks and of journeys in a trial."""
 SETTINGS = tuple(
     Interference(waits_ms, blocks, journeys) for waits_ms in (0.0, 10.0, 30.0, 100.0) for blocks, journeys in _SIZES
 )
@@ -84,10 +84,10 @@ def prove_meetings(experiments: int, seed: int, progress: Progress = lambda _: N
 
 
 def one_experiment(seed: np.random.SeedSequence) -> Counter[tuple[str, ...]]:
-    """Counts for each metric of an experiment: intervals with and without a wait, and how many were right.
+    """Counts an experiment's intervals by metric: how many contain the true wait, or exclude 0 if there is no wait.
 
     Returns:
-        Numbers of intervals, and of experiments with a cause and with a sentence.
+        These counts, and for the cause, whether a sentence blamed a journey.
     """
     rng = np.random.default_rng(seed)
     setting = SETTINGS[rng.integers(len(SETTINGS))]
@@ -148,7 +148,7 @@ def meetings_view(proof: MeetingsProof) -> list[Element]:
         Table("meetings", title, columns, rows, heads=2),
         Table(
             "causes",
-            "Experiments in which a sentence names a kind that slower journeys ran at the same time as",
+            "Experiments in which a sentence names a kind of journey that ran at the same time as slower ones",
             [*name_columns("what makes journeys slow", "sentences are"), *rate_columns("experiments")],
             sentences,
         ),

@@ -72,20 +72,20 @@ def prove_observer(run: RunFiles, draws: int, seed: int, progress: Progress = la
 
 
 def is_within_limit(left_out: Rate, places: int) -> bool:
-    """Whether intervals exclude 0 in at most 6 % of the draws, or in no more than chance explains for 5 %.
+    """Whether intervals exclude 0 in at most 6 % of the draws, or not significantly more often than in 5 %.
 
     Args:
         left_out: How often intervals exclude 0.
-        places: Number of places; chance has 5 % for all of them together.
+        places: Number of places, for the Bonferroni correction.
     """
     of_chance = stats.binomtest(left_out["count"], left_out["of"], SIGNIFICANCE, alternative="greater").pvalue
     return bool(left_out["rate"] <= LIMIT or of_chance > SIGNIFICANCE / places)
 
 
 def one_draw(run: RunFiles, seed: np.random.SeedSequence) -> Counter[tuple[str, str, str]]:
-    """Counts the intervals of a draw, and intervals that exclude 0, by topology and place.
+    """Counts the intervals of a draw, and how many of them exclude 0, by topology and place.
 
-    It draws separately for each journey of each trial, as the generator does.
+    Traced journeys are drawn separately for each kind of journey and each trial, as the generator does.
     """
     rng = np.random.default_rng(seed)
     sampled = pl.Series("sampled", rng.random(run.journeys.height) < SHARE)

@@ -41,7 +41,7 @@ CALMER_AND_ROUGHER = {
     "blocks shift by 20 %, trials by 5 %": replace(SHIFTED, block=0.2),
     "trials shift by 10 %": replace(SHIFTED, trial=0.1),
 }
-"""Other shifts of blocks and trials."""
+"""Smaller and larger shifts of blocks and trials."""
 Condition = tuple[str, int, Noise, str, float]
 CELLS: Sequence[Condition] = [
     *(("step", DEFAULT[0], SHIFTED, "", step) for step in STEPS),
@@ -60,7 +60,7 @@ class Share(TypedDict):
 
 
 class Power(TypedDict):
-    """How often steps between neighbouring topologies are shown at p50.
+    """How often the differences between neighbouring topologies are shown at p50.
 
     `mix`: every journey is slower by `step`. `one`: the same, but for only one of the four topologies. `journey`: only
     one journey is slower, by `journey_step`.
@@ -78,7 +78,7 @@ class Power(TypedDict):
 
 
 class PowerProof(Proof):
-    """What experiments can show; without a limit, so the proof always holds."""
+    """Which differences experiments can show. There is no limit, so the proof always holds."""
 
     cells: list[Power]
 
@@ -134,7 +134,7 @@ def _power(
 
 
 def _share_shown(topologies: Mapping[str, Latencies], journey: str, pairs: Sequence[tuple[str, str]]) -> float:
-    """Returns the share of these pairs whose left is shown to be lower at p50."""
+    """Returns the share of these pairs whose left topology is shown to be lower at p50."""
     rows: list[Comparison] = [row for row in compare_latencies(topologies) if row["metric"] == "p50"]
     correct(rows)
     lower = {(row["left"], row["right"]) for row in rows if (row["journey"], row["verdict"]) == (journey, "left_lower")}

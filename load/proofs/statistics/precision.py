@@ -43,7 +43,7 @@ KINDS = {
     "trials shift by 2 %": (replace(SHIFTED, trial=0.02), 0.02),
     "trials shift by 5 %": (SHIFTED, 0.04),
     "trials shift by 10 %": (replace(SHIFTED, trial=0.1), 0.08),
-    # The first stage is likely to see no slow trial.
+    # The first stage is likely to contain no slow trial.
     "1 trial in 10 slow by 20 %": (replace(SHIFTED, trial=0.02, slow_trials=0.1, slow_by=1.2), 0.05),
     **{name: (noise, 0.1 if noise.slow_trials else 0.04) for name, noise in NOISES.items()},
 }
@@ -60,10 +60,10 @@ class PrecisionRow(TypedDict):
     """Experiments of one kind.
 
     `coverage` counts 95 % intervals of ratios that contain the true ratio, by metric over all pairs, and over `all` and
-    the journeys. `mix` counts the intervals of the mix's p50, which decide; `fixed` are the same intervals as if the
-    number of blocks had been fixed. `shown` counts experiments with a false difference, by metric; `fixed_shown` at p50
-    as if the number had been fixed. `reached` counts experiments whose intervals of the mix reached the precision, and
-    `blocks` has the 10th, 50th and 90th percentile of their number of blocks.
+    the journeys. `mix` counts the intervals of the mix's p50, which decide; `fixed` counts the same intervals, computed
+    as if the number of blocks had been fixed. `shown` counts experiments with a false difference, by metric;
+    `fixed_shown` does so at p50, as if the number had been fixed. `reached` counts experiments whose intervals of the
+    mix reached the precision. `blocks` has the 10th, 50th and 90th percentile of the number of blocks.
     """
 
     kind: str
@@ -78,13 +78,13 @@ class PrecisionRow(TypedDict):
 
 
 class PrecisionProof(Proof):
-    """All experiments together, and by how they scatter, by size of the first stage, and by topologies."""
+    """Rows of all experiments, and by how they scatter, by size of the first stage, and by number of topologies."""
 
     rows: list[PrecisionRow]
 
 
 class _Run(TypedDict):
-    """Counts of an experiment: (held, intervals) by metric, and which metrics show a difference."""
+    """Counts of an experiment: by metric, the intervals that hold and all intervals; and metrics with a difference."""
 
     labels: Sequence[str]
     held: dict[str, tuple[int, int]]
@@ -96,9 +96,8 @@ class _Run(TypedDict):
 def prove_precision(experiments: int, seed: int, progress: Progress = lambda _: None) -> PrecisionProof:
     """Check intervals and verdicts of experiments that run until their intervals are narrow.
 
-    Fails outside 93 to 97 % with the usual first stage, or if intervals of any kind of experiment contain the true
-    value in significantly fewer cases. Fails too if a metric shows false differences in significantly more than 5 % of
-    the experiments.
+    Fails if coverage is outside 93 to 97 % with the usual first stage, or significantly below it in any kind of
+    experiment. Fails too if a metric shows false differences in significantly more than 5 % of the experiments.
     """
     runs: list[_Run] = list(over_experiments(_experiment, experiments, seed, progress))
     labels = dict.fromkeys(label for label in ("all", *KINDS, *_labels()) for run in runs if label in run["labels"])

@@ -1,4 +1,4 @@
-"""Do searches for the highest rate agree on equal systems, as single searches and over blocks?"""
+"""Do searches for the highest rate give equal results for equal systems, as single searches and over blocks?"""
 
 from __future__ import annotations
 

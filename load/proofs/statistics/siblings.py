@@ -18,9 +18,9 @@ from proofs.statistics.cells import show_percent
 from synthetic.waits import CAUSES, KnownTrace, known_trace
 
 RULES = (0, 5, 10, 15, 20, 30, 40, 50)
-"""Shares of a call that may still be ahead, percent; they include the rule in use."""
+"""The rules: the maximum share of a call that may still be ahead, in percent. One of them is the rule in use."""
 MIN_GAIN = 0.005
-"""Minimum gain that is worth a change of the rule, as a share of a trace's time."""
+"""Minimum gain that justifies a change of the rule, as a share of a trace's time."""
 _Z95 = 1.96
 
 

@@ -55,7 +55,7 @@ class Machine:
     slow_by: float
 
     def states(self, rng: np.random.Generator) -> Iterator[float]:
-        """Yields a factor on the duration of each attempt of a trial."""
+        """Yields the factor on the duration of each successive attempt at a trial."""
         state = self._draw(rng)
         while True:
             yield state
@@ -74,7 +74,7 @@ MACHINES = {
 
 
 class OfMachine(TypedDict):
-    """Coverage of a figure on a machine: of the long run's truth by all runs, and by VALID runs at their speed."""
+    """Coverage of a figure on a machine: all runs against the long-run truth, VALID runs against their own speed's."""
 
     machine: str
     figure: str
@@ -83,7 +83,7 @@ class OfMachine(TypedDict):
 
 
 class OfLimit(TypedDict):
-    """How often a true limit is broken, alone and against a baseline, if states last `share` of a set."""
+    """How often a limit at the true value is broken, alone and against a baseline, if states last `share` of a set."""
 
     share: float
     alone: Rate
@@ -139,7 +139,7 @@ def run_experiment(seed: np.random.SeedSequence) -> Counts:
         if side == "valid" and not valid:
             continue
         speed = 1.0
-        if side == "before":  # the truth of endless runs
+        if side == "before":  # the truth for an endless run
             mixed = replace(noise, slow_trials=machine.slow, slow_by=machine.slow_by)
             simulation.setting = replace(simulation.setting, noise=mixed)
         else:
@@ -157,7 +157,7 @@ def run_experiment(seed: np.random.SeedSequence) -> Counts:
 
 
 def break_limit(share: float, rng: np.random.Generator) -> tuple[bool, bool]:
-    """Whether a limit at the true median is broken, alone and against a baseline from the same time.
+    """Whether a limit at the true median is broken, alone and against a baseline from the same period.
 
     Args:
         share: Length of a state of the machine, as a share of the set.
@@ -184,7 +184,7 @@ def _true_median() -> float:
 def _repeat(
     trials: list[tuple[int, str]], states: Iterator[float], rng: np.random.Generator
 ) -> tuple[dict[tuple[int, str], float], bool]:
-    """Draws a run that repeats refused trials at once: the slowness of its trials, and whether it is VALID."""
+    """Draws a run that retries refused trials immediately: the slowness of its trials, and whether it is VALID."""
     slowness: dict[tuple[int, str], float] = {}
     speeds: dict[tuple[int, str], float] = {}
     for trial in trials:

@@ -23,7 +23,7 @@ from synthetic.experiment import Setting, Simulation, draw_setting
 _PERIODS = (24, 48)
 """Numbers of periods in a set; all traces of a period share a shift."""
 _JOURNEYS = (40, 120)
-"""Journeys in a period."""
+"""Possible numbers of journeys in a period."""
 
 
 class SetsRate(TypedDict):
@@ -46,8 +46,8 @@ class SetsProof(TypedDict):
 def prove_trace_sets(pairs: int, seed: int, progress: Progress = lambda _: None) -> SetsProof:
     """Compare equal sets of traces, and check limits that equal their true figures.
 
-    Fails if significantly more than 5 % of the pairs differ, or more than 5 % of the files of limits are broken. Noises
-    other than the usual get a quarter of the pairs each.
+    Fails if significantly more than 5 % of the pairs differ, or of the files have a broken limit. Each kind of noise
+    other than the usual gets a quarter as many pairs.
     """
     noises = []
     for noise, many, before in rounds(pairs):
@@ -76,7 +76,7 @@ def _pair(seed: np.random.SeedSequence, *, noise: str) -> Counter[str]:
 
 
 def _timelines(simulation: Simulation) -> dict[str, Timeline]:
-    """Makes the timelines of a set of traces, whose periods no other set shares."""
+    """Makes the timelines of a set of traces; its periods are different from those of every other set."""
     (hops,) = simulation.hops({"set": dict.fromkeys(PARTS, 1.0)}, 1.0).values()
     timelines = {}
     for (name,), rows in sorted(hops.partition_by("journey", as_dict=True).items()):

@@ -1,4 +1,4 @@
-"""Is a ranking reported to flip with the rate where it does not? Experiments with a known truth."""
+"""Is a stable ranking reported to flip with the rate? Experiments with a known truth."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SLOWER: Mapping[str, tuple[float, ...]] = {
     "slower by 3 to 12 %, the more the higher the rate": (1.03, 1.05, 1.08, 1.12),
     "faster by 20 % at the lowest rate, slower by 25 % at the highest": (0.8, 0.9, 1.1, 1.25),
 }
-"""Slowness of the second of two systems at each rate."""
+"""Slowness of the second system at each rate, as a multiple of the first."""
 TURNS = ("from", "several")
 """Verdicts that report a flip of the ranking."""
 

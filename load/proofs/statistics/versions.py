@@ -137,7 +137,7 @@ def prove_versions(run: RunFiles, experiments: int, seed: int, progress: Progres
 
 
 def draw_experiment(drawn: SourceRows, seed: np.random.SeedSequence) -> dict[str, set[str]]:
-    """Draws an experiment; returns the differences with equal versions (empty name), and with each part slower."""
+    """Draws an experiment; returns the differences shown between equal versions (key ""), and with each part slower."""
     rng = np.random.default_rng(seed)
     day = float(np.exp(rng.normal(0, DAY)))
     rows: dict[str, list[tuple[pl.DataFrame, pl.DataFrame]]] = {A: [], B: []}

@@ -1,6 +1,6 @@
-"""Hostile clients, valid clients that cost as much, and a probe that counts how many of its requests are served.
+"""Hostile clients, legitimate clients that cause the same load, and a probe that counts its served requests.
 
-`attack`, `use` and `probe` each run in a separate process, with times of the system's monotonic clock.
+`attack`, `use` and `probe` each run in a separate process; their times are from the system's monotonic clock.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from yarl import URL
 from mesh.resting import cpu_seconds
 
 CLIENTS, EAGER, PROBES = 16, 8, 16
-"""Hostile or valid clients; eager clients, which send without a pause; customers of the probe."""
+"""Numbers of hostile or legitimate clients, of eager clients (which never pause), and of the probe's customers."""
 ADDRESS = "127.0.{}.{}"
 """Pattern of the clients' addresses: each client sends from its own."""
 ANSWER_LIMIT_S = 6.0
@@ -32,13 +32,13 @@ MAX_RETRY_AFTER_S = 5.0
 PRODUCTS = range(8_001, 9_901)
 """Products that the seed reserves for purchases."""
 MAX_LINES = 100
-"""Lines of the largest order that the shop accepts."""
+"""Number of lines in the largest order that the shop accepts."""
 PING = b"\x89\x80\0\0\0\0"
 """An empty ping of a WebSocket client: final, masked, no payload."""
 PING_BYTES_PER_S = 1_000_000
 PING_SLICE_S = 0.05
 IDLE_SOCKETS = 128
-"""Sockets that each hostile client tries to hold."""
+"""Number of sockets that each hostile client tries to keep open."""
 STREAM = "/graphql/stream"
 LIMITED, UNLIMITED = aiohttp.ClientTimeout(total=ANSWER_LIMIT_S), aiohttp.ClientTimeout()
 BROWSE = """query browse($category: String!) { products(first: 20, category: $category) {
@@ -154,7 +154,7 @@ def outcome_of(status: int, body: Any) -> str:
 def _patient(
     ask: Callable[[Client], Awaitable[tuple[str, Any]]], pause_s: float = 0.0
 ) -> Callable[[Client, float], Awaitable[None]]:
-    """Makes an attack of one request after another, each after a pause and as late as `Retry-After` says."""
+    """Makes an attack that sends one request at a time, and then waits for a pause plus the time in `Retry-After`."""
 
     async def act(client: Client, until: float) -> None:
         while time.monotonic() < until:
@@ -241,7 +241,7 @@ async def _discard(reader: asyncio.StreamReader) -> None:
 
 
 def _wrong_login(client: Client) -> Awaitable[tuple[str, Any]]:
-    # Another address each time, because ten failures lock an address.
+    # A different email address each time, because ten failures lock an address.
     credentials = {"email": f"nobody-{uuid.uuid4()}@example.com", "password": "wrong-password"}
     if client.number % 2:
         return client.graphql(LOGIN, {"input": credentials})
@@ -328,7 +328,7 @@ class Attack:
     Attributes:
         about: Description of the attack.
         act: Attacks as one client until a given moment.
-        on_logins: Whether the probe logs in instead of reading.
+        on_logins: Whether the probe sends logins instead of reads.
     """
 
     about: str
@@ -358,12 +358,12 @@ ATTACKS: Mapping[str, Attack] = {
 
 
 def attack(name: str, target: Target, until: float) -> Counter[str]:
-    """Lets `CLIENTS` hostile clients attack at once; counts the results of their requests."""
+    """Lets `CLIENTS` hostile clients attack concurrently; counts the results of their requests."""
     return asyncio.run(_crowd(target, lambda client: ATTACKS[name].act(client, until)))
 
 
 def use(pids: Sequence[int], cores: float, target: Target, until: float) -> Counter[str]:
-    """Lets `CLIENTS` valid clients browse at once, so that the shop uses a given CPU time; returns as `attack` does.
+    """Lets `CLIENTS` legitimate clients browse concurrently, at a given CPU load; counts results as `attack` does.
 
     Args:
         pids: Processes of the shop.
@@ -403,14 +403,14 @@ async def _browse(client: Client) -> tuple[str, Any]:
 
 
 def probe(target: Target, begins: float, count: int, rate: float, on_logins: bool) -> Window:
-    """Sends other customers' requests at a constant rate, over REST and GraphQL in turn, and counts served ones.
+    """Sends other customers' requests at a constant rate, over REST and GraphQL in turn, and counts which are served.
 
     Args:
         target: The shop; its last customers are the probe's.
         begins: When the first request is due.
         count: Number of requests.
         rate: Requests per second.
-        on_logins: Whether they log in instead of reading.
+        on_logins: Whether the requests are logins instead of reads.
     """
     return asyncio.run(_probe(target, begins, count, rate, on_logins))
 
@@ -491,5 +491,5 @@ async def _answer_of(request: Awaitable[tuple[str, Any]]) -> Any:
 
 
 def warm_up(seconds: float) -> None:
-    """Keeps a process busy for a while, so that its imports are done."""
+    """Occupies a process of a pool for a while; to run this, the process must first import its modules."""
     time.sleep(seconds)

@@ -1,7 +1,7 @@
-"""`make prove-cache`, `python -m proofs cache`: writers race readers behind a cache that is killed and frozen.
+"""`make prove-cache`, `python -m proofs cache`: writers race readers of a shop whose cache is killed and frozen.
 
-A product's price counts its changes, so a price shows which changes a reader has seen. A read that began after a change
-was acknowledged and misses it is stale by the time in between.
+Each change increments a product's price, so a price shows which changes a read includes. A read is stale if it misses a
+change that was acknowledged before the read began; its staleness is the time between these two moments.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ from shop.platform.deadline import deadline
 PRODUCT = "product"
 WORKERS = 8
 PRODUCTS_EACH = 20
-"""Products of each worker, which no other worker changes."""
+"""Number of products of each worker; no other worker changes them."""
 READERS, READERS_AFTER = 4, 2
-"""Reads that race a change, and reads one after the other once it is acknowledged."""
+"""Number of reads that race a change, and number of reads in sequence once the change is acknowledged."""
 MAX_LEAD_S = 0.004
-"""Maximum time that a reader begins before or after the writer, in seconds: about as long as either takes."""
+"""Maximum time by which a reader starts before or after the writer, in seconds: about the duration of either call."""
 FROZEN_S = 0.5
 CALL_LIMIT_S = 5.0
 NO_ANSWER = (DeadlineExceeded, Unavailable)
@@ -48,10 +48,10 @@ LOOK_S = 0.002
 RACE_LIMIT_S = 60.0
 """Maximum wait for the races between two kills, in seconds per hundred races."""
 BOUND_MS, LIMIT_MS = 1_000, 100
-"""A short bound, so that stale reads show. And a longer limit than services have by default, so that a busy machine
-takes the cache out of use less often than the proof does."""
+"""The bound is short, so that stale reads are noticed. The limit is longer than the services' default, so that the
+cache goes out of use more often because of the proof than because of a busy machine."""
 EXPLAINED_S = 5.0
-"""Seconds before a change in which an unanswered lookup explains that the cache was out of use."""
+"""A cache lookup that went unanswered at most this many seconds before a missed change explains the stale read."""
 CACHED = {"SHOP_CACHE_BOUND_MS": str(BOUND_MS), "SHOP_CACHE_LIMIT_MS": str(LIMIT_MS)}
 
 
@@ -60,17 +60,17 @@ class Outcome(crowd.Outcome):
     """Results of the races.
 
     Attributes:
-        races: Number of changes, each with readers during and after it.
+        races: Number of changes, each with reads during and after it.
         reads: Number of reads.
         kills: How often the cache was killed with SIGKILL and restarted.
-        freezes: How often the cache was stopped for `FROZEN_S`, which keeps its contents.
+        freezes: How often the cache was frozen for `FROZEN_S` seconds, during which it keeps its contents.
         bound_s: How stale a read may be, in seconds.
         missed: For each stale read, when the missed change was acknowledged, Unix time.
         max_stale_s: How stale the worst read was, in seconds.
-        unexplained: Number of stale reads without an explanation: the cache had answered the services in time.
+        unexplained: Number of stale reads that nothing explains, because the cache had answered the services in time.
         failed: Messages of failed requests.
         unanswered: Number of failed requests without an answer in time.
-        asked: Rows that the services looked up in the cache.
+        asked: Number of rows that the services looked up in the cache.
         hits: Number of these rows that the cache had.
     """
 
@@ -123,7 +123,7 @@ def run_races(shop: System, *, races: int, kills: int, seed: int, progress: Prog
     Args:
         shop: The running shop, with a cache.
         races: Number of changes.
-        kills: Number of kills, and of freezes.
+        kills: Number of kills; the cache is frozen as often.
         seed: Seed of the reads.
         progress: Called after each kill with the number of kills so far.
     """
@@ -175,7 +175,7 @@ class _Races:
             leads = [chance.uniform(-MAX_LEAD_S, MAX_LEAD_S) for _ in range(READERS)]
             beside = [self._read(product, id_, MAX_LEAD_S + lead) for lead in leads]
             await asyncio.gather(self._change(product, id_, MAX_LEAD_S), *beside)
-            # The first read finds nothing and stores the row; the second, by another replica, finds it.
+            # The first read misses the cache and stores the row; the second, through another replica, hits it.
             for _ in range(READERS_AFTER):
                 await self._read(product, id_)
             self._outcome.races += 1
@@ -224,7 +224,7 @@ def prove_cache(
 
 
 def count_lookups(outcome: Outcome, shop: System) -> None:
-    """Adds the services' counts of lookups, which they log when they stop.
+    """Adds the counts of cache lookups that the services log when they stop.
 
     Args:
         outcome: The outcome of the races.

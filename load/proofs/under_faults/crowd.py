@@ -1,4 +1,4 @@
-"""Customers who use a shop in a separate thread, while the main thread owns the shop and strikes it."""
+"""Customers who use a shop in a separate thread, while the main thread owns the shop and injects faults into it."""
 
 from __future__ import annotations
 
@@ -49,19 +49,19 @@ def have_finished(crowd: Future[None], limit_s: float) -> bool:
 def strike(
     work: Work, strikes: Iterable[None], progress: Progress, *, limit_s: float, stop: Callable[[], None] = lambda: None
 ) -> bool:
-    """Strikes a shop while customers use it. Call it from the thread that started the shop.
+    """Injects faults into a shop while customers use it. Call it from the thread that started the shop.
 
     Args:
         work: The customers' work.
-        strikes: Strikes the shop each time before it yields.
-        progress: Called with the number of strikes so far.
-        limit_s: Maximum wait for the customers after the last strike, in seconds.
-        stop: Asks the customers to finish, after the last strike.
+        strikes: Injects a fault before each yield.
+        progress: Called with the number of faults so far.
+        limit_s: Maximum wait for the customers after the last fault, in seconds.
+        stop: Asks the customers to finish, after the last fault.
 
     Returns:
         Whether the customers have finished.
     """
-    gc.freeze()  # the pauses to collect what was imported would be pauses of the customers
+    gc.freeze()  # so that garbage collection of imported objects does not pause the customers
     crowd = start(work)
     try:
         for number, _ in enumerate(strikes, 1):
@@ -73,7 +73,7 @@ def strike(
 
 @dataclass(kw_only=True)
 class Outcome(ABC):
-    """What customers saw, which each proof extends.
+    """What customers observed; each proof extends this class.
 
     Attributes:
         wall_s: Duration, in seconds.
@@ -100,7 +100,7 @@ class Outcome(ABC):
 
     @contextmanager
     def measure(self, shop: System) -> Iterator[None]:
-        """Measures the duration of the context, and what other programs use meanwhile."""
+        """Measures the duration of the context, and the cores that other programs use in the meantime."""
         began, others = time.monotonic(), OtherWork(lambda: pids_of(shop))
         yield
         self.wall_s, self.other_cores = time.monotonic() - began, others.cores
@@ -114,7 +114,7 @@ class Outcome(ABC):
 
 
 def first_missed(acknowledged_s: Sequence[float], seen: int, began_s: float) -> float | None:
-    """Returns when the first change that a read missed was acknowledged; None if it missed nothing.
+    """Returns when the first change that a read missed was acknowledged; None if the read missed no change.
 
     Args:
         acknowledged_s: When each change was acknowledged, in the order of the changes, in seconds.

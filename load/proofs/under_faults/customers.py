@@ -1,4 +1,4 @@
-"""Customers who check out without a pause, and repeat each call until it is answered, as a careful client does."""
+"""Customers who check out without a pause, and retry each call until it is answered, as a careful client does."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ from shop.values.order import CheckoutLine, Order
 T = TypeVar("T")
 
 POOL = (8_001, 9_900)
-"""The seed's pool of users and products that checkouts may use."""
+"""First and last id of the seeded users and products that checkouts may use."""
 CALL_LIMIT_S = 2.0
 ANSWER_LIMIT_S = 60.0
 PAUSE_S = (0.01, 0.1)
 DECLINED, ABANDONED, REPEATED, CANCELLED = 0.1, 0.1, 0.2, 0.1
-"""Shares of purchases: paid with a declined card; abandoned in the middle and never repeated; repeated after their
-answer; cancelled after it."""
+"""Shares of purchases that are paid with a declined card, abandoned in the middle and never retried, repeated after
+their answer, and cancelled after their answer."""
 MAX_BEFORE_ABANDONING_S = 0.03
 REPEAT_AFTER = (Unavailable, DeadlineExceeded, Conflict, Internal, ResourceExhausted)
-"""After these errors the same call is repeated with the same idempotency key."""
+"""After these errors the same call is retried with the same idempotency key."""
 
 
 class _NoAnswerError(Exception):
-    """A call got no answer despite repetitions."""
+    """A call got no answer despite retries."""
 
 
 class Customers:
@@ -50,7 +50,7 @@ class Customers:
     Attributes:
         answers: Answers so far.
         unanswered: Calls without an answer within `ANSWER_LIMIT_S`.
-        seen: Number of events that they saw, by kind.
+        seen: Number of events that the customers observed, by kind.
         wrong: Answers that no customer should have got.
     """
 
@@ -107,7 +107,7 @@ class Customers:
             await self._until_answered("cancellation", partial(order.cancel_order, bought.id), chance)
 
     async def _until_answered(self, what: str, call: Callable[[], Awaitable[T]], chance: random.Random) -> T | None:
-        """Repeats a call until it is answered; returns None if it is refused.
+        """Retries a call until it is answered; returns None if it is refused.
 
         Raises:
             _NoAnswerError: There was no answer in time.

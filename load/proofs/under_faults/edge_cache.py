@@ -1,9 +1,10 @@
 """`make prove-edge-cache`, `python -m proofs edge-cache`: customers read through a shared cache while prices change.
 
-A product's price counts its changes, so a price shows which changes an answer has seen. A read that began after a
-change was acknowledged and misses it is stale by the time in between. Customers also request accounts, with the owner's
-token, with another customer's and without a token: only the owner may get an account. They read in each protocol of
-the topology's clients that the cache can answer: REST, and GraphQL's persisted queries by GET.
+Each change increments a product's price, so a price shows which changes an answer includes. A read is stale if it
+misses a change that was acknowledged before the read began; its staleness is the time between these two moments.
+Customers also request accounts with the owner's token, with another customer's and without a token; only the owner may
+get an account. They use each protocol of the topology's clients whose answers can be cached: REST, and GraphQL with
+persisted queries sent by GET.
 """
 
 from __future__ import annotations
@@ -41,15 +42,15 @@ from shop.platform.access.jwt import Principal, TokenSigner
 
 WORKERS = 8
 PRODUCTS_EACH = 20
-"""Products of each worker, which no other worker changes."""
+"""Number of products of each worker; no other worker changes them."""
 CHANGES, PRODUCTS, LISTS = 0.02, 0.70, 0.13
-"""Shares of a worker's requests: change a price, read a product, read several; the rest reads customers' accounts."""
+"""Shares of a worker's requests that change a price, read one product, and read several; the rest read accounts."""
 BOUND_S = 5
-"""How long the cache may keep an answer, in seconds; short, so that an answer that is never removed would show."""
+"""How long the cache may keep an answer, in seconds; short, so that an answer that is never removed is noticed."""
 TAKEN_OUT_S = 1.0
 """How long after a change a stale answer may stay in the cache on an idle machine, in seconds."""
 MAX_LATE_SHARE = 0.001
-"""Share of late reads above which a busy machine is no explanation."""
+"""Share of late reads above which a busy machine does not explain them."""
 REQUEST_LIMIT_S = 10.0
 PROGRESS_S = 2.0
 
@@ -66,7 +67,7 @@ class Outcome(crowd.Outcome):
         missed: Reads that missed a change which was acknowledged before they began.
         late: Number of these reads that began more than `TAKEN_OUT_S` after the change.
         max_stale_s: How stale the worst read was, in seconds.
-        max_request_s: The longest request, in seconds. It includes any fetch, whose answer ages meanwhile.
+        max_request_s: Duration of the longest request, in seconds. It includes the cache's fetch, in which answers age.
         failed: Messages of failed requests.
     """
 
@@ -110,14 +111,14 @@ NOTHING: Headers = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True)
 class Door:
-    """How customers read in one protocol.
+    """How customers read over one protocol.
 
     Attributes:
         name: The protocol.
         products: Path and query of a request for one product or several, by their ids.
-        prices: Prices in the answer, by the products' ids.
+        prices: Extracts the prices from the answer, by the products' ids.
         account: Path and query of a request for a customer's account.
-        owner: The customer whose account the answer shows.
+        owner: Extracts the id of the customer whose account the answer shows.
         documents: Documents to register before the first request.
     """
 
@@ -173,13 +174,13 @@ GRAPHQL = Door(
     (_document(NAMES[:1]), _document(NAMES), ACCOUNT),
 )
 SPOKEN = {"rest": REST, "rest-services": REST, "graphql": GRAPHQL}
-"""The protocols of which the cache keeps answers, by clients' request formats."""
+"""The protocols whose answers the cache keeps, by the clients' request format."""
 TEMPORARY = ("UNAVAILABLE", "DEADLINE_EXCEEDED", "INTERNAL")
 """Codes of errors that say nothing about who may read."""
 
 
 def doors_of(topology: Topology) -> list[Door]:
-    """Returns how customers of a topology read through the cache.
+    """Returns the ways in which customers of a topology read through the cache.
 
     Raises:
         InputError: No client speaks REST, over which prices change.
@@ -195,7 +196,7 @@ def doors_of(topology: Topology) -> list[Door]:
 
 
 class _Connection:
-    """A connection, on which a worker's requests follow each other."""
+    """A connection on which a worker sends one request at a time."""
 
     def __init__(self, port: int) -> None:
         limit = aiohttp.ClientTimeout(total=REQUEST_LIMIT_S)
@@ -208,7 +209,7 @@ class _Connection:
         """Sends a request.
 
         Returns:
-            The decoded answer, the code of its error (None for none), and whether it is the cache's.
+            The decoded answer, its error code (None without an error), and whether the cache answered by itself.
         """
         sent = {"Accept-Encoding": "identity", **headers}
         async with self._session.request(method, path, headers=sent, json=body) as answer:
@@ -246,7 +247,7 @@ class _Customers:
             for id_ in _products_of(number):
                 self._acknowledged[id_] = []
                 await self._change(shop, id_)
-        # By then, answers from before the first change of every product have left the cache.
+        # Every product has been changed once, so answers from before these changes have left the cache.
         await asyncio.gather(*(self._worker(number, shop) for number, shop in enumerate(shops)))
 
     async def _worker(self, number: int, shop: _Connection) -> None:
@@ -338,7 +339,7 @@ def prove_edge_cache(
     seed: Annotated[int, typer.Option(min=0)],
     as_json: Json = False,
 ) -> None:
-    """Read through a shared cache while prices change. Exit code 3 if an answer was another's, or too old."""
+    """Read through a shared cache while prices change. Exit code 3 if an answer was too old or another customer's."""
     chosen = load_topology(topology)
     doors_of(chosen)
     switches = parse_switches(edge_cache="varnish", http="1", rtt=rtt, trace="0")

@@ -43,22 +43,22 @@ from proofs.under_faults.attacks import (
 from shop.platform.access.jwt import Principal, TokenSigner
 
 FIRST_USER = 8_001
-"""The first of the seed's users who may buy; each client is another user, and the probe has the next users."""
+"""The first seeded user who may buy. Each client is a different user; the probe uses the users after them."""
 CATEGORIES = [f"c{number:04d}" for number in range(100)]
 """The seed's categories."""
 RATE, LOGIN_RATE = 10.0, 2.5
 """Requests per second of the probe, and logins per second."""
 LEAD_S = 1.0
-"""Seconds of hostile or valid requests before the probe begins."""
+"""Seconds of hostile or legitimate requests before the probe begins."""
 WARM_S = 0.5
 REST_CORES, MAX_REST_S = 0.2, 60.0
 """The shop has come to rest when it uses fewer cores than `REST_CORES`; the next window waits up to `MAX_REST_S`."""
 ALONE, ATTACKED, VALID = "alone", "attacked", "valid clients"
 TOLERANCE = 0.02
-"""Tolerated drop of the served share during an attack, compared with valid clients."""
+"""Tolerated drop of the served share during an attack, compared with legitimate clients."""
 
 _Others: TypeAlias = Callable[[Target, float], Mapping[str, int]]
-"""Uses the shop during a window, until a moment; counts the results of its requests."""
+"""Uses the shop during a window, until a given moment; counts the results of its requests."""
 
 
 @dataclass
@@ -71,8 +71,8 @@ class Figures:
         latencies_ms: Latency of each served request.
         cpu_s: CPU seconds that the shop used during the probe.
         wall_s: Length of the probe, in seconds.
-        peak_mb: Largest resident memory of a component after a window, in MiB.
-        busy_s: Longest time after a window until the shop had come to rest, in seconds.
+        peak_mb: Largest resident memory of any component after a window, in MiB.
+        busy_s: Longest time from the end of a window until the shop had come to rest, in seconds.
         refused: Number of the probe's unserved requests, by result.
         sent: Number of the other clients' requests, by result.
     """
@@ -108,7 +108,7 @@ class Figures:
 
 @dataclass
 class Outcome:
-    """Effect of an attack on others, compared with no other clients and with valid clients.
+    """Effect of an attack on the probe, compared with no other clients and with legitimate clients.
 
     Attributes:
         attack: Name of the attack.
@@ -120,7 +120,7 @@ class Outcome:
 
     @property
     def holds(self) -> bool:
-        """Whether others fare no worse during the attack than with valid clients."""
+        """Whether the probe fares no worse during the attack than with legitimate clients."""
         return self.windows[ATTACKED].share >= self.windows[VALID].share - TOLERANCE
 
     def as_dict(self) -> dict[str, Any]:
@@ -219,7 +219,7 @@ def _add_window(
 def _largest_mb(pids: Sequence[int]) -> float:
     sizes = [0]
     for pid in pids:
-        # The database's process for a connection ends with the connection.
+        # The database's process for a connection ends when the connection closes.
         with suppress(psutil.NoSuchProcess):
             sizes.append(psutil.Process(pid).memory_info().rss)
     return max(sizes) / (1 << 20)
@@ -244,7 +244,7 @@ def _table(outcomes: Sequence[Outcome]) -> Table:
         for outcome in outcomes
         for kind, figures in outcome.windows.items()
     ]
-    return Table("fairness", f"Requests of others next to {CLIENTS} hostile clients", columns, rows, heads=2)
+    return Table("fairness", f"Others' requests with and without {CLIENTS} hostile clients", columns, rows, heads=2)
 
 
 def _sentence(outcome: Outcome) -> str:
@@ -253,7 +253,7 @@ def _sentence(outcome: Outcome) -> str:
         ", ".join(f"{count:,} {name}" for name, count in sorted(counts.items()))
         for counts in (figures.sent, figures.refused)
     )
-    others = f" Others got instead of an answer: {refused}." if refused else ""
+    others = f" Failures of other clients' requests: {refused}." if refused else ""
     return f"{outcome.attack}: {ATTACKS[outcome.attack].about}. Hostile requests: {sent or 'none'}.{others}"
 
 

@@ -34,7 +34,7 @@ from proofs.under_faults.shop import address_of, new_shop, processes_of
 VICTIMS = ("order", "notification")
 """The services whose processes are killed. Customers buy from the first; the second must lose no update."""
 LIFE_S = (0.0, 0.3)
-"""Range of a victim's life after customers buy from it again, in seconds."""
+"""Range of the time between a new purchase and the next kill, in seconds."""
 TRADE_LIMIT_S = 5.0
 """Maximum wait for a purchase, in seconds: customers pause before they reconnect."""
 
@@ -48,11 +48,11 @@ class Outcome(crowd.Outcome):
         restart_s: Mean time from a kill until the process answered again, in seconds.
         interrupted: Sagas that a process drove at the moment it was killed, by kind, summed over all kills.
         kills_in_saga: Number of kills that left at least one saga unfinished.
-        customers: Number of events that the customers saw, by kind.
+        customers: Number of events that the customers observed, by kind.
         recovery_s: Time from the customers' last answer until no saga was under way and all updates were delivered, in
             seconds.
-        left: Sagas that were still under way after that, by kind, and undelivered updates; empty if all went well.
-        unanswered: Calls without an answer despite repetitions.
+        left: Sagas still under way after the wait, by kind, and undelivered updates; empty if all went well.
+        unanswered: Number of calls without an answer despite retries.
         wrong: Answers that no customer should have got.
         findings: The audit's findings.
     """

@@ -1,4 +1,4 @@
-"""The shop that proofs strike: its services on fresh data, which customers call directly."""
+"""The shop that proofs inject faults into: its services on fresh data, which customers call directly."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ def new_shop(
     cached: Mapping[str, str] | None = None,
     environ: Mapping[str, str] | None = None,
 ) -> System:
-    """Makes a shop with updates of orders, which has not started.
+    """Makes a shop that delivers order updates; it is not started yet.
 
     Args:
         ports: Ports of the run.
         replicas: The switch `replicas`.
-        cached: Settings of the services for a cache before the database; None for no cache.
+        cached: Settings of the services for a cache in front of the database; None for no cache.
         environ: Environment of the system; by default, the environment of this process.
 
     Raises:
@@ -32,7 +32,7 @@ def new_shop(
     topology = load_topology("hybrid", updates="on")
     cache = "none" if cached is None else "valkey"
     switches = parse_switches(edge="none", http="1", updates="on", cache=cache, replicas=replicas)
-    # Always the run's own cache, because it is killed.
+    # Always a cache that the run starts, because the proof kills it.
     given = os.environ if environ is None else environ
     own = {name: value for name, value in given.items() if name != "CACHE_URL"}
     settings = {"OTEL_EXPORTER_OTLP_ENDPOINT": "", **(cached or {})}

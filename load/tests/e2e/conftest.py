@@ -18,7 +18,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[3]
 BASE = 21000
 PORTS = 200
-"""Number of ports that no other test and no user has, so that other programs cannot interfere."""
+"""Number of ports from `BASE` that no other test and no user uses, so that other programs cannot interfere."""
 LIMIT_S = 900
 STOPPED_S = 60
 
@@ -37,13 +37,13 @@ class Terminal:
         return {**os.environ, "SHOP_PORT_BASE": str(BASE), "NO_COLOR": "1", "COLUMNS": "200"}
 
     def run(self, *command: str) -> subprocess.CompletedProcess[str]:
-        """Runs a command to its end."""
+        """Runs a command, and waits until it has ended."""
         return subprocess.run(
             command, cwd=self.root, env=self._environment, capture_output=True, text=True, timeout=LIMIT_S, check=False
         )
 
     def make(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        """Runs make to its end."""
+        """Runs make, and waits until it has ended."""
         return self.run("make", *arguments)
 
     def start(self, *arguments: str) -> subprocess.Popen[str]:
@@ -59,18 +59,18 @@ class Terminal:
         )
 
     def interrupt(self, running: subprocess.Popen[str], limit_s: float = STOPPED_S) -> None:
-        """Sends Ctrl-C to the whole process group, as a terminal does, and waits for the end."""
+        """Sends Ctrl-C to the whole process group, as a terminal does, and waits until the command has ended."""
         os.killpg(running.pid, signal.SIGINT)
         self.await_end(running, limit_s)
 
     def await_end(self, running: subprocess.Popen[str], limit_s: float = STOPPED_S) -> None:
-        """Waits for the end of a command that was asked to stop."""
+        """Waits until a command that was asked to stop has ended."""
         _, errors = running.communicate(timeout=limit_s)
         assert running.returncode != 0
         assert "Traceback" not in errors
 
     def namespace(self) -> str | None:
-        """The namespace that a run has recorded, from before its creation until its removal."""
+        """Returns the recorded namespace of a run; the record exists as long as the namespace, or slightly longer."""
         try:
             noted = json.loads((self.root / ".run" / str(BASE) / "namespace.json").read_text())
         except FileNotFoundError:
@@ -78,7 +78,7 @@ class Terminal:
         return str(noted["namespace"])
 
     def latest(self) -> Path | None:
-        """The newest run with traces."""
+        """Returns the newest run with traces."""
         link = self.results / "latest"
         return link.resolve() if link.exists() else None
 
@@ -105,7 +105,7 @@ def terminal() -> Terminal:
 
 @pytest.fixture
 def refused(terminal: Terminal) -> Callable[[list[str], str], None]:
-    """Checks that make refuses arguments with a message at once, and changes nothing."""
+    """Checks that make refuses arguments immediately, with a message, and changes nothing."""
 
     def check(arguments: list[str], message: str) -> None:
         before = sorted(terminal.results.glob("*"))

@@ -76,7 +76,7 @@ def test_a_pod_is_evicted_and_the_node_drained_while_customers_buy(terminal: Any
     assert [(one["broken"], one["unanswered"], one["unsettled"], one["over"]) for one in struck.values()] == [
         ([], 0, 0, True)
     ] * 2
-    # A request at the moment when the only pod ends may fail.
+    # A request that arrives just when the only pod ends may fail.
     assert sum(struck["evict:order"]["failed"].values()) <= 0.01 * struck["evict:order"]["journeys"]
     assert all(one["checkouts"] > 100 for one in struck.values())
     assert terminal.namespace() is None

@@ -12,7 +12,7 @@ pytestmark = pytest.mark.e2e
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        # each message names the value and the valid ones
+        # each message names the wrong value and the valid values
         (["topologies=rest,soap"], "hybrid-transcoded"),
         (["topologies=rest,rest"], "rest is given twice"),
         (["blocks=0"], "from 1 to 100"),
@@ -35,7 +35,7 @@ def test_wrong_input_is_named_and_costs_nothing(refused, arguments: list[str], m
 
 @pytest.fixture
 def interrupted_run(terminal) -> str:
-    """Name of an experiment that Ctrl-C ended in its first trial."""
+    """Name of an experiment that Ctrl-C ended during its first trial."""
     before = set(terminal.results.glob("*-compare.incomplete"))
     running = terminal.start("compare", "topologies=grpc,hybrid", "blocks=1", "profile=smoke", "rate=10")
     time.sleep(12)
@@ -47,7 +47,7 @@ def interrupted_run(terminal) -> str:
 def test_an_experiment_that_ctrl_c_ended_resumes_to_its_end(terminal, interrupted_run: str) -> None:
     assert terminal.left_over() == []
     done = terminal.make("compare", f"resume={interrupted_run}")
-    # one block: figures without a comparison; on a noisy machine NOISY, which fails with CI=true
+    # one block gives figures without a comparison; a noisy machine makes the run NOISY, which fails with CI=true
     assert done.returncode in (0, terminal.make_failed), done.stderr
     assert any(verdict in done.stdout for verdict in ("VALID", "NOISY", "WRONG"))
     assert (terminal.results / interrupted_run / "report.html").is_file()

@@ -12,7 +12,7 @@ pytestmark = pytest.mark.e2e
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        # each message names the value and the valid ones
+        # each message names the wrong value and the valid values
         (["steps=edge,dance"], "valid: no-edge, edge, sidecars, mtls, istio, untraced, sdk, memory"),
         (["steps=edge"], "edge alone is not a step"),
         (["steps=no-edge,edge", "http=2"], "leave out http=2"),
@@ -30,7 +30,7 @@ def test_wrong_input_is_named_and_costs_nothing(refused, arguments: list[str], m
 
 def test_the_bottom_of_the_ladder_has_figures_and_a_report(terminal) -> None:
     done = terminal.make("ladder", "steps=no-edge,edge", "blocks=1", "profile=smoke", "rate=10")
-    # on a noisy machine NOISY, which fails with CI=true
+    # a noisy machine makes the run NOISY, which fails with CI=true
     assert done.returncode in (0, terminal.make_failed), done.stderr
     assert "no-edge, edge: 1 block of 2 trials in random order" in done.stderr
     assert "What each step adds" in done.stdout

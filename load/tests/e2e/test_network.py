@@ -54,7 +54,7 @@ def test_answers_are_those_without_a_network_and_each_wave_takes_a_round_trip(
     assert (ended.filter(large)["opening_round_trips"] > opening).all() == (visit == "first")
     assert (ended["network_ns"] >= ended["waves"] * 20 * MS).all()
     assert (ended["latency_ns"] >= ended["network_ns"] + opening * 20 * MS).all()
-    # The budgets have the network's time, to the nanosecond: the gate `network_off_ns` passes.
+    # The budgets account for the network's time to the nanosecond: the gate `network_off_ns` passes.
     assert "network_off_ns" in {gate["name"] for gate in summary["gates"]}
     mean = summary["topologies"]["hybrid"]["journeys"]["all"]["budget_ms"]["mean"]
     assert mean["network"] >= 20

@@ -1,4 +1,4 @@
-"""The proofs, small, and the switch that they need, as a user runs them."""
+"""Small versions of the proofs, and the switch that they need, as a user runs them."""
 
 from __future__ import annotations
 

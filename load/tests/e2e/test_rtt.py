@@ -12,7 +12,7 @@ pytestmark = pytest.mark.e2e
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        # each message names the value and the valid ones
+        # each message names the wrong value and the valid values
         (["rtts=-1,20"], "-1 is not a round-trip time from 0ms to 2s"),
         (["rtts=0,2h"], "2h is not a round-trip time from 0ms to 2s"),
         (["rtts=near"], "near is not a round-trip time"),
@@ -32,7 +32,7 @@ def test_wrong_input_is_named_and_costs_nothing(refused, arguments: list[str], m
 
 def test_two_topologies_at_two_distances_have_figures_and_a_report(terminal) -> None:
     done = terminal.make("rtt", "topologies=rest,hybrid", "rtts=0,20", "blocks=1", "rate=10")
-    # on a noisy machine NOISY, which fails with CI=true
+    # a noisy machine makes the run NOISY, which fails with CI=true
     assert done.returncode in (0, terminal.make_failed), done.stderr
     assert "rest-0ms, hybrid-0ms, rest-20ms, hybrid-20ms: 1 block of 4 trials in random order" in done.stderr
     assert "What distance does" in done.stdout

@@ -1,4 +1,4 @@
-"""Fixtures of tests on a real system: short experiments, and systems in a cluster."""
+"""Fixtures for tests on a real system: short experiments, and systems in a cluster."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def make(tmp_path: Path, free_ports: Callable[[], Ports]) -> Callable[..., Clust
 
 @pytest.fixture
 def elsewhere() -> Iterator[Kubectl]:
-    """Runs `kubectl` in another namespace than the system's."""
+    """Runs `kubectl` in a namespace other than the system's."""
     name = f"{PREFIX}{uuid.uuid4().hex[:8]}"
     kubectl = Kubectl.current(os.environ).within(name)
     marks = {"app.kubernetes.io/managed-by": "hopwise"}
@@ -86,7 +86,7 @@ def elsewhere() -> Iterator[Kubectl]:
 
 @pytest.fixture
 def database_elsewhere(elsewhere: Kubectl, tmp_path: Path) -> str:
-    """URL of a PostgreSQL in another namespace, which this machine and all pods reach by the address of a node."""
+    """URL of a PostgreSQL in another namespace, which this machine and all pods reach through the address of a node."""
     assert elsewhere.namespace is not None
     places = ClusterPlaces.default()
     options = cluster_options(os.environ, namespace=elsewhere.namespace, replicas={}, istio_cni=False, seed=1)

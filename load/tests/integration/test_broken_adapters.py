@@ -1,4 +1,4 @@
-"""Parity is able to fail: it catches adapters that are broken on purpose in the running system."""
+"""The parity check can fail: it catches adapters that are broken on purpose in the running system."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from shop.money import Money
 
 adapter.decode_money = lambda message: Money(message.amount_minor - 1, message.currency)
 """
-"""Module that a component loads before anything else: a wrong price wherever the catalogue answers over gRPC."""
+"""Module that a component loads before anything else: it makes prices wrong in the catalogue's answers over gRPC."""
 FORGETS_THE_ADDRESS = """
 import msgspec
 import shop.user.postgres as adapter
@@ -33,7 +33,7 @@ async def forgetful(self, user_id, change, expected):
 
 adapter.PostgresUserStore.change = forgetful
 """
-"""Module whose fault only the database shows: the answer is right and passes every check."""
+"""Module whose fault is visible only in the database: the answer is right and passes every check."""
 
 pytestmark = pytest.mark.integration
 

@@ -38,12 +38,12 @@ except grpc.RpcError as error:
 """
 PLAIN = "exec 3<>/dev/tcp/{host}/{port}; printf 'PRI * HTTP/2.0\\r\\n\\r\\nSM\\r\\n\\r\\n' >&3; timeout 5 head -c 9 <&3"
 SERVER = 2
-"""Kind of SERVER spans in OTLP's JSON."""
+"""The `kind` of SERVER spans in OTLP JSON."""
 UPDATED = ("product", "order", "user", "payment", "graphql-gateway", "rest-gateway", "edge")
 
 
 class UpdatableSystem(ClusterSystem):
-    """A system whose pods may be replaced during a load."""
+    """A system whose pods may be replaced under load."""
 
     def find_dead(self) -> list[ComponentDiedError]:
         return []

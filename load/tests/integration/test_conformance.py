@@ -27,7 +27,7 @@ STARTS = f"{SET_UP}::test_answers_until_ctrl_c_and_ends_with_exit_code_0"
 
 @pytest.fixture(autouse=True)
 def nothing_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Fails a test that leaves a process running; its processes all inherit a variable that no others have."""
+    """Fails a test that leaves a process running; only the test's processes inherit a certain environment variable."""
     mark = f"MARK={tmp_path}"
     monkeypatch.setenv("PATH", f"{os.environ['PATH']}:{mark}")
     yield

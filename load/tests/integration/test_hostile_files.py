@@ -17,7 +17,7 @@ ALIASES = "name: x\nnetworks:\n  a: &a [x, x, x]\n" + "".join(
     f"  {one}: &{one} [{', '.join([f'*{chr(ord(one) - 1)}'] * 9)}]\n" for one in "bcdefghi"
 )
 MAX_MIB = 200
-# Reads the peak memory of this program alone: the figure from `resource` includes the process that started it.
+# Reads the peak memory of this program alone; the figure from `resource` would include the process that started it.
 RUN = """import re, runpy
 try:
     runpy.run_module("experiment", run_name="__main__")

@@ -16,7 +16,7 @@ KILLS = 5
 @pytest.fixture(scope="module")
 def outcomes(tmp_path_factory: pytest.TempPathFactory, shop_ports: Ports) -> tuple[sagas.Outcome, cache.Outcome]:
     """Runs small versions of both proofs, on a shop with a cache and two replicas of each service."""
-    # The tests of `make chaos` have crashes during a saga with one replica.
+    # The tests of `make chaos` cover crashes during a saga with one replica.
     replicas = ",".join(f"{service}:2" for service in SERVICES)
     journal = tmp_path_factory.mktemp("kills") / "journal.jsonl"
     with new_shop(shop_ports, replicas=replicas, cached=cache.CACHED, environ={}) as shop:

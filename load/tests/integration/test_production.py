@@ -47,7 +47,7 @@ SMALL = """\
   path: /spec/template/spec/containers/0/resources/requests/cpu
   value: 20m
 """
-"""Patch of an overlay on the overlay: production requests more CPU for its pods than a small node has."""
+"""Patch on top of the production overlay, which requests more CPU for its pods than a small node has."""
 SMALLER = "manifests/overlays/smaller"
 CALL = """
 import grpc, http.client

@@ -36,7 +36,7 @@ UPDATES = int(os.environ.get("WATCHED_UPDATES", "0"))
 """Number of updates to wait for, with 1,900 customers and repeated kills of everything; 0 for the short test."""
 WATCHERS, RATE, PAUSE_S = (1_900, 40.0, 12.0) if UPDATES else (60, 10.0, 3.0)
 LOAD_S = 1.05 * UPDATES / (2 * RATE) if UPDATES else 14.0
-"""Each checkout makes two updates."""
+"""Duration of the load. Each checkout causes two updates."""
 INTERVAL_S = 5.0
 RECONNECT_S = 10.0
 """Maximum time that a watcher may be without a stream."""

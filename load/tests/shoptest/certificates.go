@@ -33,7 +33,7 @@ func NewAuthority(t testing.TB) *Authority {
 	return a
 }
 
-// Issue signs a certificate for a host that is valid until a time.
+// Issue signs a certificate for a host; the certificate is valid until the given time.
 func (a *Authority) Issue(t testing.TB, host string, until time.Time) tls.Certificate {
 	t.Helper()
 	template := x509.Certificate{

@@ -15,8 +15,8 @@ import (
 	"hopwise/load/internal/rawproto"
 )
 
-// browserHandlers returns handlers, by path, that serve the services over Connect, and over gRPC-Web as a translating
-// edge does.
+// browserHandlers returns handlers, by path, that serve the services over Connect, and over gRPC-Web, as an edge that
+// translates does.
 func (s *Shop) browserHandlers(intercept grpc.UnaryServerInterceptor) map[string]http.Handler {
 	handlers := map[string]http.Handler{}
 	options := []connect.HandlerOption{connect.WithCodec(rawproto.Codec{}), connect.WithIdempotency(connect.IdempotencyNoSideEffects)}
@@ -42,7 +42,7 @@ func (s *Shop) browserHandlers(intercept grpc.UnaryServerInterceptor) map[string
 	return handlers
 }
 
-// isBrowserCall tells whether a request is a call in gRPC-Web or Connect.
+// isBrowserCall reports whether a request is a gRPC-Web or Connect call.
 func isBrowserCall(r *http.Request) bool {
 	kind := r.Header.Get("Content-Type")
 	return strings.HasPrefix(kind, "application/grpc-web") || strings.HasPrefix(kind, "application/connect+") || kind == "application/proto" || r.URL.Query().Has("connect")

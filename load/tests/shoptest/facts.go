@@ -14,7 +14,7 @@ import (
 	"hopwise/load/internal/shopdata"
 )
 
-// scale is the scale of the fake's data.
+// scale is the scale of the fake shop's data.
 const scale = shopdata.Scale(1)
 
 const placedAt = "2025-03-04T05:06:07Z"
@@ -29,7 +29,7 @@ func addressOf(user int64) [5]string {
 	return [5]string{fmt.Sprintf("User %d", user), "Lindenallee 1", "Berlin", "10115", "DE"}
 }
 
-// linesOf returns product and quantity of each line of a seeded order.
+// linesOf returns the product and the quantity in each line of a seeded order.
 func linesOf(order int64) [][2]int64 {
 	return [][2]int64{{order%8000 + 1, 2}, {(order+7)%8000 + 1, 1}}
 }
@@ -73,7 +73,7 @@ func userOf(email string) int64 {
 	return user
 }
 
-// documentOf returns the document with this id, in the size that the id determines. The document has a complete record,
+// documentOf returns the document with this id; the id determines its size. The document has a complete record,
 // and a record without a time and a price, whose text fills the remaining size.
 func documentOf(id int64) shop.Document {
 	price := shop.Money{AmountMinor: priceOf(id), Currency: "EUR"}
@@ -90,7 +90,7 @@ func documentOf(id int64) shop.Document {
 	return document
 }
 
-// orderOfLine returns the order of a line of the bulk read.
+// orderOfLine returns the order to which a line of the bulk read belongs.
 func orderOfLine(line int64) int64 { return line/3 + 1 }
 
 // subject returns the number in a token's subject; the fake accepts tokens from its own login, and tokens signed by the

@@ -20,7 +20,7 @@ import (
 	"hopwise/proto/stubs/orderv1"
 )
 
-// ToldAt is the time of the change of every notification's order.
+// ToldAt is the time at which every notification's order changed.
 var ToldAt = time.Date(2026, 1, 2, 3, 4, 5, 678_900_000, time.UTC)
 
 // OrderTold is the order that a customer's notification at a position is about.
@@ -36,7 +36,7 @@ type Stream struct {
 	tell func(position int64) error
 }
 
-// Open tells the customer that the stream is open, or in later calls that it is still open.
+// Open tells the customer that the stream is open, or, in later calls, that it is still open.
 func (s Stream) Open(position int64) { _ = s.open(position) } // the shop ignores customers who have left
 
 // Tell sends notifications.

@@ -42,11 +42,11 @@ type Seen struct {
 	Body                       []byte
 }
 
-// Shop is a running fake.
+// Shop is a running fake shop.
 type Shop struct {
 	URL string
 
-	// Fault returns true if it has answered the request itself.
+	// Fault, if set, is called first for each request; it returns true if it has answered the request itself.
 	Fault func(w http.ResponseWriter, r Seen) bool
 	// Bend, if set, may change an answer before it is encoded.
 	Bend func(answer map[string]any)
@@ -59,7 +59,7 @@ type Shop struct {
 	Tags bool
 	// Gzip compresses answers for clients that accept it.
 	Gzip bool
-	// Watched plays a customer's stream of notifications; an error before the stream is open refuses the stream.
+	// Watched simulates a customer's stream of notifications; an error before the stream is open refuses the stream.
 	Watched func(Stream) error
 	// Told returns the positions of a customer's updates, newest first.
 	Told func(user int64) []int64

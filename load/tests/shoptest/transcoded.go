@@ -63,7 +63,7 @@ func (s *Shop) transcode(r *http.Request, seen Seen) (int, any) {
 		}
 		text := seen.Body
 		if rule.Body == "" {
-			text, _ = json.Marshal(fields) // text and lists of it
+			text, _ = json.Marshal(fields) // strings, and lists of strings
 		}
 		answer, err := s.call(r.Context(), method, func(message any) error {
 			if err := protojson.Unmarshal(text, message.(proto.Message)); err != nil {
@@ -91,7 +91,7 @@ func setQuery(message proto.Message, query url.Values) error {
 			fields[name] = values
 		}
 	}
-	text, _ := json.Marshal(fields) // text and lists of it
+	text, _ := json.Marshal(fields) // strings, and lists of strings
 	more := message.ProtoReflect().New().Interface()
 	if err := protojson.Unmarshal(text, more); err != nil {
 		return status.Error(codes.InvalidArgument, err.Error())

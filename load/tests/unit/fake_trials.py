@@ -1,4 +1,4 @@
-"""Fake trials: their outcomes are made without starting anything."""
+"""Fake trials, whose outcomes are made up without starting anything."""
 
 from __future__ import annotations
 
@@ -176,7 +176,7 @@ def whole_trial(arm: Arm, plan: Plan) -> Trial:
 
 
 def observed_by(probe: Probe) -> dict[str, pl.DataFrame]:
-    """Makes the rows of a probe: an update, or a component that is steady for an hour."""
+    """Makes the rows of a probe: an update, or a component whose resources are constant for an hour."""
     if isinstance(probe, Watching):
         update = (1, 1, 0, 8_000_000, False, False, "", False, 0)
         return {"updates": pl.DataFrame([update], schema=WATCHED, orient="row"), "update_hops": HOPS.to_frame()}

@@ -75,7 +75,7 @@ REPORTED = "; ".join(
 def add(edits: Edits, copy: Path) -> None:
     """Copies the sources for an addition, and makes the addition."""
     for name in COPIED:
-        # With the bytecode, except for files that another process is writing.
+        # Includes the bytecode, except for files that another process is writing.
         shutil.copytree(ROOT / name, copy / name, ignore=shutil.ignore_patterns("*.pyc.*"))
     for name in ("pyproject.toml", "conftest.py"):
         shutil.copy(ROOT / name, copy / name)

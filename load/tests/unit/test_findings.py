@@ -48,7 +48,7 @@ RUN = Run.model_validate({"make": "compare", "settings": {"topologies": "a,b", "
 
 
 def summary(verdict: str = "VALID", ratio: float = 0.5) -> dict[str, Any]:
-    """A comparison of a and b, in which a takes `ratio` times as long as b."""
+    """Makes the summary of a comparison of a and b, in which a takes `ratio` times as long as b."""
     pair = {"left": "a", "right": "b", "journey": "all", "metric": "p50"}
     low, high = 0.9 * ratio, 1.1 * ratio
     return {
@@ -78,7 +78,7 @@ def summary(verdict: str = "VALID", ratio: float = 0.5) -> dict[str, Any]:
 
 
 def manifest(**more: Any) -> dict[str, Any]:
-    """The manifest of the comparison of a and b."""
+    """Makes the manifest of the comparison of a and b."""
     return {
         "schema": 3,
         "kind": "compare",
@@ -95,7 +95,7 @@ def manifest(**more: Any) -> dict[str, Any]:
 
 
 def results(folder: Path, verdict: str = "VALID", **more: Any) -> Path:
-    """A finished run."""
+    """Writes the folder of a finished run."""
     folder.mkdir(exist_ok=True)
     (folder / "summary.json").write_text(json.dumps(summary(verdict)), encoding="utf-8")
     (folder / "manifest.json").write_text(json.dumps(manifest(**more)), encoding="utf-8")

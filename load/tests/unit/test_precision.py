@@ -52,7 +52,7 @@ def scattering(*first: float, then: float = 0.0) -> Callable[[str, int], float]:
 
 
 CALM = (0.05, -0.05, 0.05, -0.05, 0.0)
-"""Standard deviation 5 % over the first five blocks: t calls for 5.3 times the square of the width in blocks."""
+"""Logarithms of the ratio in the first five blocks, with a standard deviation of 5 %."""
 
 
 def width_after_first_stage() -> float:

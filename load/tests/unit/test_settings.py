@@ -72,7 +72,7 @@ def run(copy: Path) -> Run:
     """Runs a program in the copy, from which Python imports."""
     packages = ("mesh", "load", "observability")
     environ = {**os.environ, "PYTHONPATH": ":".join(str(copy / name) for name in packages), "COLUMNS": "200"}
-    # As if these tests were not run by make.
+    # Removes make's variables, as if make had not started these tests.
     environ = {name: value for name, value in environ.items() if name not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")}
 
     def run(*argv: str) -> subprocess.CompletedProcess[str]:

@@ -1,4 +1,4 @@
-"""`python -m mesh`, called as users do."""
+"""`python -m mesh`, called as users call it."""
 
 from __future__ import annotations
 

@@ -55,19 +55,19 @@ class Project:
         }
 
     def compose(self, *arguments: str) -> None:
-        """A command of podman-compose."""
+        """Runs a command of podman-compose."""
         program = Path(sys.executable).with_name("podman-compose")
         argv = [str(program), "--file", str(ROOT / FILE), "--project-name", self.name, *arguments]
         done = subprocess.run(argv, env=self._environ, capture_output=True, text=True, check=False, timeout=300)
         assert done.returncode == 0, done.stderr
 
     def podman(self, *arguments: str) -> str:
-        """The output of a Podman command."""
+        """Runs a Podman command; returns its output."""
         done = subprocess.run(["podman", *arguments], capture_output=True, text=True, check=True, timeout=60)
         return done.stdout
 
     def find_leftovers(self) -> list[str]:
-        """The project's containers, volumes and networks."""
+        """Returns the project's containers, volumes and networks."""
         chosen = ["--filter", f"label=io.podman.compose.project={self.name}"]
         return [
             *self.podman("ps", "--all", "--quiet", *chosen).split(),
@@ -76,7 +76,7 @@ class Project:
         ]
 
     def inside(self, service: str, *command: str) -> str:
-        """The output of a command in a service's container."""
+        """Runs a command in a service's container; returns its output."""
         return self.podman("exec", f"{self.name}_{service}_1", *command)
 
     def up(self) -> None:
@@ -87,7 +87,7 @@ class Project:
                 self.login()
 
     def login(self) -> dict[str, str]:
-        """The headers of a customer."""
+        """Logs a customer in; returns the headers of the customer's requests."""
         session = httpx.post(f"{self.edge}/v1/sessions", json=CUSTOMER, timeout=10).raise_for_status().json()
         return {"authorization": f"Bearer {session['token']}"}
 
@@ -105,14 +105,14 @@ def project() -> Iterator[Project]:
 
 
 def until(*errors: type[Exception]) -> Retrying:
-    """Repeats an action after these errors, for at most a minute."""
+    """Retries an action after these errors, for at most a minute."""
     return Retrying(
         retry=retry_if_exception_type(errors), stop=stop_after_delay(60), wait=wait_fixed(0.5), reraise=True
     )
 
 
 def free_port() -> int:
-    """A port of this machine that nothing listens on. Other tests use port bases of whole runs."""
+    """Returns a port of this machine that nothing listens on. Other tests use port bases of whole runs."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]

@@ -1,4 +1,4 @@
-"""An image's list of its contents."""
+"""The list of contents that each image has."""
 
 from __future__ import annotations
 

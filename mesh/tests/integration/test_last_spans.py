@@ -1,5 +1,5 @@
-"""With the SDK, no span of the last request is lost even if the shop stops at once; `test_replicas.py` tests this for
-lean tracing."""
+"""With the SDK, no span of the last request is lost even if the shop stops immediately; `test_replicas.py` tests this
+for lean tracing."""
 
 from __future__ import annotations
 

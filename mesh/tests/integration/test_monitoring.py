@@ -1,4 +1,4 @@
-"""The whole shop in Prometheus: scraped targets, metrics of rules and dashboards, and exemplars."""
+"""Monitoring of the whole shop by Prometheus: scraped targets, metrics in rules and dashboards, and exemplars."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ NAME = re.compile(
 )
 STRING = re.compile(r'"[^"]*"')
 BY = re.compile(r"\b(?:by|on|without) \([^)]*\)|\{[^}]*\}")
-"""Matches the parts of an expression that name labels: after these words, and in braces."""
+"""Matches the parts of a PromQL expression that name labels: after these words, and in braces."""
 EJECTED = "envoy_cluster_outlier_detection_ejections_active"
 ONLY_WITH = {
     "kong_http_requests_total": "edge=kong",
@@ -46,7 +46,7 @@ ONLY_WITH = {
     "pg_stat_checkpointer_num_timed_total": "postgres_exporter 0.16 or newer",
     "pg_stat_checkpointer_num_requested_total": "the same",
 }
-"""Metrics that this topology lacks, and what has them."""
+"""Metrics that this topology lacks, and where they exist instead."""
 needs_promtool = pytest.mark.skipif(
     shutil.which("promtool") is None, reason="there is no promtool on PATH: nobody has checked the alerts' rules"
 )
@@ -55,7 +55,7 @@ needs_exporters = pytest.mark.skipif(bool(MISSING), reason=f"nobody has asked th
 
 
 def expressions() -> dict[str, list[str]]:
-    """The expressions of rules and dashboards, by file."""
+    """Returns the expressions in rules and dashboards, by file."""
     found = {ALERT_RULES.name: [rule["expr"] for group in RULES["groups"] for rule in group["rules"]]}
     for file in DASHBOARDS:
         panels = json.loads(file.read_text())["panels"]
@@ -64,7 +64,7 @@ def expressions() -> dict[str, list[str]]:
 
 
 def names(expression: str) -> set[str]:
-    """The metrics that an expression reads."""
+    """Returns the metrics that an expression reads."""
     return set(NAME.findall(BY.sub("", STRING.sub("", expression))))
 
 
@@ -112,7 +112,7 @@ def test_every_component_is_scraped(shop: System) -> None:
 @pytest.mark.usefixtures("browsed")
 def test_every_name_in_rules_and_dashboards_is_a_metric_that_is_there(shop: System) -> None:
     known = set(ask(shop, "label/__name__/values")) | {"ALERTS"} | set(ONLY_WITH)
-    # Series of rules over hours exist a minute after the start.
+    # The series of rules over several hours exist a minute after the start.
     known |= {rule["record"] for group in RULES["groups"] for rule in group["rules"] if "record" in rule}
     read = {(file, name) for file, listed in expressions().items() for one in listed for name in names(one)}
     assert len(read) > 20
@@ -130,7 +130,7 @@ def test_both_stores_say_how_they_fare(shop: System) -> None:
     assert value(shop, "max(pg_database_size_bytes)") > 1_000_000
     assert value(shop, "redis_commands_processed_total") > 0
     assert value(shop, "pg_settings_max_connections") == 300
-    # The monitor sees other roles' sessions, too.
+    # The role `monitor` sees other roles' sessions too.
     assert value(shop, "sum(pg_stat_activity_count)") > 8
     assert value(shop, "max(pg_stat_database_xact_commit)") > 0
     assert value(shop, "redis_memory_max_bytes") == 64 * 2**20

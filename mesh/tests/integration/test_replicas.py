@@ -28,7 +28,7 @@ PARENT = "00f067aa0ba902b7"
 LIMIT_S = 30.0
 READERS = 4
 BROKEN_OFF = 0
-"""A pseudo status: the process was killed between the head of an answer and its body, which no proxy can repair."""
+"""A pseudo status: the process was killed after it sent the head of an answer, and before the body."""
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +82,7 @@ class Readers:
 
 
 def instances(shop: System, number: int) -> set[tuple[str, str]]:
-    """Name and instance of each process that leaves spans of one traced read."""
+    """Returns name and instance of each process that leaves spans of one traced read."""
     trace = f"{TRACE}{number:02d}"
     headers = {"traceparent": f"00-{trace}-{PARENT}-01"}
     assert httpx.get(f"{shop.url}/v1/products/1", headers=headers, trust_env=False, timeout=10).status_code == 200
@@ -125,8 +125,8 @@ def test_no_read_fails_when_a_replica_is_killed(shop: System, replica: str) -> N
         shop.restart(replica)
         readers.more()
     failed = [asked - gone for asked, status in readers.answers if status != 200]
-    # A request that the edge had sent to the process is lost if it may change data. A process accepts requests until
-    # its sockets are closed; after that, each reader may get one connection that looks open.
+    # A request that the edge had sent to the process is lost if it may change data. A killed process accepts requests
+    # until its sockets are closed; after that, each reader may get one connection that only seems to be open.
     lost = [seconds for seconds in failed if seconds > 0]
     assert not failed or replica == "rest-gateway-2", failed
     assert len(lost) <= READERS, failed

@@ -51,11 +51,11 @@ LINKED = sorted(
 )
 """One topology for each set of links, for tests that do not depend on clients or programs."""
 DEPLOYED = [*LINKED, *(name for name in names() if (one := load_topology(name)).programs and not one.federates)]
-"""One topology for each deployment: topologies that differ only in clients or in a gateway's plan count as the same."""
+"""One topology for each deployment; topologies that differ only in clients or in a gateway's plan count as equal."""
 
 
 class Handler(BaseHTTPRequestHandler):
-    """Answers with the request. `x-sleep` slows it, `x-fail` names a status to fail with, `x-fail-first` fails once."""
+    """Answers with the request. `x-sleep` delays it, `x-fail` names a failure status, and `x-fail-first` fails once."""
 
     protocol_version = "HTTP/1.1"
     server: StandIn
@@ -104,7 +104,7 @@ class StandIn(socketserver.ThreadingUnixStreamServer):
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
     def stop(self) -> None:
-        """Closes all connections and accepts no more, as when a process dies."""
+        """Closes all connections and accepts no more, as if the process died."""
         self.shutdown()
         self.server_close()
         for connection in self.connections:
@@ -112,7 +112,7 @@ class StandIn(socketserver.ThreadingUnixStreamServer):
                 connection.shutdown(SHUT_RDWR)
 
     def get_request(self) -> tuple[Any, Any]:
-        """A connection; a Unix domain socket has no address of a client."""
+        """Returns a connection and a placeholder address, because clients of a Unix domain socket have no address."""
         connection, _ = super().get_request()
         self.connections.append(connection)
         return connection, ("local", 0)
@@ -140,14 +140,14 @@ class MeshRun(Run):
             self.ports.require_free(own, at=workload.address)
 
     def components(self) -> Sequence[Component]:
-        """The sidecars."""
+        """Returns the sidecars."""
         for workload in self.workloads:
             for inbound in workload.inbound:
                 self.stand_ins[workload.name] = StandIn(workload.name, inbound.socket)
         return self.sidecars()
 
     def sidecars(self) -> Sequence[Component]:
-        """The sidecars of static configuration, or Istio's."""
+        """Returns the sidecars with static configuration, or Istio's sidecars."""
         self.authority = make_authority(self.folder.keys / "ca")
         if self.switches.mesh == "istio":
             return self.istio.components(self.authority)
@@ -160,15 +160,15 @@ class MeshRun(Run):
             stand_in.stop()
 
     def workload(self, name: str) -> Workload:
-        """One workload."""
+        """Returns one workload."""
         return next(workload for workload in self.workloads if workload.name == name)
 
     def outbound(self, caller: str, callee: str) -> Outbound:
-        """The outbound listener from a caller to a callee."""
+        """Returns the outbound listener from a caller to a callee."""
         return next(outbound for outbound in self.workload(caller).outbound if outbound.callee == callee)
 
     def caller(self, caller: str, callee: str) -> httpx.Client:
-        """A client that calls as a component does, through its own sidecar."""
+        """Returns a client that calls as a component does, through its own sidecar."""
         outbound = self.outbound(caller, callee)
         transport = httpx.HTTPTransport(uds=str(outbound.socket))
         return httpx.Client(transport=transport, base_url=f"http://{outbound.authority}", timeout=10)

@@ -19,12 +19,12 @@ CONTEXT = os.environ.get("HOPWISE_TEST_CONTEXT", "")
 needs_cluster = pytest.mark.skipif(
     not CONTEXT, reason="no cluster is given for tests: set HOPWISE_TEST_CONTEXT to the current kubectl context"
 )
-"""For tests that make namespaces in a real cluster: only in a cluster that the user named for these tests, and that has
+"""For tests that make namespaces in a real cluster: skipped without a cluster that the user named for them and that has
 the images."""
 
 
 def namespaces() -> list[str]:
-    """The namespaces of runs in the test cluster."""
+    """Returns the namespaces of runs in the test cluster."""
     selector = "--selector=app.kubernetes.io/managed-by=hopwise"
     command = ["kubectl", f"--context={CONTEXT}", "get", "namespaces", selector, "--output=name"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
@@ -103,7 +103,7 @@ class FakeCluster:
         return {"KUBECTL_BIN": str(self.program)}
 
     def kubectl(self) -> Kubectl:
-        """A client of this kubectl."""
+        """Returns a client of this kubectl."""
         return Kubectl(str(self.program), "kind")
 
     def _save(self) -> None:

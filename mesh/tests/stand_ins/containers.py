@@ -15,7 +15,7 @@ IMAGES = ("shop", "edge-envoy", "postgres", "jaeger")
 
 
 def image(target: str) -> str:
-    """The name of one of the images."""
+    """Returns the name of one of the images."""
     return f"{IMAGE_PREFIX}/{target}:{IMAGE_TAG}"
 
 

@@ -1,4 +1,4 @@
-"""Malformed, odd or too large requests, as bytes, and the required answer of both edges."""
+"""Malformed, odd or too large requests, as bytes, and the answer that both edges must give."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import hpack
 from hyperframe.frame import DataFrame, HeadersFrame, SettingsFrame
 
 PASSED, CLOSED, RESET = "passed on", "closed", "reset"
-"""The other outcomes: the component behind the edge answers; the connection ends without an answer; only the stream
-ends."""
+"""Outcomes other than an error: the component behind the edge answers; the connection ends without an answer; only the
+stream ends."""
 INVALID, METHOD, VERSION = "400 INVALID_ARGUMENT", "405 INVALID_ARGUMENT", "426 INVALID_ARGUMENT"
 LARGE_BODY, LARGE_HEADERS, LATE = "413 RESOURCE_EXHAUSTED", "431 RESOURCE_EXHAUSTED", "408 DEADLINE_EXCEEDED"
 NOWHERE = "404 NOT_FOUND"
@@ -23,10 +23,10 @@ class Row:
     """One request.
 
     Attributes:
-        name: Its defect, in the documentation's words.
-        sent: Its bytes.
-        answer: Both edges' answer: the status and the code of the error's body, gRPC's status, or one of the above.
-        but: A different answer from one of the programs.
+        name: The request's defect, in the documentation's words.
+        sent: The request's bytes.
+        answer: The answer of both edges: the status with the code in the body, a gRPC status, or an outcome above.
+        but: A different answer of one of the edges' programs.
         why: The reason for the different answer.
     """
 

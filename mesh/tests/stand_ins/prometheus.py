@@ -1,4 +1,4 @@
-"""Queries of a running Prometheus, for tests."""
+"""Queries to a running Prometheus, for tests."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ needs_prometheus = pytest.mark.skipif(
 
 
 def ask(shop: System, path: str, **query: str) -> Any:
-    """Prometheus' answer."""
+    """Sends a query to the shop's Prometheus; returns the answer."""
     answer = httpx.get(f"{shop.urls['Prometheus']}/api/v1/{path}", params=query, trust_env=False)
     assert answer.status_code == 200, answer.text
     return answer.json()["data"]

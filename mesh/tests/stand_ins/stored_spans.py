@@ -1,4 +1,4 @@
-"""The spans of a trace that Jaeger has so far, for tests that wait for all of them."""
+"""The spans of a trace that have reached Jaeger so far, for tests that wait until all have."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mesh.native.system import System
 
 
 def stored_spans(shop: System, trace: str) -> list[tuple[dict[str, str], int]]:
-    """For each resource with spans in the trace, its text attributes and the number of spans."""
+    """Returns the text attributes and the number of spans of each resource with spans in the trace."""
     answer = httpx.get(f"{shop.ports.url('jaeger-query-http')}/api/v3/traces/{trace}", trust_env=False)
     if answer.status_code != 200:
         return []
@@ -25,7 +25,7 @@ def stored_spans(shop: System, trace: str) -> list[tuple[dict[str, str], int]]:
 
 
 def count_spans(shop: System, trace: str, least: int, limit_s: float = 10.0) -> Counter[str]:
-    """Number of spans of a trace by component, as soon as the expected number is there, or after the limit."""
+    """Returns a trace's number of spans by component, once the expected number has arrived, or after the limit."""
     until = time.monotonic() + limit_s
     counts: Counter[str] = Counter()
     while counts.total() < least and time.monotonic() < until:

@@ -32,7 +32,7 @@ from mesh.kubernetes.places import ClusterPlaces
 from mesh.paths import ROOT
 
 TASKS = {"secrets", "database"}
-"""Services that end by themselves."""
+"""Services that exit by themselves when their task is done."""
 OTHERS_IMAGES = {"jaeger", KONG}
 """Services whose images this project does not build."""
 
@@ -100,7 +100,7 @@ def test_components_by_other_programs_have_separate_images(tmp_path: Path) -> No
 
 
 def mine(folder: Path, program: str) -> dict[Path, str]:
-    """The files of hybrid whose product runs as another program."""
+    """Returns the files of hybrid whose product runs as another program."""
     file = folder / "mine.yaml"
     text = (ROOT / "mesh" / "topologies" / "hybrid.yaml").read_text().replace("name: hybrid", "name: mine")
     file.write_text(f"{text}programs:\n  product: {program}\n")
@@ -153,7 +153,7 @@ def test_no_container_has_a_privilege_that_it_does_not_need(services: dict[str, 
         assert service["mem_limit"], name
         assert service["pids_limit"], name
         assert service["restart"] == ("no" if name in TASKS else "unless-stopped"), name
-        # Other images of Jaeger may lack programs.
+        # Other Jaeger images may lack the programs for a health check.
         assert ("healthcheck" in service) == (name not in TASKS | {"jaeger"}), name
 
 
@@ -176,7 +176,7 @@ def test_every_host_in_a_process_s_settings_is_a_service(name: str, services: di
 
 
 def members(services: Mapping[str, Mapping[str, Any]]) -> list[set[str]]:
-    """The services of each network."""
+    """Returns the services of each network."""
     networks = {network for service in services.values() for network in service.get("networks", [])}
     return [
         {name for name, service in services.items() if network in service.get("networks", [])} for network in networks
@@ -216,19 +216,19 @@ def test_an_edge_reaches_only_the_components_behind_it(name: str, services: dict
 
 
 def hosts_of_settings(service: Mapping[str, Any]) -> set[str]:
-    """The hosts that a process's environment names."""
+    """Returns the hosts that a process's environment names."""
     values = service.get("environment", {}).values()
     return {host for value in values for host in re.findall(r"//(?:\w+@)?([a-z-]+):\d+", value)}
 
 
 def hosts(config: Any) -> Iterator[str]:
-    """The hosts that an edge's configuration names: Envoy's addresses; Kong's services, their targets and collector."""
+    """Yields the hosts in an edge's configuration: Envoy's addresses; Kong's services, targets and collector."""
     if isinstance(config, list):
         for item in config:
             yield from hosts(item)
     elif isinstance(config, dict):
         for key, value in config.items():
-            # Kong's name of a set of targets is not a host.
+            # The name of a set of targets in Kong (an upstream) is not a host.
             is_host = key in ("address", "host") and isinstance(value, str)
             if is_host and not re.fullmatch(r"[0-9.]+|.+\.upstream", value):
                 yield value

@@ -22,7 +22,7 @@ PLACEHOLDER = re.compile(r"\b[A-Z]{4,}\b(?!\.md)")
 
 
 def links_of(page: Path) -> set[Path]:
-    """The files that a page links to."""
+    """Returns the files that a page links to."""
     return {(page.parent / link).resolve() for link in LINK.findall(page.read_text(encoding="utf-8"))}
 
 

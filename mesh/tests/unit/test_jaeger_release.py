@@ -1,4 +1,4 @@
-"""Which Jaeger set-up installs: its official release from a stand-in server, or a compiled Jaeger, and why."""
+"""Which Jaeger the set-up installs, and why: the official release from a stand-in server, or a compiled Jaeger."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def _program_for_another_machine(releases: Releases, monkeypatch: pytest.MonkeyP
 
 
 def _nobody_listens(releases: Releases, _: pytest.MonkeyPatch) -> None:
-    releases.shutdown()  # While a thread waits for it, the socket stays open.
+    releases.shutdown()  # first, because a thread that waits for the socket keeps it open
     releases.socket.close()
 
 

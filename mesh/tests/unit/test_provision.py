@@ -250,7 +250,7 @@ def become(program: Path, script: str) -> None:
 
 
 def make_tarballs(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Makes tarballs with the same files as the real tarballs, and pins them."""
+    """Makes tarballs with files of the same names as the real tarballs, and pins them."""
     pins = []
     for package in graphiql.PACKAGES:
         file = folder / f"{package.name}-{package.version}.tgz"

@@ -1,5 +1,5 @@
-"""Spans of a real Envoy as the sidecars of one call: what they report about tries, faults and calls that were given
-up."""
+"""Spans of a real Envoy that serves as the sidecars of one call: what they report about attempts, faults and abandoned
+calls."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ THERE = {"order-outbound", "product-inbound", "product"}
 
 
 def listener(folder, service, cluster, *, direction, filters=(), **route):
-    """One direction of a sidecar, on a socket named after it."""
+    """Makes the listener for one direction of a sidecar, on a socket named after the two."""
     tracer = {
         "@type": "type.googleapis.com/envoy.config.trace.v3.OpenTelemetryConfig",
         "service_name": service,
@@ -76,7 +76,7 @@ def listener(folder, service, cluster, *, direction, filters=(), **route):
 
 
 def cluster(folder, name, *, http2=False):
-    """The Envoy cluster of the listener on the socket with this name."""
+    """Makes the Envoy cluster for the listener on the socket with this name."""
     endpoint = {"endpoint": {"address": {"pipe": {"path": str(folder / f"{name}.sock")}}}}
     made = {
         "name": name,
@@ -190,7 +190,7 @@ class Call:
         self._folder, self._collector = folder, collector
 
     def __call__(self, path, *, by="order-outbound", services=THERE, timeout_s=5.0, **headers):
-        """The trace of one request, once spans of these services have arrived and no more arrive."""
+        """Sends a request; returns its trace once spans of these services have arrived and no more arrive."""
         trace_id = uuid.uuid4().hex
         headers = {name.replace("_", "-"): value for name, value in headers.items()}
         headers["traceparent"] = f"00-{trace_id}-{ROOT_ID}-01"

@@ -1,4 +1,4 @@
-"""Traces requested from Grafana Tempo 3, whose program `TEMPO_BIN` names; without `TEMPO_BIN`, this is skipped."""
+"""Traces queried from Grafana Tempo 3. `TEMPO_BIN` is the path of its program; without it, these tests are skipped."""
 
 from __future__ import annotations
 

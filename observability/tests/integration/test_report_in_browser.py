@@ -48,7 +48,7 @@ MODES = {
 NAMED = ("compare", "bench", "noisy", "ladder", "rtt")
 ALL = (*NAMED, "stress")
 OPEN_ALL = "document.querySelectorAll('details').forEach((one) => { one.open = true; })"
-# Marks one text of each style. Thousands of cells have one style, and axe takes milliseconds for the contrast of each.
+# Marks one text of each style: thousands of cells share a style, and axe takes milliseconds to check each contrast.
 MARK_LOOKS = """() => {
     const grounds = new Map([[null, '']]), seen = new Set();
     for (const one of document.querySelectorAll('*')) {
@@ -119,10 +119,10 @@ class Opened:
         self.page.close()
 
 
-# Colours move nothing: elements are at the same places in dark and light.
+# Colours do not affect the layout: elements have the same positions in the dark and the light scheme.
 @pytest.fixture(scope="module", params=list(product(ALL, ("light", "phone"))), ids="-".join)
 def opened(request: pytest.FixtureRequest, browser: Browser, reports: dict[str, Path]) -> Iterator[Opened]:
-    """A report with all its details open, for tests that only look."""
+    """A report with all its details open, for tests that do not change the page."""
     name, mode = request.param
     with Opened(browser, reports[name], **MODES[mode]) as page:
         page.page.evaluate(OPEN_ALL)
@@ -153,7 +153,7 @@ def test_long_names_push_nothing_out_of_sight(browser: Browser, tmp_path: Path, 
         assert max(ends) <= 0
 
 
-# A comparison, wide and dark, and a bench, narrow and light; all pairs take minutes and look at the same rules.
+# A wide, dark comparison and a narrow, light bench: all combinations would take minutes, and check the same rules.
 @pytest.mark.parametrize(("name", "seen"), [("noisy", "dark"), ("bench", "phone")])
 def test_axe_finds_no_violation(browser: Browser, reports: dict[str, Path], name: str, seen: str) -> None:
     with Opened(browser, reports[name], **MODES[seen]) as opened:

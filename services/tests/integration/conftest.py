@@ -1,4 +1,4 @@
-"""The services, as their clients see them, over each protocol."""
+"""Fixtures for the services as their clients see them, over each protocol."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ TABLES = {"admin", "statements", "tables", "traces"}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Drops tests with data in memory or behind a cache if the service lacks that, or if they read the tables."""
+    """Drops tests with data in memory or behind a cache if the service does not offer that, or if they read tables."""
     items[:] = [item for item in items if not isinstance(item, pytest.Function) or _makes_sense(item)]
 
 
@@ -66,7 +66,7 @@ def _makes_sense(item: pytest.Function) -> bool:
     parameters = item.callspec.params if hasattr(item, "callspec") else {}
     fixtures = set(item.fixturenames)
     if CONFORMING is not None:
-        # The rows of `contracted` are only of these protocols.
+        # The values of `contracted` already have only these protocols.
         default = GATEWAYS.get(CONFORMING.component, Protocol.GRPC)
         over = "contracted" in fixtures or parameters.get("protocol", default) in CONFORMING.protocols
         return CONFORMING.is_reached_by(item) and over
@@ -113,7 +113,7 @@ def served_fixture(runtime: Runtime) -> Callable[..., Any]:
 async def started(
     protocol: str, config: ServiceConfig, folder: Path, *, runtime: Runtime, ours: bool = False
 ) -> AsyncIterator[str]:
-    """A service on its database: the tested program, or ours in this process; yields the address for its callers."""
+    """A service on its database: the tested program, or our service in this process; yields its address for callers."""
     name = config.component
     async with AsyncExitStack() as stack:
         if CONFORMING is not None and CONFORMING.component == name and not ours:

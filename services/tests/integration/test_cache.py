@@ -37,7 +37,7 @@ TEA = NewProduct("Tea pot", "Holds tea.", "tea", Money(1999, "EUR"), 10)
 
 
 class Counting(PostgresProductStore):
-    """The tables, which count the products that are read from them by their ids."""
+    """The store on the tables; it counts the products that are read by their ids."""
 
     reads = 0
 
@@ -93,7 +93,7 @@ async def client(valkey) -> AsyncIterator[Client]:
 
 @contextmanager
 def frozen(valkey) -> Iterator[None]:
-    """A server that accepts commands and does not answer."""
+    """Freezes the Valkey server, which then accepts commands but does not answer."""
     (pid,) = valkey.supervisor.pids_by_component()["valkey"]
     os.kill(pid, signal.SIGSTOP)
     try:

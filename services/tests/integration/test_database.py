@@ -1,4 +1,4 @@
-"""Connections: pooled, limited by deadlines, never left dirty; their failures are raised as the shop's errors."""
+"""Database connections: pooled, limited by deadlines, never left dirty; failures are raised as the shop's errors."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ pytestmark = pytest.mark.integration
 
 @pytest.fixture
 async def database(role_url: Callable[[str], str]) -> AsyncIterator[Database]:
-    """Two connections of the product service's role."""
+    """A pool of two connections for the product service's role."""
     opened = await connect_database(role_url("product"), 2)
     try:
         yield opened
@@ -39,7 +39,7 @@ async def database(role_url: Callable[[str], str]) -> AsyncIterator[Database]:
 
 
 def values(rows: Sequence[asyncpg.Record | None]) -> list[Any]:
-    """The only value of each row."""
+    """Returns the only value of each row."""
     return [row[0] for row in rows if row is not None]
 
 

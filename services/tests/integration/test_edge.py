@@ -1,4 +1,4 @@
-"""What a service shows to callers from outside, and to callers whose tokens it cannot verify."""
+"""The data that a service shows to callers from outside, and to callers whose tokens it cannot verify."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ ADDRESS = Address("Ada", "Street 1", "Berlin", "10115", "DE")
 
 @pytest.fixture(scope="module")
 def characters() -> list[str]:
-    """Every character, without surrogates."""
+    """Every Unicode character, without surrogates."""
     return [chr(code) for code in range(1, sys.maxunicode + 1) if not 0xD800 <= code <= 0xDFFF]
 
 

@@ -1,4 +1,4 @@
-"""How many logins may fail: per e-mail address, whether it belongs to a user or not."""
+"""The limit on failed logins, which applies to each e-mail address, whether or not it belongs to a user."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ ADDRESS = Address("Ada", "Hauptstraße 1", "Berlin", "10115", "DE")
 
 @pytest.fixture(scope="module", params=["cached", "grpc", "memory"])
 def protocol(request: pytest.FixtureRequest) -> str:
-    """The stores that count failures, over gRPC: a password costs a hash, and the count is the same in any protocol."""
+    """Only gRPC, with each store that counts failures: hashes cost time, and the count is the same in any protocol."""
     return str(request.param)
 
 

@@ -89,12 +89,12 @@ async def test_a_call_is_measured_on_both_sides_and_leads_to_its_trace(
     for name in (server, server.replace("server", "client")):
         asked = labels if "server" in name else {}
         (count,) = of(samples, f"{name}_count", **asked)
-        # A GraphQL client learns once that its document is not known yet.
+        # A GraphQL client is answered once that its document is not known yet.
         assert count.value == 2 + (name.startswith("http_client") and protocol == "graphql")
         shown = [one.exemplar for one in of(samples, f"{name}_bucket", **asked) if one.exemplar]
         assert shown
         assert all(exemplar.labels == trace for exemplar in shown)
-        # A caller who asks for something unknown is not a failure of the server.
+        # A request for something that does not exist is not a failure of the server.
         assert "client" in name or count.labels["error_type"] == ""
     statement = {"db_query_summary": "SELECT product", "error_type": ""}
     (statements,) = of(samples, "db_client_operation_duration_seconds_count", **statement)

@@ -1,4 +1,4 @@
-"""The pods of a service as its callers see them in a cluster: the addresses of one name, which change."""
+"""The pods of a service as its callers see them in a cluster: the changing addresses of one name."""
 
 from __future__ import annotations
 

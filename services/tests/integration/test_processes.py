@@ -1,4 +1,4 @@
-"""What processes do beyond the contract: imports before the database is there, and gateways without services.
+"""Behaviour of processes beyond the contract: imports before the database is up, and gateways without services.
 
 The tests in `contract` start and stop every process.
 """

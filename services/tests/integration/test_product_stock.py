@@ -81,7 +81,7 @@ async def test_all_lines_or_none(product: ProductClient, make_product: Make) -> 
         await product.reserve_stock(key, [StockLine(tea.id, 1), StockLine(NOWHERE, 1)])
     assert unknown.value.field == "lines[1].product_id"
     assert [item.stock for item in await product.batch_get_products([tea.id, pot.id])] == [5, 1]
-    # The failed calls did not use up the id.
+    # The failed calls did not use up the reservation's id.
     await product.reserve_stock(key, [StockLine(tea.id, 1)])
 
 

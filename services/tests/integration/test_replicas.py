@@ -65,7 +65,7 @@ class Replica:
         )
 
     async def kill(self) -> None:
-        """Kills the process at once, in the middle of its work."""
+        """Kills the process with SIGKILL, in the middle of its work."""
         if self._process is not None:
             self._process.kill()
             await self._process.wait()
@@ -80,7 +80,7 @@ class Replica:
 
 
 class Readers:
-    """Callers that read one product repeatedly, all the time."""
+    """Callers that read one product continuously."""
 
     def __init__(self, product: ProductClient, product_id: int) -> None:
         self._product = product

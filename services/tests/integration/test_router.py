@@ -1,4 +1,4 @@
-"""Hive Gateway in front of the subgraphs of a shop in memory: joins, access, errors, limits, spans and its end."""
+"""Hive Gateway in front of the subgraphs of a shop in memory: joins, access, errors, limits, spans and shutdown."""
 
 from __future__ import annotations
 
@@ -287,7 +287,7 @@ async def _never_answer(reader: asyncio.StreamReader, writer: asyncio.StreamWrit
 
 
 async def _ends(router: Router, process: asyncio.subprocess.Process) -> None:
-    """Requests under way are answered first."""
+    """Requests in flight are answered before the router ends."""
     joined = "{ order(id: 1) { lines { product { title } } } }"
     under_way = asyncio.create_task(router.ask(joined, router.token("customer", OWN)))
     await asyncio.sleep(0.02)

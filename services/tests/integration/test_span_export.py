@@ -1,4 +1,4 @@
-"""How spans reach the collector: kept while it is unavailable, sent in pauses, complete, and counted if lost."""
+"""How spans reach the collector: kept while it is unavailable, sent during pauses, complete, and counted if lost."""
 
 from __future__ import annotations
 
@@ -215,7 +215,7 @@ async def test_spans_that_wait_too_long_for_a_collector_are_lost_and_counted(
     async with exporting(measured, recorder, Patience(send_s=0.2)):
         record(recorder, 3)
         await until(lambda: "3 spans are lost: DEADLINE_EXCEEDED" in caplog.text)
-        # At once: a reader of the account must learn of it while the process runs.
+        # Immediately, because readers of the account must learn of the loss while the process runs.
         assert account_of(measured)["lost"] == 3
 
 

@@ -41,7 +41,7 @@ NOWHERE = 2**62
 
 @pytest.fixture(scope="module")
 def protocol() -> str:
-    """Over gRPC: spans that are the same over each protocol are tested in a suite for all doors."""
+    """Only gRPC: spans that are the same over each protocol are tested in a suite for all doors."""
     return "grpc"
 
 

@@ -72,16 +72,16 @@ async def test_unknown_email_takes_as_long_as_a_wrong_password(user: UserClient,
         return time.perf_counter() - began
 
     async def share() -> float:
-        """The shortest login time of an unknown address, as a share of the shortest of a known address."""
+        """Measures the shortest login time of an unknown address, as a share of a known address's shortest."""
         ada = await make_user()
-        # The two take turns, so that both run under the same load; an address is locked after ten failures.
+        # The two addresses take turns, so that both run under the same load; an address is locked after ten failures.
         emails = (ada.email, fresh_email())
         known, unknown = (
             min(times) for times in zip(*[[await took(email) for email in emails] for _ in range(9)], strict=True)
         )
         return unknown / known
 
-    # A program that hashes only for known addresses fails twice; a busy machine is rarely so uneven twice.
+    # A program that hashes only for known addresses fails both attempts; a busy machine rarely distorts both.
     assert await share() > 0.5 or await share() > 0.5
 
 

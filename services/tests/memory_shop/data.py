@@ -32,7 +32,7 @@ class Data:
 
     @classmethod
     def demo(cls, *, products: int = 200, users: int = 20, regulars: int = 5) -> Data:
-        """Returns data like the seed's: 3 reviews a product, 10 orders for each of the first users.
+        """Returns data like the seed's: 3 reviews per product, 10 orders for each of the first users.
 
         Args:
             products: Number of products, 100 of them in each category.
@@ -65,7 +65,7 @@ class Data:
 
     @classmethod
     def largest(cls, *, lines: int = MAX_LINES) -> Data:
-        """Returns data whose lists have their maximum length: 50 orders of one user, 20 reviews a product, a document.
+        """Returns data with lists of maximum length: 50 orders of one user, 20 reviews per product, and a document.
 
         Args:
             lines: Number of lines of each order.

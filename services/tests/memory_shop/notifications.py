@@ -21,7 +21,7 @@ class MemoryNotifications:
     """The notification store in one process.
 
     Args:
-        gone: Users whose accounts are gone.
+        gone: Users whose accounts have been deleted.
     """
 
     def __init__(self, gone: Set[int] = frozenset()) -> None:

@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One call of a port: its method, and the moments (counted in starts and ends) between which it ran."""
+    """One call of a port: its method, and when it began and ended, on a clock that counts starts and ends of calls."""
 
     method: str
     started: int
     ended: int
 
     def overlaps(self, other: Call) -> bool:
-        """Returns whether both were under way at the same moment."""
+        """Returns whether both calls were in flight at the same moment."""
         return self.started < other.ended and other.started < self.ended
 
 

@@ -47,7 +47,7 @@ class PlainPasswords:
 
 
 class Signer:
-    """Signs logins with a function of the test."""
+    """Signs logins with a function that the test provides."""
 
     def __init__(self, sign: Sign) -> None:
         self._sign = sign
@@ -121,7 +121,7 @@ class MemoryShop:
         }
 
     def use_cases(self, name: str) -> Any:
-        """The use cases of one service, each call recorded, for a server."""
+        """Returns the use cases of one service, each call recorded, for a server."""
         return RecordedService(self.record, self._services()[name], served=True)
 
     @asynccontextmanager
@@ -141,7 +141,7 @@ class MemoryShop:
         return cls(Data.demo(products=products, users=users, regulars=regulars), sign=sign)
 
     def fill(self, data: Data) -> None:
-        """Begins anew with other data; the clients stay the same."""
+        """Replaces all data; the clients stay the same."""
         self._gone: set[int] = set()
         self.products = MemoryProductStore(data.products, data.reviews, documents=data.documents)
         self.users = MemoryUserStore((user, DEMO_PASSWORD) for user in data.users)

@@ -1,4 +1,4 @@
-"""Serves a service over REST and calls it over REST; prints which libraries of other protocols got loaded."""
+"""Serves a service over REST and calls it over REST; prints which libraries of other protocols were loaded."""
 
 from __future__ import annotations
 

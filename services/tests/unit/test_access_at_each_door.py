@@ -1,4 +1,4 @@
-"""Every door admits the same callers: by their identities if they have any, and by the capacity of the process."""
+"""Every door admits the same callers: by their identities, if callers have any, and by the capacity of the process."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ EDGE = "spiffe://cluster.local/ns/default/sa/edge"
 REFUSED = "the call comes without an identity; callers need a certificate of the mesh"
 TEA = base64.b64encode(b"Product:1").decode()
 RESERVATION = str(uuid.UUID(int=1))
-"""The user of the first order."""
+"""A reservation to release; it need not exist."""
 Headers = Sequence[tuple[str, str]]
 
 
@@ -57,7 +57,7 @@ class Answer(NamedTuple):
 Door = Callable[[str, Headers], Awaitable[Answer]]
 """Sends a request with headers: to "read" a product, or to "release" a reservation, which only services may."""
 Served = tuple[Mapping[str, Door], Mapping[str, str]]
-"""The doors by name, with the address of each."""
+"""The doors by name, and their addresses by name."""
 
 
 def over_rest(address: str) -> Door:
@@ -189,7 +189,7 @@ async def serving(keys: Any, runtime: Runtime = BARE, **settings: Any) -> AsyncI
 
 
 def certificate(component: str) -> str:
-    """A sidecar's header for a component's certificate."""
+    """Returns a sidecar's header for a component's certificate."""
     by = "By=spiffe://cluster.local/ns/default/sa/product"
     return f'{by};Hash={"0f" * 32};Subject="";URI=spiffe://cluster.local/ns/default/sa/{component}'
 

@@ -43,7 +43,7 @@ async def test_an_error_reaches_the_caller_who_is_still_there_and_nobody_else() 
     caller = asyncio.create_task(background.shield(fail()))
     await asyncio.sleep(0)
     caller.cancel()
-    # Warnings are errors here: a lost exception would fail this test.
+    # Warnings count as errors here, so a lost exception would fail this test.
     await background.drain(1.0)
 
 

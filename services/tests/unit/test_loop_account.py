@@ -66,14 +66,14 @@ def test_a_request_seen_a_pause_later_records_the_longest_stretch(waits_too: boo
             await asyncio.sleep(0.001)
             told = account.busy()
             if time.monotonic() - began_s < HELD_S + 0.005:
-                break  # else others had the core meanwhile: it seems to pause, or comes back too late
+                break  # otherwise other programs took the core: the loop seems to pause, or wakes up too late
             await asyncio.sleep(0.02)
         else:
             pytest.skip("others had the core in each of 50 rounds")
         assert told is not None
         busy_ns, rested_ns = told
         assert busy_ns >= HELD_S * 1e9
-        # On a busy machine, it may not have paused yet.
+        # On a busy machine, the loop may not have paused yet.
         assert 0 <= rested_ns < HELD_S * 1e9
 
     on_a_loop(work)
@@ -82,7 +82,7 @@ def test_a_request_seen_a_pause_later_records_the_longest_stretch(waits_too: boo
 def test_many_short_pieces_without_a_rest_are_one_long_one() -> None:
     async def work(account: LoopAccount) -> None:
         longest_ns = 0
-        for _ in range(500):  # on a busy machine, others interrupt it repeatedly
+        for _ in range(500):  # on a busy machine, other programs interrupt the loop repeatedly
             account.busy()
             hold(0.0005)
             await asyncio.sleep(0)
@@ -101,7 +101,7 @@ def test_short_work_with_pauses_keeps_no_request_waiting() -> None:
             hold(0.0005)
             account.busy()
             await asyncio.sleep(0.003)
-        assert told.count(None) >= 15  # a busy machine may lengthen one
+        assert told.count(None) >= 15  # a busy machine may lengthen some pieces of work
 
     on_a_loop(work)
 

@@ -75,7 +75,7 @@ async def test_an_address_that_the_name_has_lost_is_not_checked(session: aiohttp
         assert {rotation.next() for _ in range(4)} == {KEPT}
         names.addresses = [KEPT, NEW]
         await names.once_more()
-        # The end of a request to this address comes too late.
+        # A request to this address ends only after the name has lost the address.
         rotation.leave_out(OLD)
         names.addresses = [OLD, KEPT]
         await names.once_more()

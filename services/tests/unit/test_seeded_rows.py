@@ -1,4 +1,4 @@
-"""What the seeded rows promise to the tape and to the parity check, for more than one seed and scale."""
+"""Properties of the seeded rows on which the tape and the parity check rely, for more than one seed and scale."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from dataset.rows import DEMO_PASSWORD, DEMO_PASSWORD_HASH, Draws, SeededShop, T
 
 Rows = dict[str, list[list[str]]]
 
-# Digest of all rows of seed 1, scale 1, the same on every machine and with every version of numpy. A change of the
-# seed's code changes it, which must be a deliberate decision.
+# Digest of all rows with seed 1 and scale 1, the same on every machine and with every version of numpy. Changes to the
+# seeding code change the digest; this must be a deliberate decision.
 DIGEST = "b69b270bea8faeb1feb98adf187e8494ead7d41ef94064fd19346541b66a6f13"
 
 

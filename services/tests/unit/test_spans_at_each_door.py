@@ -1,4 +1,4 @@
-"""SERVER spans are the same at each door: one for each sampled request, none for others, and nothing personal."""
+"""SERVER spans are the same at each door: one for each sampled request, none for others, and no personal data."""
 
 from __future__ import annotations
 
@@ -127,9 +127,9 @@ REQUESTS: dict[str, dict[str, Callable[..., tuple[str, str, Any]]]] = {
         "login": lambda email, password: graphql(LOGIN, input={"email": email, "password": password}),
     },
 }
-"""The requests of a client to each gateway, and over Connect."""
+"""A client's requests, by name, to each gateway and over Connect."""
 Door = Callable[..., Awaitable[object]]
-"""Makes the request of a name in the current trace; an error is an answer too."""
+"""Makes the request with a given name in the current trace; an error counts as an answer."""
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""Both ends of a call agree on its messages: arguments, values, and the fields that do not fit."""
+"""Both ends of a call agree on its messages: arguments, values, and arguments that do not fit their fields."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ THRIFT = [service for service in SERVICES if service.name != "notification"]
 
 
 def any_of(hint: Any) -> st.SearchStrategy[Any]:
-    """Values of a type."""
+    """Generates values of a type."""
     origin, inner = get_origin(hint), get_args(hint)
     if origin is Annotated:
         return any_of(inner[0])

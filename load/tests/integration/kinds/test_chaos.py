@@ -47,7 +47,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, base: int, **settings: 
 
 
 def messages_of(struck: dict[str, object]) -> list[str]:
-    """Returns the errors of failed journeys, except passed deadlines: on a busy machine any journey may be late."""
+    """Returns the errors of failed journeys, except exceeded deadlines: on a busy machine any journey may be late."""
     messages = cast("list[str]", struck["messages"])
     return [message for message in messages if OVER not in message]
 
@@ -59,7 +59,7 @@ def test_crashes_of_the_saga_lose_and_double_nothing_and_buyers_see_them(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
     struck = run(tmp_path, monkeypatch, shop_ports.base, topologies="hybrid", faults="crash:order", rate="10")
-    # Repetitions show no progress.
+    # Only the load itself shows progress, and not the repeated purchases after it.
     assert len(set(re.findall(r"replay: \d+ of (\d+) journeys", capfd.readouterr().err))) == 1
     crash = struck["crash:order"]
     assert crash["broken"] == []
@@ -77,7 +77,7 @@ def test_a_service_whose_callee_is_down_is_not_taken_for_down_itself(
     struck = run(tmp_path, monkeypatch, base, topologies="hybrid", faults=fault, mesh="envoy", mtls="on", rate="10")
     assert struck[fault]["repeated"] > 5
     assert messages_of(struck[fault])
-    # An interrupted purchase may have an order whose payment is not captured.
+    # An interrupted purchase may leave an order whose payment is not captured.
     expected = ("the payment service does not answer", "the order is stored but not paid yet")
     assert [message for message in messages_of(struck[fault]) if not any(text in message for text in expected)] == []
     assert (struck[fault]["broken"], struck[fault]["unanswered"], struck[fault]["over"]) == ([], 0, True)

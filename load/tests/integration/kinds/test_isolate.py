@@ -1,4 +1,4 @@
-"""A short isolation on the real system: all arms, in one block."""
+"""A short isolation experiment on the real system: all arms, in one block."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_only_the_separated_disturber_has_its_own_gateways_and_services(isolated
     reached = {arm: upstreams(run.path / "trials" / f"1-{arm}") for arm in run.topologies}
     assert reached[AS_IS] == {"graphql-gateway", "rest-gateway"}
     assert reached[APART] == {"graphql-gateway", "rest-gateway", "rest-gateway-apart"}
-    # In budgets and resources, the second set counts as the same components.
+    # In budgets and resources, the second set of gateways and services counts as the same components.
     parts = {arm: set(run.hops.filter(pl.col("topology") == arm)["part"]) for arm in run.topologies}
     assert not any("apart" in part for part in parts[APART])
     cpu_s = {row["topology"]: set(row["cpu_s"]) for row in run.used}

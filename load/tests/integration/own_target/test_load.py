@@ -79,7 +79,7 @@ def library(**environ: str) -> Iterator[list[int]]:
 
 
 def write_target(ports: list[int], folder: Path) -> str:
-    """Returns the docs' example for a library at these ports; its table is in the folder."""
+    """Returns the target file from the docs' example, for a library at these ports; its CSV table is in the folder."""
     (folder / "books.csv").write_bytes((EXAMPLE / "books.csv").read_bytes())
     text = (EXAMPLE / "library.yaml").read_text(encoding="utf-8")
     for place, port in enumerate(ports):
@@ -167,7 +167,7 @@ WATCH = """
 def test_spans_of_the_target_become_hop_budgets(loaded: Loaded, traced: str, tmp_path: Path) -> None:
     """The target records every request, although most requests say that they are not sampled.
 
-    A journey's pause is in neither its latency nor its budget, and all messages of a stream are one answer.
+    A journey's pause is in neither its latency nor its budget, and all messages of a stream count as one answer.
     """
     text = traced.replace("\n\n  borrow:", f"{WATCH}\n  borrow:")
     done = loaded(text + "traces: here\n", "--rate", "30", "--trace", "0.3", "--json")
@@ -202,7 +202,7 @@ def test_spans_of_the_target_become_hop_budgets(loaded: Loaded, traced: str, tmp
 def test_other_kinds_measure_targets_like_topologies(
     traced: str, shop_ports: Ports, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """All kinds use one library, because each needs only a load."""
+    """All kinds of experiment share one library, because each kind only needs load on it."""
     here = traced[traced.index("  here:") : traced.index("tables:")]
     file, results = tmp_path / "library.yaml", tmp_path / "elsewhere"
     file.write_text(traced.replace("tables:", here.replace("here:", "again:") + "tables:") + "traces: here\n")
@@ -292,7 +292,7 @@ def test_a_secret_from_the_environment_reaches_the_target_but_no_file(
     assert any(path.name == "answers.jsonl" for path in files)
     for form in (secret, quote(secret, safe=""), quote_plus(secret), json.dumps(secret)[1:-1]):
         assert not [text for text in output if form in text]
-        # The library's FastAPI names its spans by routes, without queries.
+        # FastAPI names the library's spans after routes, without query strings.
         assert not [path for path in files if form.encode() in path.read_bytes()]
 
 
@@ -325,7 +325,7 @@ while True:
 
 @pytest.fixture
 def busy() -> Iterator[int]:
-    """Process id of a program that uses half a core. It is not a child of the tests: children belong to a run."""
+    """Process id of a program that uses half a core. It is no child of the tests: children count as part of the run."""
     start = [
         sys.executable,
         "-c",
@@ -344,7 +344,7 @@ def test_a_run_next_to_a_busy_program_is_noisy_and_names_it(
     loaded: Loaded, text: str, busy: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("CI", raising=False)  # in CI there is no warning beforehand
-    for module in (programs, summary):  # other tests may run programs that use more
+    for module in (programs, summary):  # other tests may run programs that use more CPU
         monkeypatch.setattr(module, "MAX_PROGRAMS", 99)
     done = loaded(text, "--rate", "20")  # the library needs a tenth of a core for this rate
     assert done.exit_code == 0, done.stderr
@@ -455,7 +455,7 @@ def test_a_terminated_load_says_so_and_leaves_nothing_running(loaded: Loaded, te
 
     def terminate() -> None:
         while not ended.wait(0.1):
-            # By default, the signal would end the tests.
+            # Without a handler, the signal would end the tests.
             begun = any((tmp_path / "results").glob("*.partial/[!.]*"))
             if begun and signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
                 os.kill(os.getpid(), signal.SIGTERM)

@@ -30,7 +30,7 @@ GRPC = (
 
 
 def descriptors() -> bytes:
-    """Returns the descriptors of the product service and of all imported files."""
+    """Returns the descriptors of the product service and of all files that it imports."""
     found: dict[str, FileDescriptorProto] = {}
 
     def add(file: FileDescriptor) -> None:

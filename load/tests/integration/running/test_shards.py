@@ -76,7 +76,7 @@ def tape(tmp_path_factory: pytest.TempPathFactory) -> Tape:
 
 @contextmanager
 def nodes_of(load: Load, shop: System, folder: Path, count: int) -> Iterator[list[LocalNode]]:
-    """Load nodes on this machine, which end with the block."""
+    """Load nodes on this machine, which are stopped at the end of the `with` block."""
     with ExitStack() as stack:
         nodes = []
         for shard in range(count):

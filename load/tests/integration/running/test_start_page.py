@@ -35,7 +35,7 @@ SHOPS = {
 
 @pytest.fixture
 def http(shop: System) -> Iterator[httpx.Client]:
-    """A client that trusts the edge."""
+    """A client that trusts the edge's certificate."""
     trusted = ssl.create_default_context(cafile=str(shop.ca_certificate)) if shop.ca_certificate else True
     with httpx.Client(base_url=shop.url, trust_env=False, verify=trusted) as client:
         yield client
@@ -92,7 +92,7 @@ def test_the_page_fits_windows_and_has_working_links(shop: System, http: httpx.C
 
 @pytest.mark.parametrize("shop", ["grpc"], indirect=True, scope="package")
 def test_reflection_has_the_limits_of_calls(shop: System) -> None:
-    """Otherwise one header would make other clients' calls fail, which share the connection to the component."""
+    """Otherwise one client's header would make other clients' calls on the same connection to the component fail."""
     asks = {"content-type": "application/grpc", "te": "trailers", "grpc-timeout": "soon"}
     with httpx.Client(base_url=shop.url, trust_env=False, http1=False, http2=True) as client:
         assert client.post(REFLECTION, headers=asks).headers["grpc-status"] == "3"

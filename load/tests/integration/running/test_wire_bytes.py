@@ -35,7 +35,7 @@ RATE = 30.0
 WITHIN_S = 10.0
 QUIET_S = 0.5
 SNAP_BYTES = 160
-"""Bytes to keep of a packet: Ethernet, IPv4 and TCP headers with all their options."""
+"""Number of bytes to keep of each packet: its Ethernet, IPv4 and TCP headers with all options."""
 CLOSE = 0.01
 VERSIONS = {"rest": (2, 1), "grpc": (2,), "hybrid over TLS": (3, 2, 1), "grpc over TLS": (2,)}
 """The shops, and the versions of HTTP that their clients speak."""
@@ -59,7 +59,7 @@ class Flow:
         next: The next sequence number; None before the first packet.
         payload: Bytes of payload so far.
         missed: Bytes that are missing from the capture.
-        ended: Whether the capture has its end.
+        ended: Whether the capture has the end of this direction.
     """
 
     next: int | None = None
@@ -122,7 +122,7 @@ class CapturedTraffic:
 
     @property
     def whole(self) -> bool:
-        """Whether the capture has every connection's bytes and its end."""
+        """Whether the capture has all bytes and the end of every connection."""
         sent = [flow for (_, target), flow in self.flows.items() if target == self.port]
         return all(flow.ended for flow in sent) and not any(flow.missed for flow in self.flows.values())
 
@@ -209,7 +209,7 @@ def await_rest(path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def tape(tmp_path_factory: pytest.TempPathFactory) -> Tape:
-    """A tape with every journey, on data that no other test changes."""
+    """A tape with every journey, for data that no other test changes."""
     out = tmp_path_factory.mktemp("tape") / "tape.jsonl"
     workload = ROOT / "load" / "workloads" / "even.yaml"
     return Shopload(BINARY).tape(workload, out, seed=11, rate=RATE, duration_s=SECONDS, scale=1)

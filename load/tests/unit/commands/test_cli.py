@@ -1,4 +1,4 @@
-"""The command line as a whole: it has every command, and help does not import what commands need."""
+"""The command line has every command, and its help does not import the modules that commands need."""
 
 from __future__ import annotations
 

@@ -21,14 +21,14 @@ NOON_NS = 1_800_000_000_000_000_000
 
 
 class FakeNode:
-    """A node in memory, which answers at once.
+    """A node in memory, which answers immediately.
 
     Args:
         index: Shard of the node.
         count: Number of shards.
         ready: Changes to the message that it sends when it is ready; None if it never gets ready.
         refuses: Error with which it fails once it gets the start time.
-        gone: Why it can no longer be reached.
+        gone: The reason why the node can no longer be reached.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class FakeNode:
 def replay(
     nodes: Sequence[FakeNode], shopload: Shopload | None = None, *, seconds: float = 0.03, ready_s: float = 60
 ) -> ShardedReplay:
-    """Makes a replay on nodes that answer at once."""
+    """Makes a replay on nodes that answer immediately."""
     load = Load(TAPE, seconds)
     return ShardedReplay(
         nodes, load, shopload or Shopload(Path("none")), ready_s=ready_s, start_ahead_s=0.02, poll_s=0.01, calm_s=0.005

@@ -1,4 +1,4 @@
-"""The arms of a comparison along a setting, and refused values."""
+"""The arms of a comparison over the values of a setting, and refused values."""
 
 from __future__ import annotations
 

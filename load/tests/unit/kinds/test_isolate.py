@@ -1,4 +1,4 @@
-"""The arms of an isolation, and refused values."""
+"""The arms of an isolation experiment, and refused values."""
 
 from __future__ import annotations
 

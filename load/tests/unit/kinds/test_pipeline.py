@@ -1,4 +1,4 @@
-"""Every kind on the pipeline: it can be interrupted and resumed, and its figures follow from its rows."""
+"""Every kind of experiment can be interrupted and resumed, and its figures follow from its rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page about studies shows the figures of the named run, and says if its rules are older."""
+"""The page about studies shows the figures of the named run, and says if that run used older rules."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from synthetic.run import write_generated_run
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory):
-    """The same run twice, a run with 4 ms more to the orders' database, and NOISY, WRONG and one-block runs."""
+    """The same run twice, a run whose orders' database takes 4 ms longer, and NOISY, WRONG and one-block runs."""
     root = tmp_path_factory.mktemp("runs")
     common = {"topologies": ["hybrid"], "journeys_per_trial": 800, "seed": 5}
     return {

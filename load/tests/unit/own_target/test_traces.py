@@ -53,7 +53,7 @@ def test_the_limit_ends_reading_between_batches_and_reports_the_rest(
     store: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(traces, "BATCH", 1)
-    clock = SimpleNamespace(monotonic=itertools.count().__next__, sleep=time.sleep)  # each look at it adds a second
+    clock = SimpleNamespace(monotonic=itertools.count().__next__, sleep=time.sleep)  # each reading adds 1 s
     monkeypatch.setattr(traces, "time", clock)
     output: list[str] = []
     ids = [WHOLE, *(f"{number:032x}" for number in range(9))]

@@ -135,7 +135,7 @@ def finished_run(
 
 
 CALM = t_quantile(9) * 0.02 * math.sqrt(2 / 10)
-"""Half width of the interval of two topologies over ten blocks whose trials scatter by 2 %."""
+"""Half width of the interval for two topologies over ten blocks whose trials scatter by 2 %."""
 
 
 def test_the_last_run_with_the_same_arms_gives_the_expected_scatter(tmp_path: Path) -> None:

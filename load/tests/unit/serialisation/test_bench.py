@@ -24,7 +24,7 @@ from serialisation.values import KINDS
 ROOT = Path(__file__).resolve().parents[4]
 LOAD = ROOT / "load"
 MADE_IN_PYTHON = {"orjson", "upb", "thrift"}
-"""Libraries that need the answer as their own objects."""
+"""Libraries that need the answer converted to their own objects."""
 
 
 @pytest.fixture(scope="module")

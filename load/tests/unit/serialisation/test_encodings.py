@@ -42,9 +42,9 @@ def test_an_answer_round_trips(encoding: Encoding, journey: str, answers: Mappin
     [
         ("json", b'{"id":1,"email":"a@b.c","name":"Ada"}'),
         ("graphql", b'{"data":{"me":{"id":"VXNlcjox","email":"a@b.c","name":"Ada"}}}'),
-        # Field 1 is a varint, 2 and 3 are texts with their lengths.
+        # Field 1 is a varint; fields 2 and 3 are strings with their lengths.
         ("protobuf", b"\x08\x01\x12\x05a@b.c\x1a\x03Ada"),
-        # Each field has its distance from the previous field and its type; integers are zigzag; a zero ends the struct.
+        # Each field has the difference of field ids and its type; integers are in zigzag form; a zero ends the struct.
         ("thrift-compact", b"\x16\x02\x18\x05a@b.c\x18\x03Ada\x00"),
         ("thrift-json", b'{"1":{"i64":1},"2":{"str":"a@b.c"},"3":{"str":"Ada"}}'),
     ],

@@ -1,4 +1,4 @@
-"""Rounds, their order and their figures, with cells that measure nothing."""
+"""Rounds, their order and their figures, with fake cells."""
 
 from __future__ import annotations
 

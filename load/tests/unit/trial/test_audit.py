@@ -1,4 +1,4 @@
-"""The audit runs while traces are read, and never longer."""
+"""The audit runs while traces are read, and ends no later than that."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A trial's folder is complete or does not exist, whenever a crash happens."""
+"""A trial's folder is complete or does not exist, no matter when a crash happens."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The phases of a trial, and work that runs meanwhile."""
+"""The phases of a trial, and work that runs during a phase."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from mesh.description.switches import Switches
 
 @dataclass
 class Target:
-    """Counts looks."""
+    """Counts how often its resources are sampled."""
 
     target: Path
     noted: list[str] = field(default_factory=list)

@@ -19,7 +19,7 @@ from mesh.paths import RunFolder, postgres_programs
 if __name__ == "__main__":
     uid, root, base = int(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
     ports = load_ports({"SHOP_PORT_BASE": base})
-    # Modules imported so far need no files that only root may read; the first connection imports the rest.
+    # Later imports must not need files that only root may read, so a first connection imports the remaining modules.
     postgres_programs()
     with contextlib.suppress(OSError, psycopg.OperationalError):
         socket.create_connection(("127.0.0.1", ports["postgres"]), timeout=5)

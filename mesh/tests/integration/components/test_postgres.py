@@ -45,7 +45,7 @@ def was_made(run: Run) -> bool:
 
 @contextmanager
 def filesystem(at: Path, options: str) -> Iterator[Path]:
-    """A separate file system in memory."""
+    """A separate in-memory file system."""
     at.mkdir()
     mount = ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(at)]
     if subprocess.run(mount, capture_output=True, check=False).returncode != 0:
@@ -88,7 +88,7 @@ def test_settings(ports: Ports, folder: RunFolder) -> None:
         assert setting("listen_addresses") == "127.0.0.1"
         assert setting("server_encoding") == "UTF8"
         assert setting("TimeZone") == "UTC"
-        # Commits have their real cost.
+        # Commits reach the disk, so that their cost is realistic.
         assert setting("fsync") == "on"
         assert setting("synchronous_commit") == "on"
 
@@ -105,7 +105,7 @@ def test_root_serves_without_any_right_from_a_folder_that_only_root_can_enter(po
             (uid,) = set(fields["Uid"].split())
             assert int(uid) != 0
             with pytest.raises(KeyError):
-                pwd.getpwuid(int(uid))  # other programs may run as `nobody`, but only this server as this user
+                pwd.getpwuid(int(uid))  # other programs may run as `nobody`, but only this server runs as this user
             assert fields["Groups"].strip() == ""
             for capabilities in ("CapInh", "CapPrm", "CapEff", "CapAmb"):
                 assert int(fields[capabilities], 16) == 0

@@ -1,4 +1,4 @@
-"""The cache's server: the run's own server, and a server of the user."""
+"""The cache server: started by the run, or provided by the user."""
 
 from __future__ import annotations
 

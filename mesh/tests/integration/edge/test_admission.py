@@ -1,5 +1,5 @@
-"""The real Envoy refuses requests that its gateway could not answer in time: new journeys first, journeys under way
-last."""
+"""The real Envoy refuses requests that its gateway could not answer in time: new journeys first, and journeys that have
+begun last."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from mesh.supervisor.run import Run
 pytestmark = pytest.mark.integration
 
 CUSTOMERS, MIN_BUSY = 30, int(BUSY_SHARE * OF_GATEWAY.min_requests)
-"""More customers than the edge admits at once if answers are slow, and fewer than it admits if they are quick."""
+"""Number of customers: more than the edge admits at a time if answers are slow, and fewer if answers are quick."""
 LEARNING_S, COUNTED_S = 1.5, 1.0
 LIMIT_S = 30.0
 TIMES = 10
@@ -53,7 +53,7 @@ class EdgeRun(Run):
         return ["edge"]
 
     def components(self) -> list[Component]:
-        """The edge."""
+        """Returns the edge."""
         updates = "on" if self.topology == "hybrid" else "off"
         topology = load_topology(self.topology, updates=updates)
         plan = edge_plan(topology, self.ports, self.logs / ACCESS_LOG, admission=True)
@@ -77,7 +77,7 @@ class TranscodingRun(EdgeRun):
 async def gateway(
     edge: EdgeRun, answers_after_s: float, component: str = "rest-gateway", *, slow: bytes | tuple[bytes, ...] = b""
 ) -> AsyncIterator[None]:
-    """A stand-in that answers requests that begin with `slow` after that time, and all others at once."""
+    """A stand-in that answers requests that begin with `slow` after that time, and all others immediately."""
 
     connected: list[asyncio.StreamWriter] = []
 
@@ -118,7 +118,7 @@ async def statuses(
         customers: Number of customers.
         method: The method of each request.
         pause_s: Seconds between an answer and the customer's next request.
-        awaited: Statuses that the count waits for: on a busy machine, there are few slow answers.
+        awaited: Statuses that must occur before counting ends: on a busy machine, there are few slow answers.
     """
     seen, there = Counter[int](), asyncio.Event()
     async with aiohttp.ClientSession(edge.ports.url("edge")) as client:
@@ -146,7 +146,7 @@ async def statuses(
 
 @pytest.mark.parametrize("answers_after_s", [0.0, SLOW_S])
 async def test_the_minimum_is_always_admitted(edge: EdgeRun, answers_after_s: float) -> None:
-    """More requests are admitted while answers are quick, but a busy machine does not guarantee quick answers."""
+    """The edge admits more requests while answers are quick, but a busy machine does not guarantee quick answers."""
     async with gateway(edge, answers_after_s):
         assert set(await statuses(edge, "/v1/products", {}, MIN_BUSY)) == {200}
 
@@ -160,7 +160,7 @@ async def test_busy_callers_leave_capacity_to_others(edge: EdgeRun, busy: dict[s
             statuses(edge, "/v1/products", others, 1, pause_s=1.0, awaited=(200,)),
         )
     assert many[503] > many[200] > 0
-    # A busy machine may answer so late that the edge also refuses one of the few.
+    # A busy machine may answer so late that the edge also refuses one of the few requests from others.
     assert few[200] > few[503]
 
 
@@ -168,8 +168,8 @@ async def test_busy_callers_leave_capacity_to_others(edge: EdgeRun, busy: dict[s
 async def test_new_requests_are_refused_before_checkouts_and_checkouts_before_requests_under_way(
     edge: EdgeRun, median_times: float, refused: str | None, let_in: str
 ) -> None:
-    # This is clearly too slow for the first limit, which tolerates slightly slow answers. It is quick enough for the
-    # other limits, except for the time that a busy machine adds.
+    # These answers are clearly too slow for the first limit, which tolerates slightly slow answers. They are quick
+    # enough for the other limits, unless a busy machine adds time.
     async with gateway(edge, median_times * OF_GATEWAY.median_ms / 1_000):
         for _ in range(TIMES):
             first = await statuses(edge, "/v1/products", {PRIORITY: refused} if refused else {})
@@ -249,7 +249,7 @@ async def test_requests_for_the_transcoder_are_limited_too(free_ports: Callable[
     [("/v1/products", "application/problem+json"), ("/graphql", "application/json")],
 )
 def test_a_refusal_has_a_retry_delay(edge: EdgeRun, path: str, kind: str) -> None:
-    """There is nothing behind the edge here, which gives the same refusal."""
+    """Nothing runs behind this edge, which makes it send the same refusal as an overload."""
     answer = httpx.get(edge.ports.url("edge") + path, trust_env=False)
     assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
     assert answer.headers["content-type"] == kind

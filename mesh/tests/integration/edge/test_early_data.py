@@ -59,7 +59,7 @@ class Visit(QuicConnectionProtocol):
 async def visit(
     port: int, trusted: Path, ticket: SessionTicket | None
 ) -> tuple[bytes, HandshakeCompleted, SessionTicket]:
-    """Logs in on a new connection, in its first packets if there is a ticket; returns the next ticket too."""
+    """Logs in on a new connection, in its first packets if there is a ticket; also returns the next session ticket."""
     tickets = asyncio.Queue[SessionTicket]()
     settings = QuicConfiguration(
         alpn_protocols=H3_ALPN, cafile=str(trusted), server_name="localhost", session_ticket=ticket

@@ -1,4 +1,4 @@
-"""The real Envoy and the real Kong in front of stand-in gateways, with the real Jaeger."""
+"""The real Envoy and the real Kong in front of stand-in gateways, with a real Jaeger."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ PARENT = "00f067aa0ba902b7"
 
 
 class EdgeRun(Run):
-    """An edge and Jaeger alone."""
+    """Only an edge and Jaeger."""
 
     def __init__(
         self, program: str, ports: Ports, folder: RunFolder, plugins: str = "none", *, tls: bool = False
@@ -53,11 +53,11 @@ class EdgeRun(Run):
         self.plugins = plugins
 
     def port_names(self) -> list[str]:
-        """The ports of both."""
+        """Returns the names of the edge's and Jaeger's ports."""
         return ["edge", *jaeger_ports(self.ports)]
 
     def components(self) -> Sequence[Component]:
-        """The edge and Jaeger."""
+        """Returns the edge and Jaeger."""
         key = key_pair(self.folder).public.read_text()
         access_log = self.logs / ACCESS_LOG
         plan = edge_plan(
@@ -81,7 +81,7 @@ class Gateway(BaseHTTPRequestHandler):
     disable_nagle_algorithm = True
 
     def do_GET(self) -> None:
-        """Answers with the request; slowly on request."""
+        """Answers with the request, slowly if the request asks for that."""
         time.sleep(float(self.headers.get("x-sleep", "0")))
         body = json.dumps({"port": self.server.server_port, "path": self.path, "headers": dict(self.headers)}).encode()
         self.send_response(200)
@@ -131,7 +131,7 @@ def client(edge: EdgeRun) -> Iterator[httpx.Client]:
 
 
 def spans(edge: EdgeRun, trace_id: str, wanted: int = 2) -> list[dict[str, Any]]:
-    """The spans of a trace, once the expected number has arrived."""
+    """Returns the spans of a trace, once the expected number has arrived."""
     url = f"{edge.ports.url('jaeger-query-http')}/api/v3/traces/{trace_id}"
     found: list[dict[str, Any]] = []
     deadline = time.monotonic() + 5
@@ -243,7 +243,7 @@ def test_typical_plugins(program: str, free_ports: Callable[[], Ports], tmp_path
         }
         answers["nobody"] = client.get("/graphql")
         for answer in answers.values():
-            # The services refuse an invalid token, not the edge.
+            # An invalid token is refused by the services, and not by the edge.
             assert answer.status_code == 200
             seen = {name.lower(): value for name, value in answer.json()["headers"].items()}
             assert answer.headers["x-request-id"] == seen["x-request-id"]
@@ -399,7 +399,7 @@ def test_received_spans_were_stored(edge: EdgeRun, client: httpx.Client) -> None
 
 
 def read_log_line(edge: EdgeRun, path: str) -> dict[str, Any]:
-    """The line of the access log of a request to a path that no other test uses."""
+    """Returns the line in the access log for a request to a path that no other test uses."""
     deadline = time.monotonic() + 12
     while True:
         lines = [json.loads(line) for line in (edge.logs / ACCESS_LOG).read_text().splitlines()]
@@ -431,7 +431,7 @@ def test_access_log_has_a_request_s_span_and_its_duration(edge: EdgeRun, client:
 
 
 def processes(run: EdgeRun) -> set[int]:
-    """The edge's process; for Kong, whose first process stays, the workers that it has started."""
+    """Returns the edge's process; for Kong, whose master process stays, the worker processes."""
     first, *others = run.pids()["edge"]
     return {first} if run.program == "envoy" else set(others)
 
@@ -453,11 +453,11 @@ def test_an_edge_that_hands_over_refuses_no_request(
         trusted = ssl.create_default_context(cafile=str(run.certificate.trusted)) if run.certificate else True
         url = f"{'https' if tls else 'http'}://127.0.0.1:{ports['edge']}"
         over, answers = threading.Event(), []
-        # nginx may end a connection that is idle in the very moment in which a client uses it again.
+        # nginx may close an idle connection at the very moment when a client uses it again.
         unanswered = (httpx.ReadError, httpx.RemoteProtocolError) if program == "kong" else ()
 
         def ask() -> None:
-            # The connection stays open: the old process asks its clients to reconnect to the new process.
+            # The client keeps its connection open until the old process asks it to reconnect to the new process.
             with httpx.Client(base_url=url, verify=trusted, trust_env=False, timeout=10) as kept:
                 while not over.is_set():
                     with contextlib.suppress(*unanswered):

@@ -31,14 +31,14 @@ TOPOLOGIES = [name for name in names() if not ((one := load_topology(name)).need
 
 
 class KongRun(Run):
-    """Kong alone."""
+    """Only Kong."""
 
     def port_names(self) -> list[str]:
-        """The edge's port."""
+        """Returns the edge's port."""
         return [EDGE]
 
     def components(self) -> list[Component]:
-        """Kong."""
+        """Returns Kong."""
         plan = edge_plan(load_topology("hybrid"), self.ports, self.logs / ACCESS_LOG)
         return [kong_component(plan, self.folder, os.environ)]
 

@@ -34,7 +34,7 @@ class Replica(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def do_GET(self) -> None:
-        """Answers."""
+        """Answers a request."""
         body = str(self.server.server_address[0]).encode()
         self.send_response(200)
         self.send_header("content-length", str(len(body)))

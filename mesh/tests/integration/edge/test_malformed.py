@@ -1,4 +1,4 @@
-"""Malformed requests at the real Envoy and the real Kong: the same status, code and form, or a documented exception."""
+"""Malformed requests get the same status, code and form from the real Envoy and Kong, or a documented exception."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ PAGE = ROOT / "docs" / "system" / "edge.md"
 
 
 class Components(ThreadingHTTPServer):
-    """Accepts as many connections at once as the edges open."""
+    """Accepts as many concurrent connections as the edges open."""
 
     request_queue_size = 128
 
@@ -51,15 +51,15 @@ class Component(BaseHTTPRequestHandler):
         self.send_response(200)
         self.send_header("x-passed", "on")
         self.send_header("content-length", "0")
-        # Bodies remain unread. This header announces the close, so that no edge sends a request over a connection that
-        # is being closed.
+        # Bodies remain unread, so the connection is closed. This header announces that, so that no edge sends another
+        # request over this connection.
         self.send_header("connection", "close")
         self.end_headers()
 
     do_GET = do_POST = answer  # noqa: N815 (http.server's names)
 
     def version_string(self) -> str:
-        """An empty server name."""
+        """Returns an empty server name."""
         return "component"
 
     def log_message(self, *args: object) -> None:
@@ -184,7 +184,7 @@ def program(request: pytest.FixtureRequest) -> str:
 def answers(
     program: str, free_ports: Callable[[], Ports], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Answers]:
-    """An edge's answers to all rows, which are sent in parallel, as some take seconds."""
+    """An edge's answers to all rows, which are sent in parallel because some answers take seconds."""
     ports = free_ports()
     folder = RunFolder.of(ports.base, root=tmp_path_factory.mktemp("malformed"))
     plan = edge_plan(load_topology("hybrid", updates="on"), ports, folder.logs / ACCESS_LOG)
@@ -231,7 +231,7 @@ def test_both_edges_answer_alike(program: str, answers: Answers, version: str, r
 
 
 def exceptions() -> list[str]:
-    """The rows of the page's table: requests with the same two answers, without codes, share a row."""
+    """Returns the page's table rows. Requests share a row if both edges answer them equally, except for the code."""
     requests: dict[tuple[str, str, str], list[str]] = {}
     for version, row in ROWS:
         if row.but:

@@ -29,7 +29,7 @@ class Gateway(BaseHTTPRequestHandler):
     """Answers with the trace context of the request."""
 
     def do_GET(self) -> None:
-        """Answers; the edge's health checks have no trace context."""
+        """Answers a request; the edge's health checks have no trace context."""
         sent = self.headers.get("traceparent", "").encode()
         self.send_response(200)
         self.send_header("content-length", str(len(sent)))
@@ -50,7 +50,7 @@ class SamplingRun(Run):
         return ["edge"]
 
     def components(self) -> list[Component]:
-        """The edge."""
+        """Returns the edge."""
         plan = edge_plan(load_topology("hybrid"), self.ports, self.logs / ACCESS_LOG)
         return [edge_component("envoy", replace(plan, sampling=self.sampling), self.folder, os.environ)]
 

@@ -1,5 +1,5 @@
-"""Features that only Istio has: it issues certificates and configuration under load, and authenticates the sidecars
-that request them."""
+"""Features that only Istio has: under load, it issues certificates and configuration, and it authenticates the sidecars
+that request these."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def prepare(ports: Ports, folder: RunFolder) -> Prepare:
 
 
 class Spoiled(MeshRun):
-    """A mesh with a defect at its start."""
+    """A mesh that starts with a defect."""
 
     def __init__(self, run: MeshRun, spoil: Callable[[MeshRun], None]) -> None:
         super().__init__(run.istio.topology, run.switches, run.ports, run.folder)
@@ -103,7 +103,7 @@ class Load:
 
     def _call(self) -> None:
         while not self._done.is_set():
-            # A POST is never retried, so a failure shows.
+            # A POST is never retried, so every failure is counted.
             try:
                 status = self._client.post("/").status_code
             except httpx.HTTPError as error:
@@ -303,7 +303,7 @@ def served_by(run: MeshRun) -> set[str]:
 
 
 def serial(run: MeshRun, name: str) -> int:
-    """Serial number of the certificate that a sidecar presents to new callers."""
+    """Returns the serial number of the certificate that a sidecar presents to new callers."""
     (inbound,) = run.workload(name).inbound
     assert run.authority is not None
     own = issue(run.authority, [identity("rest-gateway")], run.folder.keys / "own")
@@ -331,7 +331,7 @@ def ask_for_certificate(run: MeshRun, token: str) -> list[str]:
     key = ec.generate_private_key(ec.SECP256R1())
     request = x509.CertificateSigningRequestBuilder().subject_name(x509.Name([])).sign(key, hashes.SHA256())
     csr = request.public_bytes(Encoding.PEM)
-    # Field 1 of IstioCertificateRequest is the request, and field 1 of the answer are the certificates of the chain.
+    # Field 1 of IstioCertificateRequest is the signing request; field 1 of the answer has the chain's certificates.
     size = len(csr)
     sent = b"\x0a" + bytes([size & 0x7F | 0x80, size >> 7]) + csr
     credentials = grpc.ssl_channel_credentials(run.authority.root_cert.read_bytes())

@@ -1,5 +1,5 @@
-"""Another local user: `python stranger.py UID`, run by root; reads targets from standard input, and prints what it
-could access."""
+"""Acts as another local user: `python stranger.py UID`, run by root; reads targets from standard input, and prints what
+this user could access."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def try_to_connect(sockets: list[str]) -> Iterator[str]:
 
 
 def request(host: str, port: int, method: str, path: str, *, tls: bool = False) -> tuple[int, bytes] | None:
-    """Status and body of the answer; None if there is none."""
+    """Sends a request; returns the status and the body of the answer, or None if no answer came."""
     connection = http.client.HTTPConnection(host, port, timeout=5)
     try:
         if tls:
@@ -74,7 +74,7 @@ def request(host: str, port: int, method: str, path: str, *, tls: bool = False) 
 
 
 def pages(host: str, port: int, *, tls: bool) -> Iterator[str]:
-    """The pages whose answer differs from that of a missing page."""
+    """Yields the pages whose answers differ from the answer for a missing page."""
     for method, paths in (("GET", ASKED), ("POST", TOLD)):
         nowhere = request(host, port, method, NOTHING, tls=tls)
         if tls and nowhere is None:
@@ -148,7 +148,7 @@ def run(task: dict[str, Any]) -> dict[str, Any]:
 
 if __name__ == "__main__":
     given = json.load(sys.stdin)
-    # Modules imported so far need no files that only root may read; the first connections import the rest.
+    # Later imports must not need files that only root may read, so first connections import the remaining modules.
     request("127.0.0.1", given["database"], "GET", NOTHING, tls=True)
     list(try_to_log_in("127.0.0.1", given["database"], ["nobody"]))
     grpc.insecure_channel("127.0.0.1:1").close()

@@ -1,4 +1,4 @@
-"""What a reader inside a mesh sees: packets on the wire, and metrics."""
+"""What an observer inside a mesh can read: packets on the wire, and metrics."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.integration
 
 MARKER = "marker-4f1c9e"
 MAX_SERIES = 250
-"""Maximum number of series of a sidecar that calls five services: two directions for each, each with a histogram."""
+"""Maximum number of metric series of a sidecar that calls five services: a histogram per service and direction."""
 EJECTED = "envoy_cluster_outlier_detection_ejections_active"
 
 
@@ -98,7 +98,7 @@ class Capture:
         self._socket.close()
 
     def ports_of(self, wanted: bytes) -> Iterator[tuple[int, int]]:
-        """Source and destination port of each TCP segment that contains these bytes."""
+        """Yields the source and the destination port of each TCP segment that contains these bytes."""
         for packet in self._segments:
             header = 4 * (packet[0] & 0x0F)
             if packet[9] == socket.IPPROTO_TCP and wanted in packet:

@@ -54,7 +54,7 @@ class Surface:
 
 
 def surfaces(*, encrypted: bool) -> Mapping[tuple[str, str], Surface]:
-    """Every port that a run may listen on, by owner and name; any other port is a mistake."""
+    """Returns the ports that a run may listen on, by owner and name; any other port is a mistake."""
     inside = Surface("what a caller inside gets, without mTLS (ADR 009)")
     sidecar = Surface("nothing without a certificate of the mesh", is_closed=True)
     served = [(name, port_name(name, protocol)) for name in (*GATEWAYS, *SERVICES) for protocol in Protocol]
@@ -84,7 +84,7 @@ def surfaces(*, encrypted: bool) -> Mapping[tuple[str, str], Surface]:
 
 @pytest.fixture(scope="module")
 def got(shop: System) -> dict[str, Any]:
-    """Everything that a stranger could access."""
+    """Everything that another local user could access."""
     pids = [pid for of_component in shop.pids().values() for pid in of_component]
     issued = [agent_folder(workload, shop.folder) / TRUSTED for workload in shop.workloads]
     task = {
@@ -104,7 +104,7 @@ def got(shop: System) -> dict[str, Any]:
 
 
 def paths(shop: System, pids: Sequence[int]) -> set[Path]:
-    """Every file and folder of the run, and every file that its processes write to or use as shared memory."""
+    """Returns every file and folder of the run, and every file that its processes write to or use as shared memory."""
     folder = shop.folder
     database = folder.postgres.resolve().parent
     tops = [folder.path, folder.sockets, database]
@@ -118,12 +118,12 @@ def paths(shop: System, pids: Sequence[int]) -> set[Path]:
 
 
 def unix_sockets(pids: Sequence[int]) -> set[str]:
-    """Every named Unix domain socket of the run's processes; the name of a socket without a file begins with `@`."""
+    """Returns all named Unix domain sockets of the run's processes; the name of one without a file begins with `@`."""
     return {str(one.laddr) for one in psutil.net_connections("unix") if one.pid in pids and one.laddr}
 
 
 def listening(shop: System) -> list[tuple[tuple[str, str], Place]]:
-    """Every TCP or UDP port that a process of the run listens on: owner, name and place."""
+    """Returns owner, name and place of each TCP or UDP port that a process of the run listens on."""
     names = {shop.ports[name]: name for name in shop.ports.offsets}
     owners = {pid: component for component, pids in shop.pids().items() for pid in pids}
     found = set()

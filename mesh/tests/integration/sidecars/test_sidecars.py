@@ -1,4 +1,4 @@
-"""Real sidecars in front of stand-ins: access, retries, traffic split and faults."""
+"""Real sidecars in front of stand-ins: access control, retries, traffic splitting and fault injection."""
 
 from __future__ import annotations
 
@@ -306,7 +306,7 @@ def _direct_dial_fails(inbound: Inbound) -> bool:
 
 
 def _status(by: Authority, workload: Workload, inbound: Inbound, own: Certificate | None) -> int | str | None:
-    """A sidecar's answer to a caller with or without a certificate: an HTTP status, a gRPC status, or None."""
+    """Returns a sidecar's answer to a caller with or without a certificate: an HTTP status, a gRPC status, or None."""
     context = ssl.create_default_context(cafile=str(by.root_cert))
     context.check_hostname = False
     if own is not None:

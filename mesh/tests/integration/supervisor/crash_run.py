@@ -25,11 +25,11 @@ class CrashRun(Run):
     """Four processes, one after the other."""
 
     def port_names(self) -> list[str]:
-        """No port."""
+        """Returns no name, because this run needs no ports."""
         return []
 
     def components(self) -> Sequence[Component]:
-        """Three sleepers and a task; each has the run's folder on its command line, so that tests find it."""
+        """Returns three sleepers and a task; each has the run's folder on its command line, so that tests find it."""
         mark = str(self.folder.path)
 
         def argv(code: str) -> Sequence[str]:

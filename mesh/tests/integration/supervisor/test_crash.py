@@ -1,4 +1,4 @@
-"""No process survives a run, whichever cause ends the run, and at any moment."""
+"""No process survives a run, for any cause and any moment of its end."""
 
 from __future__ import annotations
 

@@ -120,7 +120,7 @@ HELD = (
     "import pathlib, sys, time\npathlib.Path(sys.argv[1]).touch()\nsys.stdin.read()\n"
     "print('after it' if pathlib.Path(sys.argv[2]).exists() else 'before it', flush=True)\ntime.sleep(60)"
 )
-"""Reports its import, waits for the end of its input, and prints whether the component before it was ready by then."""
+"""Reports its import, waits for the end of its input, and prints whether the previous component was ready by then."""
 
 
 def importing(name: str, *args: str, code: str = HELD, **more: object) -> Component:
@@ -281,7 +281,7 @@ def test_the_children_of_a_killed_component_have_ended_too(supervisor: Superviso
 
 
 def children(supervisor: Supervisor) -> list[psutil.Process]:
-    """The children of a supervisor's processes."""
+    """Returns the children of a supervisor's processes."""
     return [child for pid in supervisor.pids().values() for child in psutil.Process(pid).children()]
 
 
@@ -324,7 +324,7 @@ while True:
 
 
 def renewing(folder: RunFolder, code: str, **more: object) -> Component:
-    """A server whose log says when it is ready to renew its child."""
+    """Makes a server whose log says when it is ready to renew its child."""
     log = folder.logs / "server.log"
     return component("server", code, ready=lambda: "up" in log.read_text(), renew_signal=signal.SIGHUP, **more)
 

@@ -26,18 +26,18 @@ FRAIL = "import pathlib, sys, time\nif pathlib.Path(sys.argv[1]).exists(): sys.e
 
 
 class TwoSleepers(Run):
-    """Two processes, one of which ends at once while the file `ill` is there."""
+    """Two processes, one of which ends immediately while the file `ill` exists."""
 
     @property
     def ill(self) -> Path:
         return self.folder.path / "ill"
 
     def port_names(self) -> list[str]:
-        """No port."""
+        """Returns no name, because this run needs no ports."""
         return []
 
     def components(self) -> Sequence[Component]:
-        """What to run."""
+        """Returns what to run."""
         frail = [sys.executable, "-c", FRAIL, str(self.ill)]
         return [
             Component("sturdy", argv=lambda: [sys.executable, "-c", SLEEP], ready=lambda: True),
@@ -119,7 +119,7 @@ def test_a_component_that_keeps_dying_ends_the_run(ports: Ports, folder: RunFold
             wait_for(run.find_dead)
             assert restarts.counts["frail"] == tried
             if tried < MAX_RESTARTS:
-                restarts.look()  # immediately: the pause is not over
+                restarts.look()  # too early: the pause is not over
                 assert restarts.counts["frail"] == tried
             clock.now += LASTS_S - 1
         with pytest.raises(
@@ -147,7 +147,7 @@ def test_a_start_that_fails_is_tried_again(ports: Ports, folder: RunFolder) -> N
         """The component `frail` is ready only while `ill` is absent."""
 
         def components(self) -> Sequence[Component]:
-            """What to run."""
+            """Returns what to run."""
             argv = [sys.executable, "-c", SLEEP]
             return [
                 Component("frail", argv=lambda: argv, ready=lambda: not self.ill.exists(), start_limit_s=0.3),

@@ -30,7 +30,7 @@ def commit(folder: Path, contract: str) -> None:
 
 @pytest.fixture
 def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A repository with two commits instead of this one; environments are not made."""
+    """A repository with two commits, which replaces this checkout's; no Python environments are made."""
     folder = tmp_path / "repository"
     for name in (DECLARES, "services/code.py"):
         (folder / name).parent.mkdir(parents=True)

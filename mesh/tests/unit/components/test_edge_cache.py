@@ -1,4 +1,4 @@
-"""The components of a shared cache, and the spans of its log."""
+"""The components of a shared cache, and the spans made from its log."""
 
 from __future__ import annotations
 

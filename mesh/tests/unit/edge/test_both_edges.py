@@ -1,4 +1,4 @@
-"""Kong and Envoy as the same edge: each configuration, read by its program's rules, must mean the same."""
+"""Kong and Envoy must behave as the same edge: their configurations, read by each program's rules, mean the same."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_long_lived_answers_are_limited_by_silence_only(name: str, component: st
     assert len(streams["routes"]) == len(lasting)
     least = min(route["regex_priority"] for route in streams["routes"])
     assert all(route["regex_priority"] < least for route in services[component]["routes"])
-    # Otherwise components, and sidecars between, would end the answer after the time limit of other answers.
+    # Otherwise components, and the sidecars in between, would end the answer after the time limit for other answers.
     (after,) = [plugin["config"] for plugin in streams["plugins"] if plugin["name"] == "post-function"]
     assert limits.DEADLINE in after["access"][-1]
     assert not [plugin for plugin in services[component]["plugins"] if plugin["name"] == "post-function"]
@@ -133,7 +133,7 @@ def manager(config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def by_envoy(config: Mapping[str, Any], path: str) -> str | None:
-    """Envoy takes the first route that matches."""
+    """Selects a component as Envoy does: by the first route that matches."""
     (host,) = manager(config)["route_config"]["virtual_hosts"]
     for route in host["routes"]:
         match route["match"]:
@@ -155,8 +155,8 @@ def by_envoy(config: Mapping[str, Any], path: str) -> str | None:
 
 
 def by_kong(config: Mapping[str, Any], path: str) -> str | None:
-    """Of the matching regular expressions, anchored at the path's beginning, Kong takes the one with highest
-    priority."""
+    """Selects a component as Kong does: by the matching regular expression with the highest priority. All expressions
+    are anchored at the path's beginning."""
     routes = [(route, HEALTH) for route in config["routes"]]
     routes += [(route, service["name"]) for service in config["services"] for route in service["routes"]]
     assert len({route["regex_priority"] for route, _ in routes}) == len(routes)
@@ -261,7 +261,7 @@ def test_limits_are_the_same() -> None:
 
 
 def lua_table(config: Mapping[str, Any]) -> dict[str, Any]:
-    """The configuration of Kong's edge.lua."""
+    """Returns the configuration of Kong's edge.lua."""
     (functions,) = (plugin["config"] for plugin in config["plugins"] if plugin["name"] == "pre-function")
     ((code,),) = {tuple(code) for code in functions.values()}
     table: dict[str, Any] = json.loads(code.partition("[==[")[2].partition("]==]")[0])
@@ -403,7 +403,7 @@ def test_pages_of_other_origins_may_send_and_read_the_same() -> None:
         assert cors["origins"] == ["*"]
         listed = (cors["methods"], cors["headers"], cors["exposed_headers"])
         assert policy == (*(",".join(some) for some in listed), str(cors["max_age"]))
-    # The edge itself refuses these requests before they have a route.
+    # The edge itself refuses these requests before it selects a route.
     assert lua_table(KONGS["connect"])["calls"] == limits.CALLS
     others = {name: config for name, config in KONGS.items() if name != "connect"}
     of_others = [

@@ -82,7 +82,7 @@ def test_pages_of_other_origins_may_make_calls_and_nothing_else() -> None:
         calls = [one for one in admitted if str(one.get("prefix") or one.get("path")).startswith("/shop.")]
         assert calls == admitted
         assert len([one for one in calls if "headers" not in one]) == len(SERVICES) - 1
-        # Preflights come before the refusal of every method but POST.
+        # The route for preflights precedes the route that refuses every method except POST.
         first, *_ = (route for route in host["routes"] if str(route["match"].get("prefix")).startswith("/shop."))
         assert first["match"] == admitted[0]
         assert {"name": ":method", "string_match": {"exact": "OPTIONS"}} in first["match"]["headers"]

@@ -75,7 +75,7 @@ def test_the_configuration_names_nothing_of_this_machine() -> None:
 
 
 def fake_kong(folder: Path, script: str) -> Path:
-    """A program that can only print its version."""
+    """Writes a program that can only print its version."""
     program = folder / "kong"
     program.write_text(f"#!/bin/sh\n{script}\n")
     program.chmod(0o755)

@@ -1,4 +1,4 @@
-"""If the start of a run fails in any way, its namespace is removed, and the user gets the reason."""
+"""If a run fails to start for any reason, its namespace is removed, and the user gets the reason."""
 
 from __future__ import annotations
 

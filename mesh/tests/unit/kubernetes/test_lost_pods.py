@@ -151,7 +151,7 @@ def test_a_pod_that_is_evicted_on_purpose_is_not_lost_and_the_next_one_is_looked
     cluster.says(f"{in_namespace} wait --for=delete pod/product-1")
     says("pods,deployments", JOB, *map(deployment, COMPONENTS), *after)
 
-    # The fake cluster has its next pod as soon as a caller waits for the end of the first pod.
+    # In the fake cluster, the next pod exists once the run waits for the first pod to end.
     class Replaced(Rollout):
         def until_ready(self, names: Sequence[str], limit_s: float) -> None:
             super().until_ready(names, limit_s)
@@ -208,7 +208,7 @@ def test_a_call_that_fails_because_a_further_pod_is_lost_has_the_pods_reason(
 
 
 def test_each_port_is_forwarded_by_a_separate_process(system: ClusterSystem) -> None:
-    # kubectl continues even if some of its ports are taken, and calls to those ports would reach another process.
+    # kubectl continues even if some of its ports are in use, and calls to such ports would reach another process.
     pairs = [[word for word in one.argv() if ":" in word] for one in system.components()]
     assert [len(of_one) for of_one in pairs] == [1] * len(pairs)
     assert sorted(int(pair.partition(":")[0]) for (pair,) in pairs) == sorted(

@@ -67,7 +67,7 @@ JAEGERS = {"matchLabels": {"app": "jaeger"}}
 PROBES = ("startupProbe", "readinessProbe", "livenessProbe")
 CONTAINERS = ("containers", "initContainers")
 OWN_GROUPS = ("istio.io", "gateway.networking.k8s.io", "monitoring.coreos.com")
-"""Kinds that are not part of Kubernetes itself; Istio's tools check them."""
+"""API groups whose kinds are not part of Kubernetes itself; Istio's tools check them."""
 
 
 @cache
@@ -82,14 +82,14 @@ def everything(topology: str, switches: str) -> list[dict[str, Any]]:
 
 @cache
 def every_variant() -> dict[str, dict[str, Any]]:
-    """Each resource of all variants once, by its JSON."""
+    """The distinct resources of all variants, by their JSON."""
     return {json.dumps(each, sort_keys=True): each for variant in VARIANTS for each in everything(*variant)}
 
 
 @cache
 def every_shape() -> list[dict[str, Any]]:
-    """One of each shape: documents that differ only in numbers, names of components and values of variables have one
-    schema."""
+    """One document of each shape. Documents have the same shape if they differ only in numbers, names of components and
+    values of variables."""
     free = re.compile(rf'[0-9]+|(?<="value": )"[^"]*"|{"|".join((*GATEWAYS, *SERVICES))}')
     shapes = {free.sub("0", text): each for text, each in every_variant().items()}
     return [each for each in shapes.values() if not any(group in each["apiVersion"] for group in OWN_GROUPS)]
@@ -127,7 +127,7 @@ def one(resources: list[dict[str, Any]], kind: str, name: str) -> dict[str, Any]
 def test_every_resource_is_valid_for_the_oldest_and_the_newest_api(
     version: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # The schema is read only once: it has megabytes of JSON.
+    # The schema is read only once, because it consists of megabytes of JSON.
     monkeypatch.setattr(kubernetes_validate.utils, "schema_contents", cache(kubernetes_validate.utils.schema_contents))
     for each in every_shape():
         kubernetes_validate.validate(each, ".".join(version.split(".")[:2]), strict=True)
@@ -165,7 +165,7 @@ def test_no_pod_runs_as_root_with_a_writable_root_or_without_limits_or_probes() 
 def test_rendering_twice_gives_the_same_bytes(variant: tuple[str, str]) -> None:
     topology, switches = variant
     again, before = manifests(load_topology(topology), SWITCHES[switches], OPTIONS), make(*variant)
-    # Documents keep their order, as in YAML, which would take a second for each variant.
+    # JSON keeps the order of documents, as YAML does, but YAML would take a second for each variant.
     assert json.dumps(again) == json.dumps(before)
     path = next(iter(again))
     assert as_yaml(again[path]) == as_yaml(before[path])
@@ -388,7 +388,7 @@ def test_pods_of_the_gateway_keep_to_the_namespaces_standard_and_are_two() -> No
 @pytest.mark.parametrize(("topology", "switches"), VARIANTS)
 def test_every_autoscaler_measures_a_container_of_its_pods(topology: str, switches: str) -> None:
     resources = everything(topology, switches)
-    # Istio makes the pods of its gateway, and names their only container like a sidecar.
+    # Istio makes its gateway's pods, and gives their only container the name that sidecars have.
     containers = {"shop-istio": ["istio-proxy"]}
     for each in resources:
         if each["kind"] == "Deployment":
@@ -439,7 +439,7 @@ def test_kong_gets_its_address_and_configuration() -> None:
     assert env["KONG_PROXY_LISTEN"].startswith("0.0.0.0:18000 ")
     assert env["KONG_DECLARATIVE_CONFIG"] == "/etc/hopwise/edge/kong.yaml"
     assert {each["host"] for each in config["services"]} == {"graphql-gateway", "rest-gateway"}
-    # A sidecar routes a request by its host.
+    # A sidecar routes a request by its host, so Kong must send the callee's.
     assert '"rest-gateway:18011"' in json.dumps(config).replace("\\", "")
 
 
@@ -480,7 +480,7 @@ def test_without_sidecars_callers_choose_among_the_pods_themselves(switches: str
         assert pod is not None
         (container,) = pod["containers"]
         leaves_s = container["lifecycle"]["preStop"]["sleep"]["seconds"]
-        # Name servers may cache an address for 30 s, and Envoy and the shop's clients look it up every 5 s.
+        # A pod must outlast its address: name servers may cache it for 30 s, and clients look it up every 5 s.
         assert (leaves_s > 35) == headless
         drain_s = next(int(each["value"]) for each in container["env"] if each["name"] == "SHOP_DRAIN_S")
         assert pod["terminationGracePeriodSeconds"] > leaves_s + drain_s
@@ -558,7 +558,7 @@ def test_a_managed_database_replaces_the_benchs_own(overlay: str, url: str | Non
     assert not [each for each in resources if each["kind"] == "StatefulSet"]
     (rule,) = one(resources, "NetworkPolicy", "order-to-database")["spec"]["egress"]
     assert rule == {"ports": [{"protocol": "TCP", "port": port}]}
-    # The sidecar only has configuration of the mesh.
+    # The sidecar only knows services in the mesh, so it must not intercept this port.
     excluded = one(resources, "Deployment", "order")["spec"]["template"]["metadata"]["annotations"]
     assert str(port) in excluded["traffic.sidecar.istio.io/excludeOutboundPorts"].split(",")
     assert "hush" not in as_yaml(resources) + repr(options)

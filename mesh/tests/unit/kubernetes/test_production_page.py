@@ -1,4 +1,4 @@
-"""The production overlay built by Kustomize, alone and below the overlay in docs/system/production.md."""
+"""The production overlay built by Kustomize, alone and as the base of the overlay in docs/system/production.md."""
 
 from __future__ import annotations
 
@@ -99,13 +99,13 @@ def test_with_mtls_jaeger_has_a_sidecar_which_every_span_passes(tmp_path: Path, 
         assert (allowed, direct) == ([], dict.fromkeys(pods, spans))
         return
     assert not any(direct.values())
-    # Prometheus does not scrape Jaeger: its sidecar guards all ports.
+    # Jaeger's sidecar guards all of Jaeger's ports, because Prometheus does not scrape Jaeger.
     assert "traffic.sidecar.istio.io/excludeInboundPorts" not in jaeger["metadata"]["annotations"]
     (rule,) = allowed[0]["spec"]["rules"]
     senders = {f"cluster.local/ns/hopwise/sa/{pod['spec']['serviceAccountName']}" for pod in pods.values()}
     assert set(rule["from"][0]["source"]["principals"]) == senders
     assert set(rule["to"][0]["operation"]["ports"]) == spans
-    # Jaeger's sidecar refuses the name of a cluster as an authority, and the edge's sidecar routes only by host.
+    # The authority must be a host: Jaeger's sidecar refuses a cluster's name, and the edge's sidecar routes by host.
     texts = [json.dumps(each) for each in resources if each["kind"] in ("EnvoyFilter", "ConfigMap")]
     sent = [json.loads(each) for text in texts for each in re.findall(r'"envoy_grpc": (\{.+?\})', text)]
     assert {each["authority"] for each in sent} == {"jaeger.hopwise.svc.cluster.local:18070"}

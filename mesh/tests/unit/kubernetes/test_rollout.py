@@ -1,4 +1,4 @@
-"""The wait for pods ends when they are ready, or with the first cause that they cannot become ready."""
+"""The wait for pods ends when they are ready, or with the first reason why they cannot become ready."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A cluster's figures about its containers, from both sources, are read as CPU seconds between two moments."""
+"""A cluster's container metrics, from both sources, are converted to CPU seconds between two moments."""
 
 from __future__ import annotations
 

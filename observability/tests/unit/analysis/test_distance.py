@@ -1,4 +1,4 @@
-"""What distance does to medians, in runs whose own times, round trips and bytes are known."""
+"""How distance affects medians, in runs whose own times, round trips and bytes are known."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from synthetic.experiment import Noise
 from synthetic.run import write_generated_run
 
 CALM = Noise(sigma=0.1, correlation=0.0, block=0.01, trial=0.01)
-"""Little scatter, so that a few hundred journeys distinguish medians."""
+"""Noise with little scatter, so that a few hundred journeys are enough to distinguish medians."""
 
 
 @pytest.fixture(scope="module")

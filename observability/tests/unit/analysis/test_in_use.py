@@ -14,7 +14,7 @@ TWO_S = 2_000_000_000
 
 
 def run(machine: dict[str, object], *, cluster: dict[str, object] | None = None) -> RunFiles:
-    """Two trials of two seconds each; generator and Jaeger use more than any part of the shop."""
+    """Makes two trials of two seconds each; the generator and Jaeger use more CPU than any part of the shop."""
     cpu_s = {"client": 1.5, "jaeger": 1.0, "order": 0.2, "graphql-gateway": 0.8, "postgres": 0.5}
     journeys = pl.DataFrame(
         {"topology": ["rest"] * 4, "block": [1, 1, 2, 2], "intended_ns": [0, 10, 500, 510]}

@@ -1,4 +1,4 @@
-"""Budgets net of tracing: what is subtracted is what the accounts report, and no time gets lost."""
+"""Budgets net of tracing: the cost that the accounts report is subtracted, and no time gets lost."""
 
 from __future__ import annotations
 

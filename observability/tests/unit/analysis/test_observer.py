@@ -15,7 +15,7 @@ from hops.tables.view import SummaryView
 from synthetic.run import write_generated_run
 
 CLIENT_NS, EDGE_NS, BEHIND_NS = 100_000, 50_000, 1_000_000
-"""What being traced adds to a journey, ns."""
+"""Time that tracing adds to a traced journey, ns."""
 SPANS = {"client": {"INTERNAL": 2.0, "CLIENT": 1.0}, "edge": {"SERVER": 1.0, "CLIENT": 1.0}, "product": {"SERVER": 1.0}}
 COST_NS = {"client": {"INTERNAL": 1_000.0, "CLIENT": 2_000.0}, "product": {"SERVER": 30_000.0}}
 

@@ -127,7 +127,7 @@ def without_half_of_the_work(parts):
 
 @pytest.fixture(scope="module")
 def selecting(tmp_path_factory):
-    """REST, whose services work half as long once clients select fields; and gRPC, which only one arm has."""
+    """REST, whose services work half as long once clients select fields; and gRPC, which runs in only one arm."""
     folder = tmp_path_factory.mktemp("selecting")
     arms = [
         Arm("rest-select-all", "rest", {"selection": "all"}, parts=without_half_of_the_work),

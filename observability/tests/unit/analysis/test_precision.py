@@ -1,4 +1,4 @@
-"""What a run with a precision reports, and that all of its intervals account for how many blocks decided."""
+"""A run with a requested precision: all of its intervals account for the number of blocks that decided its length."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ RULE = {"asked": 0.05, "first_stage": FIRST, "ran": BLOCKS, "scatter": 0.04, "ne
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory):
-    """The same run, once with a fixed number of blocks, and once with a number that its first three blocks decided."""
+    """The same run, once with a fixed number of blocks, and once with a number derived from its first three blocks."""
     folder = tmp_path_factory.mktemp("run")
     write_generated_run(
         folder, topologies=["rest", "hybrid"], blocks=BLOCKS, journeys_per_trial=400, noise=Noise(trial=0.05), seed=2
@@ -43,7 +43,7 @@ def summaries(runs):
 
 
 def widths(summary):
-    """The total width of the intervals of each kind of figure."""
+    """Returns the total width of the intervals of each kind of figure."""
     topologies = summary["topologies"].values()
     ends = {
         "latencies": [one["journeys"]["all"]["latency_ci95"]["p50"] for one in topologies],
@@ -125,7 +125,7 @@ def test_sentences_say_it(summaries):
 
 
 def latencies(deviations, first):
-    """Two topologies whose p50 differ by these deviations in the blocks."""
+    """Makes two topologies whose p50 differ by these deviations in the blocks."""
     rows = np.linspace(9, 11, 21)
     cells = [{block: rows * math.exp(off) for block, off in enumerate(side, 1)} for side in (deviations, [0.0] * 99)]
     return {
@@ -159,7 +159,7 @@ def test_without_an_interval_nothing_is_decided():
 def test_a_block_in_which_a_topology_answered_nothing_does_not_count():
     sides = latencies([0.05, -0.05, 0.05, -0.05, 0.0, 0.0], 5)
     del sides["grpc"].cells["all"][6]
-    # The other five blocks give the same result as alone.
+    # The other five blocks give the same result as if the empty block did not exist.
     alone = decide(latencies([0.05, -0.05, 0.05, -0.05, 0.0], 5), 0.05, 5)
     decided = decide(sides, 0.05, 6)
     assert (decided.ran, decided.needed) == (6, alone.needed + 1)

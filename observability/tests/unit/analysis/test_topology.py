@@ -73,7 +73,7 @@ def journeys_of(path):
 
 
 def summarise(journeys, hops, *, sample=None, cpu_s=None, rss_mb=None):
-    """One topology's part of the summary of a trial that counted no bytes of connections."""
+    """Returns one topology's part of the summary of a trial that counted no bytes of connections."""
     return summarise_topology(
         journeys, hops, latencies_of(journeys), span_costs={}, sample=SAMPLE.to_frame() if sample is None else sample,
         cpu_s=cpu_s or {}, rss_mb=rss_mb or {}, cost={}, wire=None, seed=0,

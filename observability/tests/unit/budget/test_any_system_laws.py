@@ -21,7 +21,7 @@ from synthetic.traces import shop_trace
 TIMES = st.integers(-50, 300) | st.just(0)
 EPOCH_NS = 1_750_000_000 * 10**9
 CANNOT_BE = (17 * 10**9, EPOCH_NS // 1000, 2**63 - 1)
-"""Soon after 1970, microseconds that count as nanoseconds, and the largest number."""
+"""Impossible times: soon after 1970, microseconds taken for nanoseconds, and the largest number."""
 IDS = st.integers(0, 12)
 VALUES = {
     "db.system": st.sampled_from(["mysql", "redis"]),
@@ -51,8 +51,8 @@ def span_of(draw, span_id, parent_id, kind, start_ns, end_ns):
 
 @st.composite
 def spans(draw):
-    """Spans of any kind: duplicate ids, rings, no root or several, links to anywhere; with times of today or from 0,
-    unfinished, or with impossible times."""
+    """Spans of any kind: with duplicate ids, cycles, no root or several roots, and links to anywhere. Their times begin
+    today or at 0, and may be missing or impossible."""
     epoch = draw(st.sampled_from([0, EPOCH_NS]))
     times = (
         TIMES.map(epoch.__add__) if draw(st.booleans()) else TIMES.map(epoch.__add__) | st.sampled_from((0, *CANNOT_BE))
@@ -67,7 +67,7 @@ def spans(draw):
 
 @st.composite
 def calls(draw):
-    """A tree of calls and answers: through proxies, CLIENT below CLIENT, answers next to calls, equal calls at once."""
+    """A tree of calls and answers: proxies, CLIENT below CLIENT, answers next to calls, and concurrent equal calls."""
     made = [span_of(draw, f"{1:016x}", "", Kind.SERVER, 0, 300)]
 
     def add(parent_id, kind, start_ns, end_ns, *, named_as=None):
@@ -105,7 +105,7 @@ def test_parts_add_up(trace):
         assert all(count <= one.crossings[part] for part, count in one.on_path.items())
         assert min(asdict(one.quality).values()) >= 0
         assert not any(APART in part for part in one.crossings)
-    # The time after the root's end is what the other budget has in addition.
+    # The second budget also has the time after the root's end.
     assert to_the_end.total_ns == budget.total_ns + budget.after_ns
     assert to_the_end.after_ns == 0
     assert budget.total_ns < YEAR_NS

@@ -21,7 +21,7 @@ ATTRIBUTES = ({}, {"db.system.name": "postgresql"}, {"response_flags": "URX,UF"}
 
 @st.composite
 def traces(draw, longest=200, duplicates=False):
-    """Random trees: overlapping, skewed, outliving and backwards spans, lost parents, rings and several roots."""
+    """Random trees: overlapping, skewed, outliving and backwards spans, lost parents, cycles and several roots."""
     count = draw(st.integers(1, 40))
     spans = []
     for index in range(count):
@@ -100,7 +100,7 @@ def test_children_end_up_inside_their_parents(spans):
 
 @given(st.data())
 def test_the_order_of_arrival_decides_nothing(data):
-    # There are few different times, so most spans start and end together.
+    # There are few different times, so many spans start or end at the same moment.
     spans = data.draw(traces(longest=4, duplicates=True))
     budget, again = (budget_of_tree(grow(data.draw(st.permutations(spans)))) for _ in range(2))
     assert budget == again
@@ -147,8 +147,8 @@ class MeshJourney:
                 self._pass("client")
 
     def _request(self, root):
-        """A request over an emulated network, which the edge's span overlaps: the span begins and ends while the link
-        is busy."""
+        """Makes a request over an emulated network, which the edge's span overlaps: the span begins and ends while the
+        link is busy."""
         with self._span("client", Kind.CLIENT, root) as request:
             self._pass("wire:client→edge")
             self._cross(request, "handshake", "handshake")
@@ -173,7 +173,7 @@ class MeshJourney:
         return self._now - begins
 
     def _call(self, caller, callees, above):
-        """One call through the two sidecars, and then the callee's own calls."""
+        """Makes one call through the two sidecars, and then the callee's own calls."""
         callee, outbound = self._draw(st.sampled_from(callees)), f"{caller}-outbound"
         with self._span(caller, Kind.CLIENT, above) as request:
             self._pass(f"wire:{caller}→{outbound}")
@@ -221,7 +221,7 @@ class MeshJourney:
 
 
 def defined_path(root):
-    """The path by definition alone: for each nanosecond, all children are examined again to find its owner."""
+    """Finds the critical path by its definition: each nanosecond's owner is found by examining all children again."""
     owners = {}
 
     def follow(node, moment, seen_until):

@@ -13,7 +13,7 @@ from hops.traces.span import Kind, Span
 from hops.traces.tree import grow
 from synthetic.traces import shop_trace
 
-# Both calls of product end with their caller, so that order and its own call have no time after them.
+# The call from order to product ends when order ends, so that neither order nor its CLIENT span has time after it.
 CALLED_BY_TWO = """
 client checkout                   INTERNAL 0..100
 |- client start_lag               INTERNAL 0..5

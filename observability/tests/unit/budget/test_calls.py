@@ -56,7 +56,7 @@ order GetUser           CLIENT 10..90
 
 
 def calls(spans):
-    """The calls of a trace, by caller and callee."""
+    """Returns the calls of a trace, by caller and callee."""
     return sorted(calls_of(grow(spans)), key=lambda call: (call.caller, call.callee))
 
 

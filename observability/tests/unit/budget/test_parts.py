@@ -45,7 +45,7 @@ client browse                             INTERNAL 0..100 shop.journey=browse
       `- product SET                      CLIENT   60..65 db.system.name=valkey
 """
 
-# Envoy begins its span with the request's headers, when the body is still under way, and ends it after the answer's
+# Envoy begins its span with the request's headers, when the body is still in transit, and ends it after the answer's
 # last byte.
 DISTANT_CUSTOMER = """
 client checkout                        INTERNAL 0..200
@@ -534,7 +534,7 @@ def _wide_call(draw, count):
 
 
 def _steps(work):
-    """How many lines of Python ran: the same number each time, on any machine."""
+    """Counts the lines of Python that run; the number is the same each time, on any machine."""
     count = 0
 
     def trace(_frame, _event, _argument):

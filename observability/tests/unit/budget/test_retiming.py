@@ -39,7 +39,7 @@ client browse INTERNAL 0..100 shop.journey=browse
 
 
 def total_ns(spans, scenario=None):
-    """The root's length, as recorded or as it would have been."""
+    """Returns the root's length, as recorded or as it would have been."""
     tree = grow(spans)
     root = ((scenario and retime(tree, scenario)) or tree).root
     return root.end_ns - root.start_ns

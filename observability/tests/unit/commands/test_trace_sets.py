@@ -23,7 +23,7 @@ MS = 1_000_000
 
 
 def write(path, traces, payment_ms=4.0, seed=1, operation="checkout", payment_ahead_ms=0):
-    """Checkouts in which order calls payment, which works for about this long, and order works for another 2 ms."""
+    """Writes checkouts in which order calls payment and then works for 2 ms; payment takes about `payment_ms`."""
     rng = random.Random(seed)
     ahead = payment_ahead_ms * MS
     lines = []

@@ -76,13 +76,13 @@ def split(journey, left, right, groups, reach=0.5):
 
 
 def summary(medians, comparisons, hops=(), *, valid=True, blocks=5, waves=None, closed=None, speeds=None):
-    """A summary of topologies with these medians of `order_history`.
+    """Makes a summary of topologies with these medians of `order_history`.
 
     Args:
         medians: Median by topology, ms.
         comparisons: Comparisons between them.
         hops: Hop differences between them.
-        valid: Whether the gate holds.
+        valid: Whether the gate passes.
         blocks: How many blocks there are.
         waves: Round trips by topology.
         closed: The closed loop; None for an open one.

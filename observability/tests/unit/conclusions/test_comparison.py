@@ -1,4 +1,4 @@
-"""Sentences agree with the figures, the right way round, and claim nothing else."""
+"""Sentences agree with the figures, name the sides in the right order, and claim nothing else."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ ROUND_TRIPS = made.split(
 
 
 def conclusions(summary):
-    """All sentences, in sequence."""
+    """Returns all sentences, in sequence."""
     grouped = grouped_conclusions(summary)
     inside = [text for texts in grouped.journeys.values() for text in texts]
     about_all = [*grouped.headline, *grouped.context, *grouped.mix]

@@ -1,4 +1,4 @@
-"""Sentences about distance: for which network figures hold, and from which distance on which topology is faster."""
+"""Sentences about distance: the network for which figures hold, and the distance beyond which a topology is faster."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ def conclusions(*meetings, journey="order_history"):
 
 
 def about_meetings(texts):
-    """The part of the sentences about meetings."""
+    """Returns the part of the sentences about meetings."""
     return [found[0] for text in texts if (found := ABOUT.search(text))]
 
 

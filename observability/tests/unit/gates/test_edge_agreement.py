@@ -1,4 +1,4 @@
-"""Comparison with the generator's clock and the edge's log shows all wrong traces, and no correct traces."""
+"""A comparison with the generator's clock and the edge's log detects every wrong trace, and accepts correct traces."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The evidence that is gathered from rows and traces."""
+"""The evidence for the gates that is gathered from rows and traces."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from synthetic.traces import BASE_NS, shop_trace
 
 
 def trace(number):
-    """A trace of one of four journeys, each of which leaves the same spans every time."""
+    """Makes a trace of one of four journeys, each of which leaves the same spans every time."""
     return shop_trace(number % 4, trace_id=f"{number + 1:032x}")
 
 
@@ -47,7 +47,7 @@ def replay(sampled=20, unsampled=80):
 
 
 def log_of(budgets):
-    """The edge's log of these traces, with times 30 µs shorter than its spans', and a request of the warm-up."""
+    """Makes the edge's log of these traces, with times 30 µs shorter than its spans, and with a warm-up request."""
     lines = [
         LoggedRequest(budget.trace_id, request.span_ids[-1], request.ns - 30_000)
         for budget in budgets
@@ -77,7 +77,7 @@ def test_a_sound_replay_passes():
 
 
 def failing(spans_of, journeys=None):
-    """The gates that fail when each trace is changed."""
+    """Returns the gates that fail when each trace is changed."""
     sound = replay()[0] if journeys is None else journeys
     traces = [trace(number) for number in range(20)]
     budgets, quality = budgets_of(spans_of(number, spans) for number, spans in enumerate(traces))

@@ -27,13 +27,13 @@ def run(tmp_path_factory):
 
 
 def change_trial(run, block, topology, **fields):
-    """The run with some fields of one trial's record replaced."""
+    """Returns the run with some fields of one trial's record replaced."""
     trials = [{**row, **fields} if (row["block"], row["topology"]) == (block, topology) else row for row in run.trials]
     return dataclasses.replace(run, trials=trials)
 
 
 def with_latencies(run, latency_ns):
-    """The run with different latencies."""
+    """Returns the run with different latencies."""
     return dataclasses.replace(run, journeys=run.journeys.with_columns(latency_ns=latency_ns))
 
 

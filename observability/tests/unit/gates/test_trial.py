@@ -89,7 +89,7 @@ TRIPS_OF_A_MESH = {
 
 
 def with_mesh(name, value):
-    """A sound run with a mesh, except for the value of one gate."""
+    """Makes the figures of a sound run with a mesh, except for the value of one gate."""
     if name == "bypassed_calls":
         return dataclasses.replace(MESHED, bypassed_calls=value)
     field = {"silent_sidecars": "silent", "config_refused": "refused", "unencrypted_sidecars": "unencrypted"}[name]

@@ -55,7 +55,7 @@ def test_few_sentences_are_above_the_folds(sections: Sequence[Section]) -> None:
     folds = [index for index, one in enumerate(elements) if isinstance(one, Fold)]
     above = elements[: folds[0]]
     assert all(isinstance(one, Fold) for one in elements[folds[0] :])
-    # the verdict, which is above them, has two unless it is VALID
+    # the verdict above them has two sentences unless it is VALID
     told = [sentence for text in _texts(above) for sentence in _sentences(text)]
     assert 2 <= len(told) <= MAX_SENTENCES - 1
     assert sum(isinstance(one, Figures) for one in above) == 1

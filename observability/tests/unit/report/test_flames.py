@@ -32,7 +32,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def drawings(folder: Path, ends: str) -> list[str]:
-    """Gives the drawings whose description has this ending."""
+    """Returns the drawings whose descriptions end with this text."""
     text = (folder / "report.html").read_text(encoding="utf-8")
     return re.findall(rf'aria-label="[^"]*{ends}"[^>]*>(.*?)</figure>', text, re.DOTALL)
 
@@ -43,7 +43,7 @@ def titles(drawing: str) -> list[str]:
 
 def test_each_topology_has_a_mean_trace_with_the_whole_wait_at_its_root(run: Path) -> None:
     drawn = drawings(run, "by call path; figures in the table.")
-    assert len(drawn) == 3  # and their difference
+    assert len(drawn) == 3  # two topologies and their difference
     heads, *_, total = page_of(run).tables["budget_parts_all"]
     for name, drawing in zip(("hybrid", "slow"), drawn, strict=False):
         assert f"client: {total[heads.index(f'{name}, mean ms')]} ms, own time" in drawing

@@ -28,7 +28,7 @@ _WORDS = ("accent", "bad", "warn")
 
 
 def palette(scheme: str) -> dict[tuple[str, str], Color]:
-    """The colours of a scheme, by set and number."""
+    """Returns the colours of a scheme, by set and number."""
     light, dark = STYLE.partition("\n* {")[0].split("@media")
     return {
         (name, number): Color(color) for name, number, color in _COLOR.findall(light if scheme == "light" else dark)
@@ -36,7 +36,7 @@ def palette(scheme: str) -> dict[tuple[str, str], Color]:
 
 
 def texture_of(number: str) -> str:
-    """The texture of a fill, without its colour."""
+    """Returns the texture of a fill, without its colour."""
     return re.sub(rf'id="g{number}"|--g{number}\)', "", next(re.finditer(rf'<pattern id="g{number}" .*', TEXTURES))[0])
 
 

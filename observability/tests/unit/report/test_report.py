@@ -69,7 +69,7 @@ def test_the_machines_speed_is_next_to_each_of_several_trials(compared: Path, be
 
 
 def test_a_trial_has_the_start_lag_that_its_gate_checks(noisy: Path) -> None:
-    """The start lag is not the generator's own account of it, which is a different figure."""
+    """The page does not show the start lag that the generator itself reports, which is a different figure."""
     trials = json.loads((noisy / TRIALS).read_text(encoding="utf-8"))["trials"]
     lags = {
         (str(trial["block"]), trial["topology"]): next(
@@ -185,7 +185,7 @@ def test_a_mesh_has_its_groups_its_sidecars_and_a_line_below_the_title(meshed: P
     assert dict(found.tables["setup"])["switches"].startswith("edge envoy, mesh istio, mtls on")
     _, *rows = found.tables["sidecars"]
     assert [row[1] for row in rows if row[0] == "grpc"] == ["edge", "order", "payment", "product", "user"]
-    assert rows[0][2:4] == [NOTHING] * 2  # nothing comes in by the edge's
+    assert rows[0][2:4] == [NOTHING] * 2  # the edge's sidecar has no inbound calls
     assert {row[1] for row in found.tables["cpu"][1:]} >= {"sidecars", "control plane"}
 
 

@@ -36,7 +36,7 @@ TRACES = [foreign_trace(seed, 12) for seed in (1, 2, 3)]
 
 
 def read(content, forced=""):
-    """All spans of a file with this content, and its formats."""
+    """Reads a file with this content; returns all its spans and its formats."""
     with tempfile.TemporaryFile() as file:
         file.write(content)
         file.seek(0)

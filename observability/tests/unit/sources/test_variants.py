@@ -42,20 +42,20 @@ def lines_of(values: list) -> str:
 
 
 def pretty(values: list, indent: int | str = 1) -> str:
-    """What `jq .` makes of lines."""
+    """Returns the output of `jq .` for these values."""
     return "\n".join(json.dumps(value, indent=indent) for value in values)
 
 
-# Spans of Jaeger as its Elasticsearch stores them: with `tags.as-fields`, each tag is a field, whose name has no dots.
+# Spans as Jaeger stores them in Elasticsearch: with `tags.as-fields`, each tag is a field, whose name has no dots.
 
 
 def store_documents(dot: str = "@", as_fields: str = ".", trace: list[Span] | None = None) -> list[dict]:
-    """Spans as documents of Elasticsearch.
+    """Makes Elasticsearch documents from spans.
 
     Args:
         dot: What replaces dots in names of fields; a dot makes objects.
-        as_fields: Regular expression of the tags that become fields.
-        trace: The spans; all by default.
+        as_fields: Regular expression that matches the tags that become fields.
+        trace: The spans; by default, all spans.
     """
     documents = []
     for one in [trace] if trace else TRACES:
@@ -73,7 +73,7 @@ def store_documents(dot: str = "@", as_fields: str = ".", trace: list[Span] | No
 
 
 def nest(fields: dict) -> dict:
-    """Fields whose names have dots, as objects in objects."""
+    """Converts fields whose names have dots to nested objects."""
     nested: dict = {}
     for name, value in sorted(fields.items()):
         *above, last = name.split(".")
@@ -89,7 +89,7 @@ def hits(documents: list[dict]) -> list[dict]:
 
 
 def answer(documents: list[dict]) -> dict:
-    """What a search answers."""
+    """Returns the response to a search that finds these documents."""
     return {"took": 1, "hits": {"total": {"value": 36}, "max_score": None, "hits": hits(documents)}}
 
 
@@ -115,7 +115,7 @@ ELASTICSEARCH = {
 
 
 def snake_case(value, only: str = "."):
-    """A value in which the keys that match an expression are in snake_case."""
+    """Returns a value in which the keys that match an expression are in snake_case."""
     if isinstance(value, dict):
         return {
             re.sub("[A-Z]", lambda upper: f"_{upper[0].lower()}", key) if re.search(only, key) else key: snake_case(
@@ -127,7 +127,7 @@ def snake_case(value, only: str = "."):
 
 
 def with_base64(value, encode=base64.b64encode):
-    """A value whose ids are in base64, and kinds by name."""
+    """Returns a value whose ids are in base64, and kinds by name."""
     if isinstance(value, list):
         return [with_base64(one, encode) for one in value]
     if not isinstance(value, dict):
@@ -160,22 +160,22 @@ SNAKE_CASE = {
 }  # fmt: skip
 
 
-# Spans as Jaeger's protobuf messages have them in JSON.
+# Spans in the JSON form of Jaeger's protobuf messages.
 
 
 def moment(ns: int, hours: int) -> str:
-    """A time as RFC 3339 in a zone."""
+    """Formats a time as RFC 3339 in a time zone."""
     at = datetime.fromtimestamp(ns // NS_PER_S, timezone(timedelta(hours=hours)))
     return f"{at:%Y-%m-%dT%H:%M:%S}.{ns % NS_PER_S:09}{f'{hours:+03}:00' if hours else 'Z'}"
 
 
 def proto_span(span: Span, *, hours: int = 0, full: bool = False) -> dict:
-    """A span as Kafka's `encoding: json` has it.
+    """Returns a span as Jaeger writes it to Kafka with `encoding: json`.
 
     Args:
         span: The span.
         hours: Time zone of its times.
-        full: Whether values of 0 are written, too, and enums as numbers.
+        full: Whether zero values are also written, and enums are written as numbers.
     """
 
     def encode(raw: str) -> str:
@@ -219,14 +219,14 @@ def proto_span(span: Span, *, hours: int = 0, full: bool = False) -> dict:
 
 
 def proto_trace(trace: list[Span]) -> dict:
-    """A trace whose processes are listed separately."""
+    """Returns a trace whose processes are listed separately."""
     spans = [proto_span(span) | {"processId": span.service, "process": None} for span in trace]
     names = dict.fromkeys(span.service for span in trace)
     return {"spans": spans, "processMap": [{"processId": name, "process": {"serviceName": name}} for name in names]}
 
 
 def proto_batches() -> list[dict]:
-    """All spans of each service, with the service's process given once."""
+    """Returns a batch for each service: all its spans, with the service's process given once."""
     batches: dict[str, list[dict]] = {}
     for span in EVERY:
         written = proto_span(span)
@@ -283,7 +283,7 @@ CONCATENATED = {
 
 
 def shape(spans: list[Span], unit: int) -> list[tuple]:
-    """What a variant must keep; Zipkin has no INTERNAL spans."""
+    """Returns the facts about spans that a variant must preserve; Zipkin has no INTERNAL spans."""
     return sorted(
         (
             (span.trace_id, span.span_id, span.parent_id, span.name, span.service),
@@ -308,7 +308,7 @@ def test_a_variant_of_a_format_has_the_same_spans(content: str, unit: int) -> No
 
 
 def read_broken(content: str) -> tuple[str, list[Span]]:
-    """The message about a broken file, and the spans that were read from it."""
+    """Returns the message about a broken file, and the spans that were read from it."""
     spans: list[Span] = []
     with tempfile.TemporaryFile() as file:
         file.write(content.encode())
@@ -459,7 +459,7 @@ FORMS = {
 
 
 def run_commands(content: str, folder: Path) -> dict[str, dict]:
-    """What each command finds in a file, without the file's format."""
+    """Returns what each command finds in a file, without the file's format."""
     file, limits = folder / "traces", folder / "limits.yaml"
     file.write_text(content)
     limits.write_text("".join(f"'client: {trace[0].name}': {{total: {{mean: 1 ms}}}}\n" for trace in IN_US))

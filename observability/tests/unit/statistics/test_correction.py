@@ -1,4 +1,4 @@
-"""The correction for many comparisons: textbook answers, laws, and what a comparison still needs in order to be
+"""The correction for multiple comparisons: textbook answers, laws, and what a difference still lacks in order to be
 shown."""
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ def in_bursts(rng: np.random.Generator, rows: int) -> np.ndarray:
 
 
 def draw_strata(rng: np.random.Generator, shares: tuple[float, ...] = (0.15, 0.2, 0.4), rows: int = 30):
-    """Two kinds of journeys in trials; later trials are slower, and have more treated rows."""
+    """Draws two kinds of journeys in trials; later trials are slower, and have more treated rows."""
     strata = []
     for kind in (1.0, 5.0):
         values = np.concatenate([kind * 1.3**trial * in_bursts(rng, rows) for trial in range(len(shares))])

@@ -62,7 +62,7 @@ def test_percentile_intervals_hold_the_truth_as_often_as_they_say(share):
     for _ in range(400):
         low, high = percentile_interval(rng.lognormal(size=120), share)
         held += (low is None or low <= truth) and (high is None or truth <= high)
-    # 95 % are requested, and more are given because order statistics are few; 400 tries scatter by 1.1 %.
+    # Coverage exceeds the requested 95 %, because there are few order statistics; 400 tries scatter by 1.1 %.
     assert 0.935 <= held / 400 <= 0.995
 
 

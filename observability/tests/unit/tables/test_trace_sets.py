@@ -10,7 +10,7 @@ from hops.tables.of_traces.results import sets_elements
 
 
 def sets(*b_ms):
-    """An operation that took 10 ms in A; None for a figure without a result."""
+    """Makes results for an operation that took 10 ms in A and `b_ms` in B; None for a figure without a result."""
     figures = []
     for metric, ms in zip(METRICS, b_ms, strict=True):
         p, reason = (None, "the sections do not scatter") if ms is None else (1.0 if ms == 10 else 0.001, None)

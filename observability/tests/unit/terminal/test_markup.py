@@ -43,7 +43,7 @@ def print_text(view):
 
 
 def rename(document, names):
-    """The same document with other names everywhere."""
+    """Returns the same document with other names everywhere."""
     text = json.dumps(document)
     for old, new in names.items():
         assert f'"{old}"' in text

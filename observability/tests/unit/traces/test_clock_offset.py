@@ -1,4 +1,4 @@
-"""Clock differences show in the spans of calls between nodes."""
+"""Clock differences between nodes are detected from the spans of calls between them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def node_of(span: Span) -> str:
 def call(
     caller: str, callee: str, *, ahead_ms: float, wire_us: tuple[float, float] = (80, 120), at_ms: float = 0
 ) -> list[Span]:
-    """A call whose callee's clock is ahead, with given times on the wire in each direction."""
+    """Makes a call whose callee's clock is ahead, with given times on the wire in each direction."""
     start = 10**18 + round(at_ms * 1e6)
     begun = start + round(wire_us[0] * 1e3 + ahead_ms * 1e6)
     ended = begun + 2_000_000

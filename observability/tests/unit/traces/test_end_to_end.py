@@ -10,7 +10,7 @@ from hops.traces.span import FOLLOWS_FROM, REF_TYPE
 
 
 def both(spans):
-    """The budget of the root, how much time is after its end, and the budget to the last span's end."""
+    """Returns the root's budget, the time after the root's end, and the budget to the last span's end."""
     budget, to_the_end = (budget_of_any(tree_of(spans, end_to_end=one)) for one in (False, True))
     assert to_the_end.total_ns == budget.total_ns + budget.after_ns
     assert to_the_end.gap_ns == to_the_end.after_ns == 0

@@ -106,7 +106,7 @@ shop get            SERVER 0..100
 
 
 def test_a_lost_callee_is_no_external_one(draw):
-    """The peer has spans elsewhere in the trace, so this call's were lost."""
+    """The peer has spans elsewhere in the trace, so its spans for this call were lost."""
     spans = draw("""
 shop get       SERVER 0..100
 |- shop GET     CLIENT 10..40 server.address=stock.default.svc
@@ -241,7 +241,7 @@ shop get       SERVER 0..100
     receipts = [replace(spans[2], span_id=f"{number:016x}") for number in range(1000, 31_000)]
     began = time.process_time()
     made = parts([*spans, *receipts])
-    # 0.5 s; it took 12 s when each span was compared with all others.
+    # This takes 0.5 s; it took 12 s when each span was compared with all others.
     assert time.process_time() - began < 5
     assert made == {"work:shop": 30, "messaging:shop": 10, "messaging:shop→mail": 30, "work:mail": 30}
 

@@ -183,7 +183,7 @@ router request          SERVER 0..100
     assert dict(budget.parts) == {
         "work:router": 100 - call_ns, "wire:router→accounts": call_ns - 40, "work:accounts": 10, "db:accounts": 30,
     }  # fmt: skip
-    # One request was made, by two calls.
+    # One request was made for two calls.
     assert dict(budget.crossings) == {
         "work:router": 1, "wire:router→accounts": 2, "work:accounts": 1, "db:accounts": 1,
     }  # fmt: skip
@@ -191,7 +191,7 @@ router request          SERVER 0..100
 
 
 def test_a_gateway_that_says_which_spans_ask_a_subgraph(draw):
-    """Hive's and Apollo's do: a call that joins a request has no CLIENT span of that request, or no CLIENT span at
+    """Hive's and Apollo's gateways do so: a call that joins a request has no CLIENT span for that request, or none at
     all."""
     spans = draw("""
 router request                SERVER 0..100

@@ -44,7 +44,7 @@ front get               SERVER 0..300
 
 
 def test_nobody_waits_for_a_message_in_the_shadow_of_a_later_call(draw):
-    """Most of the receipt was still ahead when the call began, so the message's way is not on the path either."""
+    """Most of the receipt was still ahead when the call began, so the message's transit is not on the path either."""
     spans = draw("""
 front get         SERVER 0..100
 |- front publish   PRODUCER 10..20
@@ -169,7 +169,7 @@ front get        SERVER 0..100
     assert dict(budget.parts) == {"work:front": 100}
     assert budget.quality.complete
     assert (budget.quality.followers, budget.quality.orphans, budget.quality.two_roots) == (1, 0, 0)
-    # Off the path, the span is still counted, like the spans of a fan-out in the shadow.
+    # Although it is off the critical path, the span is still counted, like the shorter spans of a fan-out.
     assert dict(budget.crossings) == {"work:front": 1, "work:worker": 1, "db:worker": 1}
 
 

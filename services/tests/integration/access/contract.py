@@ -1,4 +1,4 @@
-"""Classifies the contracts' arguments: what each argument identifies, and who owns that thing.
+"""Classifies the arguments in the contracts: what each argument identifies, and who owns it.
 
 Every argument of every contract must be listed here. The attempts of `over_grpc`, `over_rest` and `over_graphql` are
 generated from the contracts, and an argument with an unclassified name fails the test.
@@ -29,7 +29,7 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True)
 class Ids:
-    """Things of one customer, or things that do not exist; both have values of the same length."""
+    """Identifiers of one customer's things, or of things that do not exist; both have values of the same length."""
 
     user: int
     order: int
@@ -40,7 +40,7 @@ class Ids:
     key: str
 
     def of(self, kind: Kind) -> Any:
-        """The value of a kind."""
+        """Returns the identifier of the thing of this kind."""
         return getattr(self, kind.value)
 
 
@@ -88,7 +88,8 @@ PLAIN: dict[str, Any] = {
     "if_match": "",
     "if_none_match": "",
 }
-# The resource as the caller last read it, which the call names anyway; another id inside it is refused.
+# This argument is the resource as the caller last read it. The call also has the resource's id; an update with another
+# id in this argument is refused.
 CONDITIONS = {"expected"}
 # Identifiers of resources that a caller may send, and that the services ignore.
 IGNORED = {"CreateUser.user.id", "CreateProduct.product.id"}
@@ -124,13 +125,13 @@ def classify(where: str, name: str, resource: str, *, names_user: bool) -> Kind 
 
 
 def resource_of(text: str) -> str:
-    """The resource of a method, message or path: the first resource that the text names."""
+    """Returns the resource of a method, message or path: the first resource that the text names."""
     match = re.search("|".join(RESOURCES), text, re.IGNORECASE)
     return match[0].capitalize() if match else ""
 
 
 def snake(name: str) -> str:
-    """A name of GraphQL or of a header in the other contracts' spelling."""
+    """Converts a name in GraphQL or of a header to the other contracts' spelling."""
     return re.sub(r"(?<=[a-z0-9])([A-Z])", r"_\1", name).replace("-", "_").lower()
 
 
@@ -142,8 +143,8 @@ class Attempt:
         name: Protocol, method and argument.
         kind: What the argument identifies.
         send: Makes the call with a token and a value, and the caller's own values elsewhere; returns the answer.
-        makes: Whether the call creates something, with a new id.
-        ignored: Whether the service ignores the argument, from any caller.
+        makes: Whether the call creates something with a new id.
+        ignored: Whether the service ignores the argument, no matter who sends it.
     """
 
     name: str
@@ -155,17 +156,17 @@ class Attempt:
 
 @dataclass
 class Nonces:
-    """Values that may be used only once; all of one length."""
+    """Values that may be used only once, all of the same length."""
 
     used: list[str] = field(default_factory=list)
 
     def new(self) -> str:
-        """A new value."""
+        """Returns a new value."""
         self.used.append(uuid.uuid4().hex)
         return self.used[-1]
 
     def hide(self, text: str) -> str:
-        """The text without the values that this object has given out."""
+        """Returns the text without the values that this object has issued."""
         for used in self.used:
             text = text.replace(used, NONCE)
         return text
@@ -177,7 +178,7 @@ _MADE = re.compile(r"'etag', '[^']*'|\d{5,}|[A-Za-z0-9+/]{11,}={0,2}(?=\")")
 
 
 def normalize(attempt: Attempt, value: Any, answer: str) -> str:
-    """An answer without the requested identifier."""
+    """Returns an answer without the requested identifier."""
     spelled = [str(value), base64.b64encode(str(value).encode()).decode()]
     spelled += [base64.b64encode(f"{name}:{value}".encode()).decode() for name in (*RESOURCES, "OrderLine")]
     for form in spelled:

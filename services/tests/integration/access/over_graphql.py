@@ -1,4 +1,4 @@
-"""Attempts over the GraphQL gateway, from its schema; and over the services' GraphQL, from the requests of gRPC."""
+"""Attempts over the GraphQL gateway, from its schema; and over the services' GraphQL, from the gRPC requests."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ PUBLIC = {"id", "name"}
 
 
 def graphql_attempts(client: httpx.Client) -> Iterator[Attempt]:
-    """An attempt for each argument of each field that identifies a customer's thing; for `node`, one for each type."""
+    """Yields an attempt for each argument of a field that identifies a customer's thing; for `node`, one per type."""
     for operation, root in (("query", SCHEMA.query_type), ("mutation", SCHEMA.mutation_type)):
         for name, field in root.fields.items():
             for resource in NODES if name == "node" else [resource_of(name)]:
@@ -49,7 +49,7 @@ def graphql_attempts(client: httpx.Client) -> Iterator[Attempt]:
 
 
 def service_attempts(client: httpx.Client) -> Iterator[Attempt]:
-    """An attempt for each argument of each call that a service takes from clients."""
+    """Yields an attempt for each argument of each call that a service takes from clients."""
     for service in SERVICES:
         for call in methods_of(service):
             if not call.watches and (method := METHODS.get(f"{service.full_name}.{call.contract.name}")):
@@ -68,7 +68,7 @@ def _to_service(client: httpx.Client, call: PortMethod[..., object]) -> Send:
 
 
 def _fields(message: Any) -> dict[str, Any]:
-    """The fields of a request as variables: all fields, or only the fields in its mask."""
+    """Returns the fields of a request as variables: all fields, or only the fields in its mask."""
     mask = set(message.update_mask.paths) | {"id"} if "update_mask" in message.DESCRIPTOR.fields_by_name else None
     return {
         camel(field.name): _variable(field, getattr(message, field.name), mask)
@@ -92,7 +92,7 @@ def _variable(field: Any, value: Any, mask: set[str] | None = None) -> Any:
 
 
 def hidden_fields() -> list[str]:
-    """The fields of a user that only the user sees, each as a selection."""
+    """Returns the fields of a user that only the user may see, each as a selection."""
     fields = SCHEMA.type_map["User"].fields
     return [_select(name, field, DEPTH + 1) for name, field in fields.items() if name not in PUBLIC]
 
@@ -111,7 +111,7 @@ def _attempts(
         leaf = snake(next(part for part in reversed(place) if isinstance(part, str)))
         owner_named = resource in ("User", "Order") and name == "orders"
         kind = classify(f"{name} {place}", leaf, resource, names_user=owner_named)
-        # The cursor of the lines of all orders is the id of a line.
+        # The cursor in the list of all order lines is a line's id.
         kinds[place] = Kind.LINE if (name, leaf) == ("orderLines", "after") else kind
     for tested, kind in kinds.items():
         if kind is None:
@@ -131,7 +131,7 @@ def _attempts(
 
 
 def _nested_attempts(client: httpx.Client) -> Iterator[Attempt]:
-    """Arguments of fields below the roots: a page of a user's orders."""
+    """Yields attempts for arguments of fields below the roots: a page of a user's orders."""
     roots = (SCHEMA.query_type, SCHEMA.mutation_type)
     for type_ in SCHEMA.type_map.values():
         if not isinstance(type_, GraphQLObjectType) or type_ in roots or type_.name.startswith("__"):
@@ -178,7 +178,7 @@ def _literal(
     if value is None:
         if kind is Kind.KEY:
             return json.dumps(NONCES.new())
-        # The caller's own page is the first one; a caller who buys for itself need not name itself.
+        # The caller's own page is the first page; callers who buy for themselves need not name themselves.
         if kind is Kind.PAGE or leaf == "user_id":
             return ""
         value = own.of(kind)

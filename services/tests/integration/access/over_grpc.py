@@ -33,20 +33,20 @@ Send = Callable[[str, Any, str], str]
 
 
 def grpc_attempts(channel: grpc.Channel) -> Iterator[Attempt]:
-    """An attempt for each argument of each method that identifies a customer's thing."""
+    """Yields an attempt for each argument that identifies a customer's thing, for each method."""
     for method in METHODS.values():
         yield from attempts(method, _over_grpc(channel, method))
 
 
 def transcoder_attempts(client: httpx.Client) -> Iterator[Attempt]:
-    """Such attempts for the methods that the transcoder serves."""
+    """Yields an attempt for each argument that identifies a customer's thing, for each transcoded method."""
     rules = yaml.safe_load(RULES.read_text())
     for name, rule in rules.items():
         yield from attempts(METHODS[name], _over_transcoder(client, rule))
 
 
 def attempts(method: Any, send: Send, protocol: str = "gRPC") -> Iterator[Attempt]:
-    """An attempt for each argument of a method that identifies a customer's thing."""
+    """Yields an attempt for each argument of one method that identifies a customer's thing."""
     leaves = list(_leaves(method.input_type))
     names_user = any(path[-1].name == "user_id" for path in leaves)
     kinds = {}

@@ -20,7 +20,7 @@ from shop.user.rest import build_app as user_app
 
 from .contract import NONCE, NONCES, PLAIN, Attempt, Ids, Kind, classify, resource_of, snake
 
-# Headers that vary: the time, and whether the edge had sent on the whole body when the answer came.
+# Headers that vary, with the time, or with whether the edge had forwarded the whole body when the answer came.
 UNSTEADY = {"date", "x-envoy-upstream-service-time", "connection"}
 
 
@@ -32,19 +32,19 @@ class _Nothing:
 
 
 def gateway_documents() -> list[dict[str, Any]]:
-    """The gateway's document."""
+    """Returns the gateway's OpenAPI document, in a list."""
     return [document(gateway_app(MemoryShop().clients, Incoming(Authenticator(None))))]
 
 
 def service_documents() -> list[dict[str, Any]]:
-    """The document of each service."""
+    """Returns the OpenAPI document of each service."""
     nothing: Any = _Nothing()
     apps = (order_app, payment_app, product_app, user_app)
     return [document(app(nothing, Incoming(Authenticator(None)))) for app in apps]
 
 
 def rest_attempts(client: httpx.Client, documents: list[dict[str, Any]]) -> Iterator[Attempt]:
-    """An attempt for each parameter and each field of a body that identifies a customer's thing."""
+    """Yields an attempt for each parameter and each field of a body that identifies a customer's thing."""
     for made in documents:
         for path, operations in made["paths"].items():
             for verb, operation in operations.items():
@@ -104,7 +104,7 @@ def _example(made: dict[str, Any], operation: dict[str, Any]) -> Any:
         return None
     schema = operation["requestBody"]["content"]["application/json"]["schema"]
     schema = made["components"]["schemas"][schema["$ref"].rpartition("/")[2]]
-    # An attempt sends the first example; fields that it leaves out must still be classified.
+    # An attempt sends the first example; fields that the example leaves out must still be classified.
     for name in _properties(made, schema):
         classify(f"body of {operation['operationId']}", snake(name), "", names_user=True)
     return copy.deepcopy(schema["examples"][0])

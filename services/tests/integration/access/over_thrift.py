@@ -1,4 +1,4 @@
-"""Attempts over Thrift: gRPC's attempts with structs as requests; Apache's own client sends the framed requests."""
+"""Attempts over Thrift: the gRPC attempts with structs as requests; Apache's own client sends the framed requests."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NOT_CARRIED = {"StreamDocument"}
 
 
 def framed_attempts(entrance: Callable[[str], Place]) -> Iterator[Attempt]:
-    """An attempt for each argument of each method, sent to the address where a service takes clients' calls."""
+    """Yields an attempt for each argument of each method, sent to the address where a service takes clients' calls."""
 
     def call(service: str, method: str, request: Any, token: str) -> str:
         place = entrance(service)
@@ -42,7 +42,7 @@ def framed_attempts(entrance: Callable[[str], Place]) -> Iterator[Attempt]:
 
 
 def http_attempts(http: httpx.Client) -> Iterator[Attempt]:
-    """Such attempts through the edge, in TJSON over HTTP."""
+    """Yields an attempt for each argument of each method, through the edge in Thrift's JSON protocol over HTTP."""
 
     def call(service: str, method: str, request: Any, token: str) -> str:
         stubs = SERVICES[service]

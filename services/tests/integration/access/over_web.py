@@ -1,4 +1,4 @@
-"""Attempts as a browser sends them: gRPC's attempts in gRPC-Web, which the edge translates, and over Connect."""
+"""Attempts as a browser sends them: the gRPC attempts in gRPC-Web, which the edge translates, and over Connect."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from .contract import Attempt
 from .over_grpc import METHODS, Send, attempts
 
 END = 0x80
-"""Flag of gRPC-Web's last frame, which has the trailers; Connect's is 0x02."""
+"""Flag of the last frame in gRPC-Web, which contains the trailers; in Connect, this flag is 0x02."""
 
 
 def grpc_web_attempts(http: httpx.Client) -> Iterator[Attempt]:
-    """An attempt for each argument of each method, in gRPC-Web."""
+    """Yields an attempt for each argument of each method, in gRPC-Web."""
     for method in METHODS.values():
         yield from attempts(method, _over_grpc_web(http, method), "gRPC-Web")
 
 
 def connect_attempts(http: httpx.Client) -> Iterator[Attempt]:
-    """An attempt for each argument of each method, over Connect."""
+    """Yields an attempt for each argument of each method, over Connect."""
     for method in METHODS.values():
         yield from attempts(method, _over_connect(http, method), "Connect")
 

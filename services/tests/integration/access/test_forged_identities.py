@@ -1,8 +1,8 @@
-"""Where callers have identities, no forged headers make a stranger count as a component of the shop.
+"""Where callers have identities, no forged header makes an outside caller count as a component of the shop.
 
 Every operation of every service is called through the edge. It is also called through the edge's sidecar with the
 edge's certificate, as an intruder in the edge could do. To show that no call is refused for another reason, each call
-is also made to the service's own socket, as the sidecar would for another service. There the call must be admitted.
+is also made at the service's own socket, as the sidecar makes another service's calls. There it must be admitted.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ GRPC_REFUSED = (grpc.StatusCode.PERMISSION_DENIED.value[0], grpc.StatusCode.UNAU
 
 
 class Operation(NamedTuple):
-    """One operation of one service, as the request that makes it."""
+    """One operation of one service, as the request that calls it."""
 
     service: str
     name: str
@@ -102,7 +102,7 @@ def test_no_stranger_counts_as_inside(shop: System, tmp_path: Path) -> None:
         ):
             for operation in operations:
                 if any(admits(way, operation, ()) for way in (through_edge, past_edge, past_sidecar)):
-                    continue  # anybody may do this
+                    continue  # anybody may call this operation
                 closed[service] += 1
                 for forgery, headers in FORGED.items():
                     for way in (through_edge, past_edge, past_sidecar):
@@ -113,7 +113,7 @@ def test_no_stranger_counts_as_inside(shop: System, tmp_path: Path) -> None:
 
 
 def client(protocol: Protocol, base: str, **transport: Any) -> httpx.Client:
-    """A client over HTTP/1.1, or over HTTP/2 for gRPC."""
+    """Returns a client over HTTP/1.1, or over HTTP/2 for gRPC."""
     over_http2 = protocol is Protocol.GRPC
     opened = httpx.HTTPTransport(http1=not over_http2, http2=over_http2, **transport)
     return httpx.Client(base_url=base, transport=opened, timeout=10)

@@ -1,9 +1,9 @@
 """No customer reaches another customer's things, with any argument of any contract, in any topology of our programs.
 
-The attempts are generated from the contracts, so that a new method, route or field is covered automatically. Each is
-made through the real edge with the identifier of another customer's order, payment, user, page, key and so on. It is
-made again with an identifier of the same form that does not exist, and the two answers must be the same. To show that
-an attempt is valid, the owner or a partner then makes it too, and must get two different answers.
+The attempts are generated from the contracts, so that a new method, route or field is covered automatically. Each
+attempt is made through the real edge, with the identifier of another customer's order, payment, user, page, key and so
+on. It is made again with an identifier of the same form that does not exist, and both answers must be the same. To show
+that an attempt is valid, the owner or a partner then makes both calls too, and must get two different answers.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ MISSING = Ids(
     page=page_token.encode(f"ListOrdersByUser:{NOBODY}", NOBODY),
     key=uuid.uuid4().hex,
 )
-# The answers to calls that are closed to everybody outside: of a service, and of an edge without that route.
+# The answers to calls that no outside caller may make: a service's answer, and that of an edge without such a route.
 CLOSED = ("only the shop's own services may do this", '"detail":"there is nothing at this path"')
 
 
@@ -69,11 +69,11 @@ class Shop:
     graphql: bool
 
     def token(self, kind: Any, number: int) -> str:
-        """A valid token."""
+        """Returns a valid token."""
         return self.signer.sign(Principal(kind, number))
 
     def answers(self, attempt: Attempt, token: str, own: Ids) -> tuple[str, str]:
-        """The answers for the victim's identifier, and for an identifier that does not exist."""
+        """Makes an attempt with the victim's identifier and with a missing identifier; returns both answers."""
         answers = []
         for ids in (self.victim, MISSING):
             value = ids.of(attempt.kind)
@@ -83,7 +83,7 @@ class Shop:
         return answers[0], answers[1]
 
     def rows(self) -> list[Any]:
-        """All of the victim's rows."""
+        """Returns all of the victim's rows."""
         mine = {
             "shop_user.account": "id = %(user)s",
             "shop_order.orders": "user_id = %(user)s",
@@ -102,7 +102,7 @@ class Shop:
 
 
 def doors_of(topology: Topology) -> frozenset[tuple[object, ...]]:
-    """The entrances: services by protocol, gateways by how they plan and by what they call, the transcoder."""
+    """Returns the entrances of a topology: services by protocol, gateways by plan and callees, and the transcoder."""
     exposed = {("service", protocol) for protocol in topology.exposed.values()}
     gateways = {(name, way) for name in topology.gateways for way in (topology.plan, *topology.links[name].values())}
     by_edge = {(entry,) for entry in topology.entry.values() if entry in (TRANSCODER, GRPC_WEB)}
@@ -110,7 +110,7 @@ def doors_of(topology: Topology) -> frozenset[tuple[object, ...]]:
 
 
 def choose_topologies(doors: Mapping[str, frozenset[tuple[object, ...]]]) -> Iterator[str]:
-    """Chooses few topologies that together have all doors: each time the topology with the most new doors."""
+    """Chooses few topologies that together have all doors; each step takes the topology with the most new doors."""
     seen: set[tuple[object, ...]] = set()
     while name := max(
         (name for name in doors if doors[name] - seen), key=lambda name: len(doors[name] - seen), default=""
@@ -166,7 +166,7 @@ def _attempts(topology: Topology, http: httpx.Client, channel: grpc.Channel, por
 
 
 def _add_victim(database: psycopg.Connection) -> Ids:
-    """A customer with an order; all identifiers have five digits, like NOBODY's."""
+    """Adds a customer with an order; all identifiers have five digits, like NOBODY's."""
     checkout, key = str(uuid.uuid4()), uuid.uuid4().hex
 
     def add(statement: str, *values: Any) -> int:
@@ -235,7 +235,7 @@ def test_other_customers_things_are_as_if_they_did_not_exist(shop: Shop) -> None
     before = shop.rows()
     for attempt in shop.attempts:
         if attempt.name.startswith(READS):
-            # When the attacker asks, the cache has what owner and partner have read.
+            # When the attacker asks, the cache already contains the rows that the owner and a partner have read.
             for token in (owner, partner):
                 shop.answers(attempt, token, shop.victim)
         taken, missing = shop.answers(attempt, attacker, ATTACKER)
@@ -254,7 +254,7 @@ def test_other_customers_things_are_as_if_they_did_not_exist(shop: Shop) -> None
             assert "PERMISSION_DENIED" in answer, field
             assert not any(marker in answer for marker in MARKERS), field
 
-    # An attempt that cannot succeed proves nothing: an entitled caller gets another answer than for an unknown id.
+    # An attempt that cannot succeed proves nothing, so entitled callers must get a different answer for an unknown id.
     for attempt in sorted(shop.attempts, key=lambda attempt: "delete" in attempt.name.lower()):
         for token in (owner, partner):
             taken, missing = shop.answers(attempt, token, shop.victim)
@@ -265,7 +265,7 @@ def test_other_customers_things_are_as_if_they_did_not_exist(shop: Shop) -> None
         else:
             pytest.fail(f"{attempt.name}: neither the owner nor a partner reaches anything:\n{taken}")
 
-    # The account was deleted meanwhile; its token is still valid for an hour, but gives access to nothing.
+    # The attempts have deleted the account; its token is still valid for an hour, but gives access to nothing.
     assert shop.rows()[0] == []
     for attempt in shop.attempts:
         taken, missing = shop.answers(attempt, owner, shop.victim)

@@ -1,4 +1,4 @@
-"""The four services on a seeded database, in this process, with places where they can be made to crash."""
+"""The four services on a seeded database, in this process, with points at which they can be made to crash."""
 
 from __future__ import annotations
 
@@ -58,9 +58,8 @@ FROM (
 
 
 class Trial(Protocol):
-    """What the fixture `trial` of the outer conftest gives."""
+    """The type of the fixture `trial` in the outer conftest."""
 
-    """The type of the outer conftest's `trial`."""
     admin_url: str
     name: str
     url: str
@@ -119,7 +118,7 @@ class _Faulty:
 
 @dataclass
 class Backends:
-    """What the order service uses: the other services' use cases, and its own database."""
+    """The dependencies of the order service: the other services' use cases, and its own database."""
 
     trial: Trial
     product: Any
@@ -129,7 +128,7 @@ class Backends:
     instance: str = "here"
 
     def order(self, faults: Faults | None = None, *, instance: str = "") -> tuple[OrderService, Recovery]:
-        """One process of the order service: another boot each time, of the same instance unless `instance` is given."""
+        """Makes a process of the order service: a new boot each time, of one instance unless `instance` is given."""
         faults = faults or Faults()
         driver = Driver(instance or self.instance, str(uuid.uuid4()))
         orders = PostgresOrders(self.database)
@@ -150,7 +149,7 @@ class Backends:
         return OrderService(orders, checkouts, cancellations, Background()), Recovery(checkouts, cancellations)
 
     def audit(self) -> list[Finding]:
-        """The invariants that the audit finds broken; nothing may be under way."""
+        """Returns the invariants that the audit finds broken; unfinished sagas count too."""
         return [finding for finding in audit(self.trial.admin_url, self.trial.name, grace_s=0.0) if not finding.ok]
 
 
@@ -206,7 +205,7 @@ async def shop(
 ) -> AsyncIterator[Clients]:
     """The four services over one protocol, shared by the tests of a module; every test runs over each protocol.
 
-    Over Connect, which components do not speak with each other, only the order service is.
+    For Connect, only the order service is served over it, because components do not call each other over Connect.
     """
     async with AsyncExitStack() as stack:
         peers: dict[str, str] = {}
@@ -262,7 +261,7 @@ def counted_statements() -> Iterator[Counter[str]]:
     seen: Counter[str] = Counter()
 
     def count(record: Any) -> None:
-        # Recovery looks once a second, and asyncpg asks each new connection once for the types that it encounters.
+        # Not counted: recovery's query every second, and asyncpg's query for types on each new connection.
         if "SKIP LOCKED" not in record.query and "pg_type" not in record.query and "jit" not in record.query:
             seen[names.get(record.query, record.query)] += 1
 

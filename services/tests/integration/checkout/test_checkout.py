@@ -39,7 +39,7 @@ def broken(trial: Any) -> list[Finding]:
 
 
 async def wait_and_audit(trial: Any) -> list[Finding]:
-    """The invariants still broken after a while: a call may reach the service long after its caller has gone."""
+    """Returns invariants still broken after a while; a call may reach the service long after its caller has gone."""
     for _ in range(100):
         await no_saga_under_way(trial)
         if not (findings := broken(trial)):
@@ -108,7 +108,7 @@ async def test_concurrent_checkouts_of_the_same_products_all_succeed(
     shop: Clients, buy: Buy, shared_trial: Any
 ) -> None:
     async def checkout(number: int) -> int:
-        # Half of them name the products in reverse order, which must not deadlock.
+        # Half of the checkouts name the products in reverse order, which must not cause a deadlock.
         lines = [CheckoutLine(8_001, 1), CheckoutLine(8_002, 1)][:: 1 if number % 2 else -1]
         return int((await buy(shop.order, key=f"key-{number}", lines=lines)).id)
 
@@ -214,7 +214,7 @@ async def test_a_caller_that_leaves_leaves_nothing_half_done(shop: Clients, buy:
 async def test_a_checkout_costs_four_statements_of_the_order_service(
     statements: Counter[str], shop: Clients, buy: Buy
 ) -> None:
-    await buy(shop.order)  # so that everything is prepared
+    await buy(shop.order)  # so that all statements are prepared
     statements.clear()
     await buy(shop.order, key="counted", lines=[CheckoutLine(product, 1) for product in range(8_001, 8_006)])
     own = Counter({name: count for name, count in statements.items() if "checkout" in name or "orders" in name})

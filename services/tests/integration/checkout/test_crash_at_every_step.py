@@ -81,7 +81,7 @@ async def test_crash_on_the_way_forward(
     recovered = await recovery.sweep()
     begun, ended = (call, after) != ("checkouts.claim", False), (call, after) == ("checkouts.complete", True)
     assert recovered == int(begun and not ended)
-    # From the statement that stores the order, the saga goes forward; before that, back.
+    # After the statement that stores the order, recovery completes the saga; before it, recovery undoes the saga.
     past_pivot = FORWARD.index(call) > FORWARD.index("checkouts.place") or (call, after) == ("checkouts.place", True)
     assert order_count() == int(past_pivot)
     assert backends.audit() == []
@@ -104,7 +104,7 @@ async def test_crash_on_the_way_back(
     assert order_count() == 0
     assert backends.audit() == []
     if (call, after) == ("checkouts.start_undo", False):
-        # The answer was not stored, so the checkout starts anew, and ends in the same way.
+        # The answer was not stored, so the checkout starts again, and ends in the same way.
         assert await recovery.sweep() == 0
     with pytest.raises(PaymentDeclined):
         await buy(order, token="tok_declined")
@@ -123,7 +123,7 @@ async def test_a_call_that_may_have_got_through(
         bought = await buy(order)
     except (ShopError, RuntimeError):
         bought = None
-    # Confirming and capturing are repeated within the call.
+    # Confirming and capturing are retried within the call.
     if call in ("product.confirm_reservation", "payment.capture_payment") and kind is not RuntimeError:
         assert bought is not None
     await recovery.sweep()

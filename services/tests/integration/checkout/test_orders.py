@@ -24,7 +24,7 @@ NOWHERE = 2**62
 
 
 async def find_seeded(shop: Clients, status: OrderStatus) -> Order:
-    """A seeded order with a given status, a different order each time."""
+    """Returns a seeded order with a given status: a different order each time."""
     seen = taken.setdefault(status, set())
     orders = await shop.order.batch_get_orders(range(9_001, 10_001))
     order = next(order for order in orders if order.status is status and order.id not in seen)
@@ -157,7 +157,7 @@ async def test_orders_of_a_deleted_user_belong_to_nobody(shop: Clients, buy: Buy
     (payment,) = await shop.payment.batch_get_payments_by_order([order.id])
     assert (order.user_id, payment.user_id) == (user, user)
     await shop.user.delete_user(user)
-    # Partners and services still find the order.
+    # Partners and services can still read the order.
     assert (await shop.order.get_order(order.id)).user_id == 0
     assert [one.user_id for one in await shop.order.batch_get_orders([order.id])] == [0]
     assert [one.user_id for one in await shop.payment.batch_get_payments_by_order([order.id])] == [0]

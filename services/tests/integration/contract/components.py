@@ -1,4 +1,4 @@
-"""The components that a program may implement, each as one row: what the contract's tests must know about it."""
+"""The components that a program may implement: one row each, with the facts that the contract's tests need."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ OVER = "%s over %s"
 
 @dataclass(frozen=True)
 class Rows:
-    """The things in the database for one test: one of each kind, of one customer."""
+    """Ids of the things in the database for one test: one thing of each kind, all of one customer."""
 
     product: int
     user: int
@@ -57,11 +57,11 @@ class ComponentContract:
         held: A change that waits while its row of `table` is locked.
         table: The table whose row the change waits for.
         served: Name of the SERVER span of `read`.
-        below: The spans below it: name and kind of each. For a read, only the children that every implementation has.
-        access: Whom each method admits; operations of gateways have separate suites.
+        below: Name and kind of each span below `served`; for a read, only the children that every implementation has.
+        access: Which callers each method admits; operations of gateways have separate suites.
         calling: A call that makes calls, and their names; None for a component that makes no calls.
         owned: Calls that show or change a customer's things, and the answer to another customer.
-        over: Protocol over which a service is called, `rest` or `connect`; empty for gRPC, and for a gateway.
+        over: Protocol over which a service is called: `rest`, `connect`, or empty for gRPC; empty for a gateway.
     """
 
     component: str
@@ -84,7 +84,7 @@ class ComponentContract:
 
     @property
     def listens(self) -> str:
-        """The variable with its address."""
+        """The environment variable with the component's address."""
         return f"SHOP_LISTEN_{'HTTP' if self.is_gateway else (self.over or 'grpc').upper()}"
 
     @property
@@ -93,7 +93,7 @@ class ComponentContract:
         return tuple(SERVICES) if self.is_gateway else ("product", "user", "payment") * (self.component == "order")
 
     def door(self, target: str) -> Door:
-        """The door at an address."""
+        """Returns the door at an address."""
         if self.over == "rest":
             return RestDoor(target, self.component, NOWHERE)
         if self.over == "connect":
@@ -102,7 +102,7 @@ class ComponentContract:
 
 
 def of_service(name: str, *, reads: str, id_in: str, **row: Any) -> ComponentContract:
-    """A service whose method `reads` returns one thing by its id, which is `id_in` of the rows."""
+    """Makes the row of a service whose method `reads` returns one thing by its id, which is `id_in` of the rows."""
     return ComponentContract(
         name,
         read=Call(reads, lambda rows: {"id": getattr(rows, id_in)}),
@@ -115,7 +115,7 @@ def of_service(name: str, *, reads: str, id_in: str, **row: Any) -> ComponentCon
 
 
 def of_gateway(name: str, served: str, *, read: Call, reads_by: str, **row: Any) -> ComponentContract:
-    """A gateway, which reads a product with a method of the product service, and whose change is a deletion."""
+    """Makes the row of a gateway, which reads a product through the product service; its change is a deletion."""
     called = f"{SERVICES['product'].full_name}/{reads_by}"
     return ComponentContract(
         name,
@@ -130,12 +130,12 @@ def of_gateway(name: str, served: str, *, read: Call, reads_by: str, **row: Any)
 
 
 def node(kind: str, number: int) -> str:
-    """A global id of GraphQL."""
+    """Returns a global id of GraphQL."""
     return base64.b64encode(f"{kind}:{number}".encode()).decode()
 
 
 def document(text: str, *ids: tuple[str, str]) -> Callable[[Rows], str]:
-    """A document that names things of the rows by their global ids: for each its type, and the field of the rows."""
+    """Makes a document with global ids of things in the rows; `ids` has each thing's type and field of the rows."""
     return lambda rows: text % tuple(node(kind, getattr(rows, which)) for kind, which in ids)
 
 

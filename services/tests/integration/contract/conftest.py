@@ -1,4 +1,4 @@
-"""The tested program as a process, with our own services if it calls some."""
+"""The tested program as a process, with our own services if the program calls any."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ from .doors import Door, Headers
 PROGRAM = conforming()
 LIMITS = PROGRAM or ProgramUnderTest
 START_S, STOP_S = LIMITS.start_s, LIMITS.stop_s
-"""How long a component may take to answer, and how long to end."""
+"""Seconds that a component may take until it answers, and to end."""
 PRINTED = ".out"
 """Suffix of the file with the program's standard output."""
 LEFT_S = 5.0
-"""How long processes that a component has started may outlive it."""
+"""Seconds by which processes that a component has started may outlive the component."""
 Start = Callable[..., contextlib.AbstractContextManager["RunningProgram"]]
 
 
 def asked_of(program: ProgramUnderTest) -> list[str]:
-    """The rows of the protocols over which a program is tested."""
+    """Returns the rows of the protocols over which a program is tested."""
     if program.component in GATEWAYS:
         return [program.component]
     rows = [program.component if one == "grpc" else OVER % (program.component, one) for one in program.protocols]
@@ -53,13 +53,13 @@ ROWS = list(COMPONENTS) if PROGRAM is None else asked_of(PROGRAM)
 
 @pytest.fixture(scope="module", params=ROWS)
 def contracted(request: pytest.FixtureRequest) -> ComponentContract:
-    """The program's component; every law is tested with each of our components, or with the program's."""
+    """The component under test; every law is tested with each of our components, or with the program's component."""
     return COMPONENTS[request.param]
 
 
 @pytest.fixture
 def same_code(contracted: ComponentContract) -> None:
-    """For laws that our own components obey through the same code: two of them stand for all."""
+    """Restricts laws that our components obey through the same code to two of them, which represent all."""
     if PROGRAM is None and (contracted.component not in ("product", "rest-gateway") or contracted.over):
         pytest.skip("product and rest-gateway run the same code")
 
@@ -199,7 +199,7 @@ def _group(pid: int) -> int:
 
 @pytest.fixture(scope="module")
 def start(contracted: ComponentContract, tmp_path_factory: pytest.TempPathFactory) -> Start:
-    """Starts the program with these settings; at the end, it and everything that it started are killed."""
+    """Starts the program with these settings; at the end, the program and its child processes are killed."""
     ours = (sys.executable, *arguments_of(contracted.component, measured=True))
     command = PROGRAM.command if PROGRAM else ours
     folder = tmp_path_factory.mktemp("logs")
@@ -223,7 +223,7 @@ def run_program(
     stdin: int = subprocess.DEVNULL,
 ) -> Iterator[RunningProgram]:
     """Runs a program until the context ends, and kills what is left of its group."""
-    # Not pipes, which a process that is left behind would keep open.
+    # Files instead of pipes, because a leftover process would keep pipes open.
     with log.open("wb") as file, log.with_suffix(PRINTED).open("wb") as printed:
         process = subprocess.Popen(
             guard(command, signal.SIGKILL),
@@ -275,5 +275,5 @@ def bearer(signer: TokenSigner) -> Callable[..., Headers]:
 
 @pytest.fixture
 def allowed(contracted: ComponentContract, bearer: Callable[..., Headers]) -> Headers:
-    """Headers of a caller who may do everything: a partner's, or none for a call from inside."""
+    """Headers of a caller who may do everything: a partner's headers, or no headers for a call from inside."""
     return bearer("partner") if contracted.is_gateway else {}

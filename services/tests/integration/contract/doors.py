@@ -42,8 +42,8 @@ class Answer:
     Attributes:
         code: Code of the error; empty for no error.
         field: The field at fault, if the error names one.
-        body: The answer itself: a message, the messages of a stream, or the content of the JSON.
-        retry_s: Number of seconds after which to retry; 0 if the error does not say.
+        body: The answer itself: a message, the messages of a stream, or the parsed JSON.
+        retry_s: Number of seconds after which to retry; 0 if the error does not specify it.
     """
 
     code: str = ""
@@ -154,7 +154,7 @@ class HttpDoor:
 
 
 class RestDoor(HttpDoor):
-    """A service over REST; `name` and content are as over gRPC: the content's id is in the path, or else `absent`."""
+    """A service over REST; `name` and content are as over gRPC. The path has the content's id, or else `absent`."""
 
     def __init__(self, target: str, component: str, absent: int) -> None:
         super().__init__(target)

@@ -31,7 +31,7 @@ OUTSIDE = {EDGE_MARK: "1"}
 EDGE = "spiffe://cluster.local/ns/default/sa/edge"
 REFUSALS = {"UNAUTHENTICATED", "PERMISSION_DENIED"}
 KEPT = 8
-"""Number of additional files and threads that many calls may leave; a larger number grows with the calls."""
+"""Number of additional files and threads that many calls may leave; a leak would exceed it."""
 Bearer = Callable[..., Headers]
 
 
@@ -206,7 +206,7 @@ def test_work_ends_with_the_time_that_the_edge_waits(
             longer = {**allowed, DEADLINE_HEADER: "15000"}
             patient = other.submit(serving.door.ask, held.name, held.content(rows), longer)
             wait_until_one_waits(admin, patient)
-            for _ in range(3):  # more often than there are connections
+            for _ in range(3):  # more calls than there are connections
                 late = serving.door.ask(held.name, held.content(rows), {**allowed, DEADLINE_HEADER: "300"})
                 assert late.code == "DEADLINE_EXCEEDED"
             wait_until_one_waits(admin, patient)
@@ -251,13 +251,13 @@ def test_many_calls_and_clients_leave_nothing_open(
 
 
 def held_by(pid: int) -> tuple[int, int]:
-    """Open files and threads of a process and of everything that it has started."""
+    """Counts the open files and the threads of a process and of everything that it has started."""
     counts = [(len(os.listdir(f"/proc/{one}/fd")), len(os.listdir(f"/proc/{one}/task"))) for one in family(pid)]
     return sum(files for files, _ in counts), sum(threads for _, threads in counts)
 
 
 def family(pid: int) -> list[int]:
-    """A process, and the processes that it has started."""
+    """Returns a process, and the processes that it has started."""
     children = [
         int(child) for path in Path(f"/proc/{pid}/task").glob("*/children") for child in path.read_text().split()
     ]

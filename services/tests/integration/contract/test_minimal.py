@@ -1,4 +1,4 @@
-"""The two minimal components of docs/system/your-component.md do what that page says about them."""
+"""The two minimal components in docs/system/your-component.md do what that page says about them."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ OF_SERVICES, OF_GATEWAYS = ("SHOP_DATABASE_URL", "SHOP_DATABASE_POOL"), ("SHOP_P
 
 
 def run_to_end(start: Start, settings: dict[str, str]) -> tuple[int, str]:
-    """Returns the exit code of a program that cannot start, and its messages."""
+    """Returns the exit code and the messages of a program that cannot start."""
     with start(settings) as program:
         code = program.exit_code(START_S, f"did not end within {START_S:g} s, as it should with these settings")
         return code, program.messages()
@@ -191,7 +191,7 @@ def wait_until_read(program: RunningProgram, pipe: IO[bytes]) -> None:
 
 
 def wait_until_leaving(program: RunningProgram, newcomer: Door) -> None:
-    """Returns once a new client learns, in any way, that it must go elsewhere."""
+    """Returns once a new client learns, in any way, that the program no longer serves new clients."""
     until = time.monotonic() + LIMIT_S
     while newcomer.serves():
         assert time.monotonic() < until, f"{program.component} still serves new clients after SIGTERM"
@@ -200,13 +200,13 @@ def wait_until_leaving(program: RunningProgram, newcomer: Door) -> None:
 
 
 def lock(admin: psycopg.Connection, contracted: ComponentContract, rows: Rows) -> None:
-    """Locks the row that the component's held call waits for, until the transaction ends."""
+    """Locks the row for which the component's `held` call waits, until the transaction ends."""
     table, which = contracted.table
     admin.execute(f"SELECT FROM {table} WHERE id = %s FOR UPDATE".encode(), [getattr(rows, which)])
 
 
 def wait_until_one_waits(admin: psycopg.Connection, call: Future[Answer]) -> None:
-    """Returns once a call's statement, and no other, waits for a lock."""
+    """Returns once exactly one statement, the call's, waits for a lock."""
     pause, waiting = threading.Event(), 0
     for _ in range(LIMIT_S * 20):
         (waiting,) = admin.execute("SELECT count(DISTINCT pid) FROM pg_locks WHERE NOT granted").fetchone() or (0,)

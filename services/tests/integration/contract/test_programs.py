@@ -54,7 +54,7 @@ def test_a_misbehaving_program_is_reported_with_its_fault(
     script: str, step: Callable[[RunningProgram], object], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HOME", "/a/home")
-    # Even the work that a program still has time for may take long on a busy machine.
+    # On a busy machine, even work that a program is allowed to finish may take long.
     limits = dict.fromkeys(("START_S", "STOP_S"), 0.2 if "within" in said else 60) | {"LEFT_S": 0.2}
     for name, limit_s in limits.items():
         monkeypatch.setattr(conftest, name, limit_s)

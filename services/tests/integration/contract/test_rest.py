@@ -1,4 +1,4 @@
-"""What a service does over REST in addition to its calls: documents, entity tags, compression, and refusals."""
+"""Features that a service has only over REST: documents, entity tags, compression, and refusals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The first laws for a program: without them, no other law can be tested."""
+"""The first laws for a program: if it breaks these, no other law can be tested."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ def test_a_sampled_request_leaves_its_spans_and_an_account(
     served, missing = collector.spans_named(contracted.served)
     assert (KINDS[served.kind], served.trace_id.hex(), served.parent_span_id.hex()) == ("SERVER", TRACE, CALLER)
     assert "error.type" not in attributes(served)
-    if isinstance(program.door, GrpcDoor):  # over HTTP, the status shows it
+    if isinstance(program.door, GrpcDoor):  # over HTTP, the status shows the error
         assert attribute(missing, "error.type") == "NOT_FOUND"
     assert missing.status.code != missing.status.STATUS_CODE_ERROR, "what is the caller's fault is no error of a server"
     assert attribute(served, "shop.injected_delay_ms") == 1.5
@@ -99,19 +99,19 @@ def test_callees_get_the_callers_span(
 
 
 def root_of(span: Any, known: dict[bytes, Any]) -> Any:
-    """The topmost span of the component above a span."""
+    """Returns the topmost span of the component above a span."""
     while span.parent_span_id in known:
         span = known[span.parent_span_id]
     return span
 
 
 def attribute(span: Any, name: str) -> Any:
-    """The value of an attribute, which must exist."""
+    """Returns the value of an attribute, which must exist."""
     known = attributes(span)
     assert name in known, f"the span {span.name} has no attribute {name}; it has: {', '.join(known) or 'none'}"
     return known[name]
 
 
 def attributes(span: Any) -> dict[str, Any]:
-    """A span's attributes, by name."""
+    """Returns a span's attributes, by name."""
     return {one.key: getattr(one.value, one.value.WhichOneof("value")) for one in span.attributes}

@@ -57,7 +57,7 @@ WAITING = "INSERT INTO shop_order.outbox (order_id, user_id, status) VALUES (100
 BROKEN = [
     ("stock_conserved", "UPDATE shop_product.product SET stock = stock + 1 WHERE id = 5"),
     ("stock_conserved", "UPDATE shop_product.product SET stock = stock - 1 WHERE id = 5"),
-    # Restocked from 5 read pieces to 25 when 22 had already been sold: 20 were put in, and 22 more came out of it.
+    # A restock wrote 25, because it had read a stock of 5, but 22 pieces were sold meanwhile.
     ("stock_conserved", "UPDATE shop_product.product SET stock = 25, stocked = stocked + 25 - stock - 22 WHERE id = 5"),
     ("sold_counted", "UPDATE shop_product.product SET stock = stock - 1, sold = sold + 1 WHERE id = 5"),
     (
@@ -135,7 +135,7 @@ BROKEN = [
 
 @pytest.fixture
 def database(shared_trial: Any) -> Iterator[psycopg.Connection]:
-    """A transaction that is rolled back at the end."""
+    """A connection in a transaction that is rolled back at the end."""
     with contextlib.closing(psycopg.connect(shared_trial.url)) as connection:
         yield connection
         connection.rollback()

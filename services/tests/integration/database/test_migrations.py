@@ -1,4 +1,4 @@
-"""A database of an earlier version keeps its rows, and gets what the newest migrations add to them."""
+"""A database of an earlier version keeps its rows, and the newest migrations add their data to these rows."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ def admin(admin_url: str) -> Iterator[psycopg.Connection]:
 
 @pytest.fixture
 def environment(admin_url: str, passwords: dict[str, str]) -> dict[str, str]:
-    """The environment of the command line."""
+    """The environment variables for the command line."""
     return {"SHOP_ADMIN_URL": admin_url, "SHOP_ROLE_PASSWORDS": json.dumps(passwords)}
 
 
@@ -102,7 +102,7 @@ def test_every_trial_begins_with_the_same_rows(admin_url: str, template: str, tr
         connection.execute("UPDATE shop_product.product SET stock = 0")
         connection.execute("DELETE FROM shop_payment.payment")
     assert digest() != before
-    # A connection to the old database is no obstacle.
+    # An open connection to the old database must not prevent this.
     with contextlib.closing(psycopg.connect(trial.url)):
         create_trial(admin_url, template=template, name=trial.name)
     assert digest() == before

@@ -103,7 +103,7 @@ def test_rights_on_the_ids_of_deleted_users(service: str, shared_trial: Any) -> 
 
 def test_the_monitor_reads_counts_and_no_row(admin: psycopg.Connection[Any], admin_url: str, shop_url: str) -> None:
     server = Database(admin_url, embedded=True)
-    for _ in range(2):  # the second time, the role exists
+    for _ in range(2):  # in the second round, the role already exists
         set_passwords(admin, {MONITOR: server.password(MONITOR)})
     inside = server.url(MONITOR, shop_url.rpartition("/")[2])
     with contextlib.closing(psycopg.connect(inside, autocommit=True)) as connection:

@@ -1,4 +1,4 @@
-"""A whole topology behind the real edge, and a client that sends any bytes."""
+"""A whole topology behind the real edge, and a client that can send arbitrary bytes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ LIMIT_S = 15.0
 
 @dataclass
 class Answer:
-    """What came back over HTTP/2; trailers are among the headers."""
+    """The answer over HTTP/2; trailers are among the headers."""
 
     headers: dict[str, str] = field(default_factory=dict)
     body: bytes = b""
@@ -40,12 +40,12 @@ class Answer:
 
     @property
     def status(self) -> int:
-        """The HTTP status; 0 for none."""
+        """The HTTP status; 0 if there is no status."""
         return int(self.headers.get(":status", "0"))
 
     @property
     def grpc_status(self) -> int | None:
-        """The gRPC status; None for none."""
+        """The gRPC status; None if there is no status."""
         text = self.headers.get("grpc-status")
         return None if text is None else int(text)
 
@@ -126,13 +126,13 @@ class Shop:
             admin.rollback()
 
     def client(self, **options: Any) -> httpx.AsyncClient:
-        """A client that speaks HTTP/1.1 to the edge, or HTTP/2 with `http2=True`."""
+        """Returns a client that speaks HTTP/1.1 to the edge, or HTTP/2 with `http2=True`."""
         if options.get("http2"):
             options["http1"] = False
         return httpx.AsyncClient(base_url=self.system.url, trust_env=False, timeout=LIMIT_S, **options)
 
     def token(self, kind: Any, number: int) -> str:
-        """The Authorization header of a customer or a partner."""
+        """Returns the Authorization header of a customer or a partner."""
         signer = TokenSigner(key_pair(self.system.folder).private.read_bytes())
         return f"Bearer {signer.sign(Principal(kind, number))}"
 

@@ -1,4 +1,4 @@
-"""A page of another origin calls the shop in a headless browser, by widely used clients, and buys something."""
+"""A page of another origin, in a headless browser, calls the shop with widely used clients, and buys something."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ async def over_http(shop: Any, method: str, path: str, **options: Any) -> tuple[
 
 
 async def over_grpc(shop: Any, limit: float | None) -> list[str]:
-    """The shop's code and message for a call and for a stream."""
+    """Makes a call and opens a stream; returns the shop's code and message for each."""
     metadata = (("authorization", shop.token("partner", 1)),)
     options = [("grpc.enable_http_proxy", 0)]
     said = []
@@ -47,7 +47,7 @@ async def over_grpc(shop: Any, limit: float | None) -> list[str]:
     return [f"{error.code.value}: {error.message}" for error in said]
 
 
-# The error of the statement or, on a busy machine, of the backstop: both come from the service.
+# The error comes from the service: from the statement or, on a busy machine, from the backstop for late requests.
 LATE = "the deadline of the request "
 
 
@@ -72,7 +72,7 @@ async def test_late_answer_is_the_services_own_and_in_full_shape(shop: Any) -> N
     for said in (*unlimited, *limited):
         assert said.startswith(f"DEADLINE_EXCEEDED: {LATE}")
     assert len(unlimited) == len(limited) == 2
-    # The time of two calls, one after another; far below the second client's limit.
+    # This allows for two calls in sequence, and is far below the second client's limit.
     assert took < 6 * EDGE_S
 
 
@@ -106,7 +106,7 @@ def endless_request(path: str, media_type: bytes) -> list[tuple[bytes, bytes]]:
 
 
 async def drip(shop: Any, path: str) -> bytes:
-    """The answer over HTTP/1.1 to a request whose body comes a byte at a time and never ends."""
+    """Sends a request over HTTP/1.1 whose body arrives a byte at a time and never ends; returns the answer."""
     reader, writer = await asyncio.open_connection("127.0.0.1", shop.port)
     head = f"POST {path} HTTP/1.1\r\nhost: shop\r\ncontent-type: application/json\r\ncontent-length: 1000\r\n\r\n"
     writer.write(head.encode())
@@ -150,7 +150,7 @@ async def test_a_token_that_opens_streams_without_end_is_refused_by_the_edge_and
     async with shop.client(http2=True) as client, contextlib.AsyncExitStack() as opened:
 
         async def watch(number: int, token: str) -> dict[str, Any]:
-            """The problem that refuses a stream; empty if it is open."""
+            """Opens a stream; returns the problem with which it is refused, or an empty one if it is open."""
             stream = client.stream("GET", EVENTS.format(number), headers={"authorization": token})
             answer = await opened.enter_async_context(stream)
             problem: dict[str, Any] = {} if answer.status_code == 200 else json.loads(await answer.aread())

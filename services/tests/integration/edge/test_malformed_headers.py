@@ -1,4 +1,4 @@
-"""With any headers from one client, no other client notices anything, and nothing behind the edge breaks."""
+"""No headers that one client sends affect other clients, or break anything behind the edge."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ MALFORMED: list[list[tuple[bytes, bytes]]] = [
 
 
 def request(method: str, path: str, media_type: str, malformed: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
-    """The headers of a valid request, with malformed ones that replace or accompany the valid ones."""
+    """Returns the headers of a valid request, with malformed ones that replace or accompany the valid ones."""
     good = [
         (b":method", method.encode()),
         (b":scheme", b"http"),
@@ -101,7 +101,7 @@ async def rpc(shop: Any, malformed: list[tuple[bytes, bytes]]) -> str:
 
 
 async def another(act: Callable[[], Awaitable[str]], stop: asyncio.Event) -> Counter[str]:
-    """Calls steadily over separate connections; counts the results."""
+    """Calls continuously over separate connections until `stop` is set; counts the results."""
     seen: Counter[str] = Counter()
     while not stop.is_set():
         seen[await act()] += 1
@@ -112,7 +112,7 @@ async def another(act: Callable[[], Awaitable[str]], stop: asyncio.Event) -> Cou
 async def while_another_calls(
     shop: Any, send: Callable[..., Awaitable[str]], act: Callable[[], Awaitable[str]]
 ) -> None:
-    """Sends everything malformed while another client calls, and checks both."""
+    """Sends all malformed headers while another client calls, and checks both clients' results."""
     stop = asyncio.Event()
     other = asyncio.create_task(another(act, stop))
     wrong = {}
@@ -191,7 +191,7 @@ async def test_deadline_of_a_client_reaches_the_service(shop: Any) -> None:
         headers = request("POST", GET_PRODUCT, "application/grpc", [(b"grpc-timeout", allowed)])
         return (await shop.exchange(headers, CALL)).grpc_status
 
-    # gRPC rounds a deadline up to whole milliseconds, in which an unlocked table could be read.
+    # The table is locked because gRPC rounds a deadline up to whole milliseconds, in which it could be read.
     with shop.locked("shop_product.product"):
         for short in (b"1n", b"300m"):
             async with asyncio.timeout(4):

@@ -1,4 +1,4 @@
-"""Every method on every route gets an answer that ends, and a policy for caches."""
+"""Every method on every route gets an answer that ends and that has a caching policy."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ TRANSCODED = yaml.safe_load((Path(__file__).parents[4] / "gateway" / "envoy" / "
 
 
 async def paths_of(shop: Any) -> dict[str, list[str]]:
-    """The paths of each component behind the edge, from its documents; the first path is not a stream."""
+    """Returns the paths of each component behind the edge, from its documents; the first path is not a stream."""
     topology, paths = shop.system.topology, {}
     async with httpx.AsyncClient(trust_env=False) as client:
         for component, protocol in topology.behind_edge.items():
@@ -50,7 +50,7 @@ async def paths_of(shop: Any) -> dict[str, list[str]]:
 
 
 async def ask(client: httpx.AsyncClient, method: str, path: str, token: str = "") -> httpx.Response:
-    """The answer; only its headers if it is a stream."""
+    """Sends a request; returns its answer, or only the answer's headers if it is a stream."""
     headers = {"accept": f"{STREAM}, application/json", **({"authorization": token} if token else {})}
     async with client.stream(method, path, headers=headers) as answer:
         if method == "HEAD" or not is_stream(answer):
@@ -59,12 +59,12 @@ async def ask(client: httpx.AsyncClient, method: str, path: str, token: str = ""
 
 
 def is_stream(answer: httpx.Response) -> bool:
-    """Whether it is an open stream of events."""
+    """Whether an answer is an open stream of events."""
     return answer.status_code == 200 and answer.headers["content-type"].startswith(STREAM)
 
 
 async def misled_cache(client: httpx.AsyncClient, path: str, answer: httpx.Response) -> str:
-    """What an answer to a partner makes caches do wrong; empty for nothing."""
+    """Describes how an answer to a partner misleads caches; empty if it does not."""
     policy, vary = answer.headers.get("cache-control"), answer.headers.get_list("vary")
     if policy not in POLICIES or len(vary) > 1:
         return f"Cache-Control is {policy}, Vary {vary}"

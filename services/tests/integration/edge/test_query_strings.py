@@ -1,4 +1,4 @@
-"""Query strings may hold personal data: no span of any component keeps one."""
+"""Query strings may contain personal data, so no span of any component records one."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MARK = "marker7f3a"
 
 
 async def spans(shop: Any, trace_id: str, least: int) -> list[dict[str, Any]]:
-    """The spans of a trace in Jaeger, once the expected number is there."""
+    """Returns the spans of a trace in Jaeger, once the expected number is there."""
     url = f"{shop.system.ports.url('jaeger-query-http')}/api/v3/traces/{trace_id}"
     read: list[dict[str, Any]] = []
     async with asyncio.timeout(20), httpx.AsyncClient(trust_env=False) as client:

@@ -1,4 +1,4 @@
-"""Clients that move the same order at the same time, each with the entity tag of what it read."""
+"""Clients that change the same order's status concurrently, each with the entity tag of the order that it read."""
 
 from __future__ import annotations
 

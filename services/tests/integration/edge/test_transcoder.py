@@ -1,4 +1,4 @@
-"""Errors for the transcoder's clients: each has a JSON body."""
+"""Errors for the transcoder's clients: each error has a JSON body."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is true of every call between services, over every protocol: errors, deadlines, unavailability."""
+"""Rules for calls between services that hold over every protocol: errors, deadlines, unavailability."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ async def test_passed_deadline_ends_the_call_and_the_work(protocol: str) -> None
         return POT
 
     async with connected(protocol, Puppet(act)) as clients:
-        # Work that happens only once, such as the check of a document, must not take the time of the late call.
+        # One-time work, such as validating a document, must not use up the time of the late call.
         await clients.product.get_product(1)
         with pytest.raises(DeadlineExceeded), deadline(0.5):
             await clients.product.get_product(1)

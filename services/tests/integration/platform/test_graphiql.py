@@ -100,13 +100,13 @@ async def test_a_query_is_answered_with_nothing_from_another_host(
         assert answer is not None
         assert (answer.status, answer.headers["content-security-policy"]) == (200, POLICY)
 
-        # The page's first query works.
+        # The query that the page shows first works.
         await opened.page.locator(".graphiql-execute-button").click()
         await expect(opened.page.locator(".result-window")).to_contain_text(said)
         await execute(opened.page, query)
         await expect(opened.page.locator(".result-window")).to_contain_text('"title": "Product 1"')
         await expect(opened.page.locator(".result-window")).not_to_contain_text(said)
-        # The schema, which the page has read by itself.
+        # The page has read the schema by itself.
         await opened.page.get_by_role("button", name="Show Documentation Explorer").click()
         await expect(opened.page.locator(".graphiql-doc-explorer")).to_contain_text("Mutation")
         assert opened.complaints == []

@@ -1,4 +1,4 @@
-"""What is true only of GraphQL calls between services: hashes, invalid answers, pages, bodies, traces."""
+"""Rules for calls between services that hold only over GraphQL: hashes, invalid answers, pages, bodies, traces."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ pytestmark = pytest.mark.integration
 
 
 class Wire:
-    """An application between client and service that records what passes, or answers itself."""
+    """An application between client and service that records requests and answers, or answers itself."""
 
     def __init__(self, app: Any) -> None:
         self._app = app
@@ -141,7 +141,7 @@ async def test_values_that_do_not_fit_are_named() -> None:
 
 
 async def test_a_stream_is_read_until_an_empty_page(monkeypatch: pytest.MonkeyPatch) -> None:
-    # The service's pages are smaller than the client requests.
+    # The service's pages are smaller than the pages that the client requests.
     monkeypatch.setattr("shop.platform.graphql.service.ROWS_PER_PAGE", 10)
     for limit, rows, calls in ((20, 20, 2), (7, 7, 1), (100, 25, 4)):
         puppet = Puppet()

@@ -1,4 +1,4 @@
-"""What is true only of gRPC calls: streams, invalid messages, the edge's limit, cancellation, reflection."""
+"""Rules that hold only for gRPC calls: streams, invalid messages, the edge's limit, cancellation, reflection."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The HTTP server of the gateways: what a connection keeps, how long it lasts, and when it is closed."""
+"""The HTTP server of the gateways: what state a connection keeps, how long it lasts, and when it is closed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.integration
 
 
 async def slow_app(scope: Any, receive: Any, send: Any) -> None:
-    """Answers after a moment; has no lifespan."""
+    """Answers after a moment; does not support ASGI's lifespan protocol."""
     assert scope["type"] == "http", "no lifespan here"
     await asyncio.sleep(0.2)
     await send({"type": "http.response.start", "status": 200, "headers": []})

@@ -48,7 +48,7 @@ class Noting(Puppet):
 
 
 async def let_server_end() -> None:
-    """Lets the server, which runs in this process, too, end its side."""
+    """Lets the server, which also runs in this process, finish its side of a call."""
     await asyncio.sleep(0.05)
 
 
@@ -77,7 +77,7 @@ async def test_every_call_is_delayed_once_before_its_work(protocol: str, traces:
     assert puppet.began_ns[0] >= called_ns + DELAY_US * 1_000
     for journey in (root, failed):
         spans = traces.of(journey)
-        # GraphQL asks twice the first time: its server does not know the document yet.
+        # A GraphQL client sends the first call twice, because the server does not know the document yet.
         served_spans = [span for span in spans if span.kind is SpanKind.SERVER]
         assert served_spans
         for span in served_spans:
@@ -100,10 +100,10 @@ async def test_a_request_that_waited_for_the_loop_records_it(protocol: str, trac
 
         for _ in range(100):
             began_ns, used_ns = time.monotonic_ns(), time.thread_time_ns()
-            # Of two calls that come together, one blocks the loop, and the other waits for it or is already done.
+            # Of two calls that arrive together, one blocks the loop, and the other waits for the loop or is done.
             roots = await asyncio.gather(*(call() for _ in range(4)))
             lost_ns = time.monotonic_ns() - began_ns - (time.thread_time_ns() - used_ns)
-            # A call that is delayed while others have the core may as well have paused.
+            # If other programs took the core meanwhile, a delayed call looks as if it had paused; so try again.
             if lost_ns < held_us * 1_000 / 3:
                 break
         else:

@@ -1,4 +1,4 @@
-"""No part of a row gets into the logs, after any error of the database, by any logger."""
+"""No part of a row gets into the logs, after any database error and through any logger."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ STATEMENTS = {
 
 @pytest.fixture
 def refuses_marker(admin: psycopg.Connection) -> Iterator[None]:
-    """The accounts refuse a row with the marker."""
+    """Makes the accounts table refuse a row with the marker."""
     admin.execute(f"ALTER TABLE shop_user.account ADD CONSTRAINT refuses CHECK (recipient <> '{MARKER}')")
     yield
     admin.execute("ALTER TABLE shop_user.account DROP CONSTRAINT refuses")

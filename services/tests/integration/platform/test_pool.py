@@ -1,4 +1,4 @@
-"""The pool of connections: bounded, fair, safe to cancel, and usable again after the database was unavailable."""
+"""The connection pool: bounded, fair, safe to cancel, and usable again after the database was unavailable."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ BACKENDS = "FROM pg_stat_activity WHERE usename = 'shop_product'"
 
 @pytest.fixture
 async def database(role_url: Callable[[str], str]) -> AsyncIterator[Database]:
-    """Two connections of the product service's role."""
+    """A pool of two connections for the product service's role."""
     opened = await connect_database(role_url("product"), SIZE)
     yield opened
     await opened.close()
 
 
 def backends(admin: psycopg.Connection) -> int:
-    """The number of the role's connections at the server."""
+    """Returns the number of the role's connections at the server."""
     row = admin.execute(f"SELECT count(*) {BACKENDS}".encode()).fetchone()
     assert row is not None
     return int(row[0])
@@ -64,7 +64,7 @@ async def test_callers_beyond_the_size_wait_in_turn(database: Database, admin: p
 async def test_connection_of_a_cancelled_statement_is_lent_only_once_nothing_runs_on_it(
     database: Database, admin: psycopg.Connection
 ) -> None:
-    async with database.acquire():  # of two connections, everything below uses the other one
+    async with database.acquire():  # of the two connections, everything below uses the other
 
         async def cut_off() -> None:
             async with database.acquire() as connection:
@@ -100,7 +100,7 @@ async def test_transaction_that_fails_is_rolled_back(database: Database, error: 
     for _ in range(3):
         with pytest.raises(error), deadline(0.5):
             await fail()
-        # Each of the connections can begin a new transaction, and none of them sees the row.
+        # Each connection can begin a new transaction, and no connection sees the row.
         for _ in range(2 * SIZE):
             async with database.transaction() as connection:
                 assert await connection.fetchval("SELECT 1 FROM reservation WHERE id = $1", key) is None
@@ -269,7 +269,7 @@ async def test_a_statement_between_a_server_s_last_words_and_the_end_of_its_conn
                 await database.fetch("SELECT 1")
         finally:
             await database.close()
-            # One for each connection; a statement that is given up opens another.
+            # There is one task for each connection, and another for each abandoned statement.
             async with asyncio.timeout(10):
                 await asyncio.gather(*filter(None, between_them))
 

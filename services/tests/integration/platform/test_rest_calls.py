@@ -1,4 +1,4 @@
-"""What is true only of REST calls: connections that go stale, and wrong answers."""
+"""Rules that hold only for REST calls: stale connections, and wrong answers."""
 
 from __future__ import annotations
 

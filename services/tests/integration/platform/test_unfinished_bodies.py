@@ -40,7 +40,7 @@ STREAMS = 100
 PROBES = 50
 JSON = b"application/json"
 LOGIN = b"/shop.user.v1.UserService/Login"
-# Topology, component behind its edge, path and type of the bodies that never end.
+# Topology, component behind its edge, path, and media type of the bodies that never end.
 ENDPOINTS = [
     ("hybrid", "graphql-gateway", b"/graphql", JSON),
     ("hybrid", "rest-gateway", b"/v1/sessions", JSON),
@@ -142,8 +142,8 @@ async def unfinished(edge: int, connections: int, begin: bytes, more: bytes) -> 
     Args:
         edge: The edge's port.
         connections: Number of connections at a time.
-        begin: Data that each connection sends at first.
-        more: Data that it sends every half second.
+        begin: Data that each connection sends first.
+        more: Data that each connection then sends every half second.
     """
 
     async def one() -> None:
@@ -169,13 +169,13 @@ async def unfinished(edge: int, connections: int, begin: bytes, more: bytes) -> 
 
 
 def over_http1(path: bytes, kind: bytes) -> tuple[int, bytes, bytes]:
-    """400 connections with a request each."""
+    """Makes the data for 400 connections with a request each."""
     head = b"POST %s HTTP/1.1\r\nhost: shop\r\ncontent-type: %s\r\ncontent-length: 5000\r\n\r\n{" % (path, kind)
     return UNFINISHED, head, b" "
 
 
 def over_http2(path: bytes, kind: bytes) -> tuple[int, bytes, bytes]:
-    """4 connections with 100 streams each."""
+    """Makes the data for 4 connections with 100 streams each."""
     # HPACK with the static table: POST, http, and the names of the other headers.
     fields = b"\x83\x86" + b"".join(
         b"%b%c%b" % (name, len(value), value)

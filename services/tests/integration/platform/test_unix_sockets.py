@@ -27,7 +27,7 @@ from shop.values.product import Product
 
 pytestmark = pytest.mark.integration
 
-# Nothing answers at this name: calls arrive only if they go to the socket.
+# Nothing answers at this host name, so calls arrive only if they go to the socket.
 AUTHORITY = "product.mesh.local:18020"
 
 

@@ -55,7 +55,7 @@ class Shop:
     _url: str
 
     def inside(self, protocol: str) -> AbstractAsyncContextManager[Clients]:
-        """Clients that follow notifications over a protocol."""
+        """Opens clients that follow notifications over a protocol."""
         return connect(self._peers | {"notification": f"{protocol}://{self.at[protocol]}"}, "test")
 
     def rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
@@ -126,7 +126,7 @@ async def shop(
         notification = await start("notification", notification_bootstrap)
         scheme, protocol = ("http", "rest") if told_over == "rest" else (told_over, told_over)
         over_grpc, peers["notification"] = peers["notification"], f"{scheme}://{at[protocol]}"
-        # Only the database's NOTIFY wakes the relay, so that no test passes by the relay's own clock.
+        # Only the database's NOTIFY wakes the relay, so that no test passes because of the relay's own timer.
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(order_bootstrap, "Relay", partial(Relay, look_s=3_600))
             order = await start("order", order_bootstrap)
@@ -168,7 +168,7 @@ def user() -> int:
 
 @pytest.fixture
 def other() -> int:
-    """Another such customer."""
+    """Another customer whom no other test uses."""
     return next(USERS)
 
 

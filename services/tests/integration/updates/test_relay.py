@@ -27,7 +27,7 @@ from shop.values.order import OrderStatus
 from .conftest import LIMIT_S, Shop, until
 
 BACKLOG = int(os.environ.get("OUTBOX_EVENTS", "900"))
-"""Adds three events for each order, of customers who buy nothing in other tests."""
+"""Number of events to deliver."""
 FILL = """
     INSERT INTO shop_order.outbox (order_id, user_id, status)
     SELECT 1000000 + number, 2001 + number %% 1000, status
@@ -35,6 +35,7 @@ FILL = """
         generate_series(1, %s) number
     ORDER BY turn, number
 """
+"""Adds three events for each order; their customers buy nothing in other tests."""
 TOLD = """
     SELECT order_id, array_agg(status ORDER BY position) FROM shop_notification.notification
     WHERE order_id > 1000000 GROUP BY order_id
@@ -49,7 +50,7 @@ def relayed() -> bool:
 
 
 class Recorder:
-    """A notification service that only records events, and first fails a number of times."""
+    """A notification service that fails a number of times, and then only records events."""
 
     def __init__(self, failures: int = 0) -> None:
         self.events: list[Event] = []
@@ -112,7 +113,7 @@ async def test_a_failure_does_not_end_the_relay(shop: Shop, relay_to: Any, user:
 
 
 async def test_relays_share_the_work(shop: Shop, relay_to: Any, user: int) -> None:
-    """Three processes at once: each event is delivered once, and the events of an order in their order."""
+    """Three concurrent processes deliver each event once, and the events of each order in sequence."""
     orders = [await shop.buy(user, f"key-{number}") for number in range(12)]
     for order in orders:
         await shop.clients.order.update_order_status(order.id, OrderStatus.SHIPPED)
@@ -163,7 +164,7 @@ async def test_a_backlog_is_delivered_completely_and_in_order(shop: Shop, relay_
 
 
 async def test_a_change_wakes_the_relay(shop: Shop, user: int) -> None:
-    """Woken by the database, not by its own clock."""
+    """The relay is woken by the database, and not by its own timer."""
     async with in_background(shop.relay.run()):
         await asyncio.sleep(0.1)
         order = await shop.buy(user)

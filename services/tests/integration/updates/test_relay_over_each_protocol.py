@@ -1,4 +1,4 @@
-"""The order service notifies of changes of orders over each protocol."""
+"""The order service sends notifications of changed orders over each protocol."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ Next = Callable[[], Awaitable[Told]]
 
 
 def event(user: int, status: OrderStatus = PENDING, order: int = 1) -> Event:
-    """An event that no order has had."""
+    """Makes an event that no order has caused."""
     return Event(next(EVENT_IDS), order, user, status, datetime.fromisoformat(WHEN))
 
 
@@ -257,7 +257,7 @@ class TestAStream:
     async def test_counts_for_its_watcher(
         self, outside: Any, others: Any, by: By, user: int, other: int, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """With any number of a customer's streams open by a partner, the customer can open more, the partner cannot."""
+        """When a partner has opened its maximum of a customer's streams, only the customer can open more."""
         monkeypatch.setattr(limits, "MAX_PER_PARTNER", 1)
         monkeypatch.setattr(limits, "MAX_PER_CUSTOMER", 1)
         partner = by(other, "partner")
@@ -288,7 +288,7 @@ class TestAStream:
                     await asyncio.sleep(0.01)
         refused = await ending(outside, by(user), user=user)
         assert refused.code == "TOO_MANY_REQUESTS"
-        # The code that closes a WebSocket leaves no room for this.
+        # The code that closes a WebSocket cannot convey when to retry.
         assert name == "graphql-socket" or 1 <= refused.retry_s <= limits.REOPEN_S
         await opening(outside, by(other), user=other)
 

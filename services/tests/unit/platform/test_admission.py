@@ -40,7 +40,7 @@ def test_a_loop_that_is_late_all_the_time_sheds_down_to_a_rest() -> None:
 
 
 def test_an_overload_is_shed_and_everything_is_admitted_afterwards() -> None:
-    """The delay under a load is its excess over the capacity of the process, in intervals that end with a queue."""
+    """The delay is the load's excess over the capacity of the process, in intervals that end with a queue."""
     share = Share(DELAY_S)
     for _ in range(100):
         share.follow(DELAY_S * 5 * share.value)

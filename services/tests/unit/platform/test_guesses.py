@@ -16,7 +16,7 @@ def fail(address: str) -> None:
 
 
 async def test_suspect_addresses_share_a_place_and_others_do_not_wait_for_it() -> None:
-    """Addresses that no other test uses: failures are counted for the whole process."""
+    """Uses addresses that no other test uses, because failures are counted for the whole process."""
     suspects = [f"198.51.100.{number}" for number in range(1, MAX_SUSPECT + 2)]
     for address in suspects:
         fail(address)

@@ -1,4 +1,4 @@
-"""The caller's identity, from the sidecar's header about the client's certificate; malformed headers give none."""
+"""The caller's identity, from the sidecar's header about the client's certificate; malformed headers yield none."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ HASH = "Hash=" + "0f" * 32
 
 
 def element(uri: str) -> str:
-    """The header that a sidecar writes for a certificate."""
+    """Returns the header that a sidecar writes for a certificate."""
     return f'{BY};{HASH};Subject="";URI={uri}'
 
 
@@ -35,19 +35,19 @@ def element(uri: str) -> str:
         (f'URI="{ORDER}"', ORDER),
         (f"{element(EDGE)},{element(ORDER)}", ORDER),
         (f"{element(EDGE)}, {element(ORDER)}", ORDER),
-        # Separators inside quotes do not separate.
+        # Separators inside quotes are part of a value.
         (f'Subject="CN=a,URI={EDGE};O=b";URI={ORDER}', ORDER),
         (f'URI={ORDER};Subject="CN=a,URI={EDGE}"', ORDER),
         (rf'Subject="\",URI={EDGE}";URI={ORDER}', ORDER),
         (rf'URI={ORDER};Subject="\\"', ORDER),
-        # A name that only resembles the right one, and parts that do not identify the caller.
+        # A name that only resembles the right name, and parts that do not identify the caller.
         (f"uri={ORDER}", None),
         (f"DNS={ORDER};{BY}", None),
         (f"{BY};{HASH}", None),
         # The last element counts, even if an earlier one has an identity.
         (f"{element(ORDER)},{BY};{HASH}", None),
         (f"{element(ORDER)},", None),
-        # Several URIs, in any form, are no identity.
+        # Several URIs, in any form, do not yield an identity.
         (f"URI={EDGE};URI={ORDER}", None),
         (f"URI={ORDER};{HASH};URI={ORDER}", None),
         (element(f"{ORDER} {EDGE}"), None),
@@ -96,7 +96,7 @@ def test_no_header_raises_and_only_the_last_element_counts(text: str) -> None:
 
 @pytest.mark.parametrize("part", ['"', "\\", "URI=", ";", ",", "URI=a;", "URI=a,", 'S="\\"', " ", "a"])
 def test_long_hostile_header_is_read_to_its_end(part: str) -> None:
-    # The header is as long as a proxy allows; with a pattern that backtracks, the answer would never come.
+    # The header is as long as a proxy allows; with a regular expression that backtracks, this would never end.
     assert caller_identity(part * (60_000 // len(part))) is None
 
 

@@ -35,7 +35,7 @@ async def test_wakes_each_at_its_own_time_and_never_before(timer: Callable[[], T
         order.append(after_us)
 
     try:
-        # The last deadline has already passed.
+        # The deadline of the last wait has already passed.
         await asyncio.gather(*(wait(after_us) for after_us in (600_000, 500, 3_000, 0)))
     finally:
         made.close()

@@ -158,7 +158,7 @@ def test_a_verified_token_is_remembered_until_it_expires(keys: Any, monkeypatch:
     assert {verifier.verify(token) for _ in range(3)} == {Principal("customer", 17)}
     assert read == [token]
     now[0] += 61
-    # Its signature and times are checked anew: by the real clock, it is still valid.
+    # Its signature and times are checked again; by the real clock, the token is still valid.
     assert verifier.verify(token) == Principal("customer", 17)
     assert read == [token, token]
 

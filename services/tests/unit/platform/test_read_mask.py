@@ -1,4 +1,4 @@
-"""Read masks: which fields they leave in messages and documents, and what they refuse."""
+"""Read masks: which fields they keep in messages and documents, and which masks are refused."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ ORDER = Order(
 
 
 def select(paths: str, document: Any, resource: type[msgspec.Struct]) -> Any:
-    """The JSON of a document with only the fields at these paths."""
+    """Returns the JSON of a document with only the fields at these paths."""
     mask = parse_mask(paths.split(",") if paths else [], resource, "fields")
     return json.loads(msgspec.json.encode(select_fields(document, mask)))
 

@@ -52,7 +52,7 @@ async def test_a_caller_may_open_again_after_a_while(monkeypatch: pytest.MonkeyP
 
 
 async def test_many_concurrent_openings_all_succeed() -> None:
-    """As when all customers come back after a restart."""
+    """This happens when all customers reconnect after a restart."""
     held = Streams()
     async with AsyncExitStack() as opened:
 

@@ -114,7 +114,7 @@ def test_other_entries_are_left_out_and_counted() -> None:
 
 
 def with_response(status: Any, *, url: str = "http://127.0.0.1:9000/b", **more: Any) -> dict[str, Any]:
-    """Makes an entry with further members of the response; `entry` has further members of the entry."""
+    """Makes an entry with additional members in its response; `entry` has additional members of the entry itself."""
     own = more.pop("entry", {})
     made = entry("GET", url)
     return {**made, "response": {"status": status, **more}, **own}

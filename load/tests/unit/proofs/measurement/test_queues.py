@@ -15,7 +15,7 @@ PLAN = proof_plan(load_topology("hybrid"), blocks=2, seed=1)
 
 
 def write_run(folder: Path, *, found: float = 1.0, part: str | None = None) -> Path:
-    """Writes a run with a call 1 ms after the start of each hold; its span has the share `found` of the wait."""
+    """Writes a run with a call 1 ms after the start of each hold; its span shows the share `found` of the wait."""
     calls, hops = [], []
     for block in (1, 2):
         for arm in PLAN.arms:

@@ -1,4 +1,4 @@
-"""A/A experiments, a few of them."""
+"""A few A/A experiments."""
 
 from __future__ import annotations
 

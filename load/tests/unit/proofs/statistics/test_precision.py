@@ -1,4 +1,4 @@
-"""The proof of experiments that run until they are precise, with a few of them."""
+"""The proof about experiments that run until they are precise, with only a few experiments."""
 
 from __future__ import annotations
 

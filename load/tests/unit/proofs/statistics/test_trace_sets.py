@@ -1,4 +1,4 @@
-"""Equal sets of traces, a few of them."""
+"""A few pairs of equal sets of traces."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Strikes while customers work, and the end of a proof."""
+"""Faults while customers use the shop, and the end of a proof."""
 
 from __future__ import annotations
 

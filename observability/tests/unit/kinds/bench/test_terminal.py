@@ -152,7 +152,7 @@ def print_text(what, width):
 
 
 def golden(name, text):
-    """The expected text; if the golden files are being rewritten, the current text."""
+    """Returns the expected text; if the golden files are being rewritten, the current text."""
     path = GOLDEN / f"{name}.txt"
     if os.environ.get("HOPS_UPDATE_GOLDEN"):
         path.write_text(text, encoding="utf-8")

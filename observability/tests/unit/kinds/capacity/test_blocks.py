@@ -1,4 +1,4 @@
-"""What searches in several blocks show together."""
+"""The combined result of searches in several blocks."""
 
 from __future__ import annotations
 

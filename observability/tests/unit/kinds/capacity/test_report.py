@@ -40,13 +40,13 @@ def swept(runs: Mapping[Load, RunFiles]) -> Summary:
 
 
 def figures_of(run: RunFiles) -> Mapping[str, Capacity]:
-    """What only such a run's summary has."""
+    """Returns the figures that only the summary of a capacity run has."""
     rows = {label: run.journeys.filter(pl.col("topology") == label) for label in run.topologies}
     return capacity_figures(Measured(run, rows, {}, {}, {}, {}, {}))
 
 
 def change_rows(run: RunFiles, label: str, **columns: pl.Expr) -> RunFiles:
-    """The run with changed rows of one step."""
+    """Returns the run with changed rows of one step."""
     of_step = pl.col("topology") == label
     new = {name: pl.when(of_step).then(value).otherwise(pl.col(name)).alias(name) for name, value in columns.items()}
     return replace(run, journeys=run.journeys.with_columns(**new))

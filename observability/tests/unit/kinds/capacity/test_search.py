@@ -103,7 +103,7 @@ def test_a_failure_with_the_generator_at_its_limit_is_not_the_shop_s() -> None:
 
 
 def test_a_generator_at_its_limit_elsewhere_does_not_count() -> None:
-    # 320/s fails with the generator at its limit; the lowest rate that fails does so without.
+    # 320/s fails with the generator at its limit; the lowest failing rate fails although the generator is not.
     shop = Shop(capacity=150.0, generator_from=300.0)
     assert confirm(shop.confirm, climb(shop.measure, PLAN), PLAN).limit == "shop"
 

@@ -18,7 +18,7 @@ PART_S = 2.0
 def make_step(
     phase: Phase = "search", *, ms: float = 20.0, count: int = 800, failed: int = 0, gates: tuple[Any, ...] = ()
 ) -> Step:
-    """A step at 80 journeys a second whose p99 is the given latency."""
+    """Makes a step at 80 journeys a second whose p99 is the given latency."""
     at = np.arange(count) * 12_500_000
     rows = pl.DataFrame(
         {
@@ -84,7 +84,7 @@ def test_most_under_way() -> None:
 
 
 def journeys(*slow: tuple[float, float]) -> pl.DataFrame:
-    """A journey every 100 ms for 10 s; each takes 10 ms, or 300 ms if it starts within the given times."""
+    """Makes a journey every 100 ms for 10 s; each takes 10 ms, or 300 ms if it starts within the given times."""
     at_s = [number / 10 for number in range(100)]
     took_s = [0.3 if any(begin <= at < end for begin, end in slow) else 0.01 for at in at_s]
     return pl.DataFrame(

@@ -70,7 +70,7 @@ def fail(trial: dict[str, Any], gate: Gate) -> None:
 
 
 def in_order(**facts: Any) -> Change:
-    """Changes the recorded facts of one fault: that of the trial `kill:order` in the first block."""
+    """Changes the recorded facts of one fault: the fault of the trial `kill:order` in the first block."""
 
     def change(trial: dict[str, Any]) -> None:
         if (trial["block"], trial["topology"]) == (1, ARMS[0]):

@@ -30,7 +30,7 @@ ABOUT = {
 def make_summary(
     folder: Path, *, blocks: int = 8, delays: Mapping[str, float] | None = None, **about: Any
 ) -> dict[str, Any]:
-    """The summary of a made-up run, in which parts of b take longer by the given ms."""
+    """Makes the summary of a made-up run, in which parts of b take longer by the given ms."""
     arms = [Arm("a", "hybrid"), Arm("b", "hybrid")]
     run = write_generated_run(
         folder,
@@ -109,7 +109,7 @@ def test_equal_versions_do_not_differ_because_some_trials_are_slow() -> None:
 
 
 def slow_trials(rng: np.random.Generator) -> list[VersionRow]:
-    """The figures of 12 blocks of equal versions, on a machine that slows one trial in five to a ninth of its speed."""
+    """Returns figures of 12 blocks of equal versions; the machine slows one trial in five to a ninth of its speed."""
     hops: dict[str, pl.DataFrame] = {}
     latencies: dict[str, Latencies] = {}
     for side in ("a", "b"):

@@ -183,7 +183,7 @@ def test_an_unmeasured_journey_is_named_with_the_measured_ones(rest_and_hybrid):
 
 
 def write_samples(folder, wire_in):
-    """Several journeys of each kind sent alone, with these bytes by topology."""
+    """Writes several journeys of each kind, each sent alone, with these bytes by topology."""
     for name, sizes in wire_in.items():
         lines = [
             {"journey": journey, "channel": shape.channel, "wire_in": size, "wire_out": 100}

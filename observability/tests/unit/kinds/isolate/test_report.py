@@ -1,4 +1,4 @@
-"""The report of a made-up isolation."""
+"""The report of a made-up isolation experiment."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ EXPERIMENTS = 50
 
 
 def experiment(rng, *, hidden_ms: float = 0.0, blocks: int = 5, count: int = 300, traced: float = 0.3):
-    """An arm with an edge and one without, whose edge adds a known time; some of this time is in no part of the
+    """Makes an arm with an edge and an arm without. The edge adds a known time, some of which is in no part of the
     edge."""
     journeys, hops = {}, {}
     names = rng.choice(list(KINDS), count, p=[0.7, 0.3])

@@ -36,7 +36,7 @@ def latencies(rng: np.random.Generator, median_ms: float, blocks: int = 5, rows:
 
 
 def turn_of(medians: Mapping[str, list[float]], seed: int = 1) -> Crossing:
-    """The crossing of the p50 of all journeys of two topologies with these medians at `RATES`."""
+    """Returns the crossing of two topologies' p50 over all journeys, from these medians at `RATES`."""
     rng = np.random.default_rng(seed)
     found = {
         AXIS.label(name, rate): latencies(rng, median)

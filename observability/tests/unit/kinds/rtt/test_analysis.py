@@ -30,7 +30,7 @@ EXPERIMENTS = 50
 
 
 def experiment(rng, *, stretch: float = 1.0, blocks: int = 5, count: int = 120) -> DistanceCheck:
-    """Two topologies at four distances; each millisecond of distance costs `stretch` ms."""
+    """Makes two topologies at four distances; each millisecond of distance costs `stretch` ms."""
     shifts = rng.lognormal(0, 0.03, blocks)
     topologies = {}
     for name, (own_ms, round_trips) in TOPOLOGIES.items():

@@ -26,13 +26,13 @@ COMPONENTS = ("edge", "order", "user")
 
 
 def memory(growth_mb: float = 0.0) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """Memory with noise of 0.3 MiB around 50 MiB, which fills in the first tenth, and grows by this much in an hour."""
+    """Makes memory with noise of 0.3 MiB that fills to 50 MiB in a tenth of an hour, and that also grows steadily."""
     filling = 20.0 * np.minimum(AT_S / (0.1 * HOUR_S), 1.0)
     return 30.0 + filling + np.random.default_rng(SEED).normal(0.0, 0.3, AT_S.size) + growth_mb * AT_S / HOUR_S
 
 
 def looks(growth_mb: float = 0.0, descriptors: float = 0.0, hours: float = 1.0) -> pl.DataFrame:
-    """Looks at three components: `order` grows in memory, `user` in descriptors."""
+    """Samples of three components: the memory of `order` grows, and so do the descriptors of `user`."""
     of_each = [
         pl.DataFrame(
             {
@@ -53,7 +53,7 @@ def looks(growth_mb: float = 0.0, descriptors: float = 0.0, hours: float = 1.0) 
 
 
 def journeys(growth_ms: float = 0.0) -> pl.DataFrame:
-    """A journey every 2 s of an hour."""
+    """Makes one journey every 2 s for an hour."""
     at_s = np.arange(0.0, HOUR_S, 2.0)
     latency_ms = 10.0 + np.random.default_rng(SEED).normal(0.0, 0.2, at_s.size) + growth_ms * at_s / HOUR_S
     of_each = {"intended_ns": (at_s * 1e9).astype(int), "latency_ns": (latency_ms * 1e6).astype(int)}

@@ -22,7 +22,7 @@ EQUAL = {"relation": "eq", "tolerance": 0.1}
         ({"relation": "lt"}, (1.01, 1.2), "contradicted"),
         ({"relation": "gt"}, (1.01, 1.2), "holds"),
         ({"relation": "gt"}, (0.8, 0.99), "contradicted"),
-        (BELOW, (0.8, 0.9), "holds"),  # the sign, although the published 0.5 lies outside
+        (BELOW, (0.8, 0.9), "holds"),  # the sign holds, although the published 0.5 lies outside
         (BELOW, (1.1, 1.2), "contradicted"),
         (BELOW, (0.8, 1.1), "not shown"),  # it is not half, which is a matter of size
         (BELOW, (0.49, 1.1), "not shown"),
@@ -66,7 +66,7 @@ def test_what_is_not_shown_says_how_many_blocks_it_takes() -> None:
     [
         (0.5, (0.4, 0.5), (True, 0.894)),
         (0.5, (0.51, 0.6), (False, 1.106)),
-        (0.06, (0.005, 0.007), (False, 0.0986)),  # the direction holds, and the size misses tenfold
+        (0.06, (0.005, 0.007), (False, 0.0986)),  # the direction holds, and the size is off tenfold
         ([1.35, 1.5], (1.5, 1.6), (True, 1.033)),
         ([1.35, 1.5], (1.3, 1.7), (True, 1.0)),
         ([1.35, 1.5], (1.51, 1.6), (False, 1.036)),

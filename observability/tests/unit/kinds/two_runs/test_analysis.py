@@ -246,7 +246,7 @@ def test_a_trial_without_journeys_is_named(runs):
 
 
 def test_welch_is_scipys():
-    """Deviations that average 0 have SciPy's standard error, so its own Welch test must agree."""
+    """For deviations with mean 0, the standard error equals SciPy's, so SciPy's Welch test must give equal results."""
     rng = np.random.default_rng(3)
     left, right = rng.normal(0, 0.05, 5), rng.normal(0, 0.2, 4)
     left, right = left - left.mean(), right - right.mean()

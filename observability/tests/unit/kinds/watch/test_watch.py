@@ -20,7 +20,7 @@ from synthetic.run import Arm, write_generated_run
 
 
 def watchers_of(block: int, way: str, watchers: int, cpu_s: float, **more: Any) -> Waited:
-    """A load of 30 seconds, which takes 100 MiB without watchers, and 1 MiB more for each watcher."""
+    """Makes a load of 30 seconds, which takes 100 MiB without watchers, and 1 MiB more for each watcher."""
     given = {
         "protocol": "grpc" if watchers else "",
         "journeys": 600,

@@ -226,7 +226,7 @@ LARGEST = [
 async def test_no_answer_has_more_fields_than_its_document_costs(
     asked: ClientEndpoints, service: str, text: str
 ) -> None:
-    """An answer with more fields would be cut off, so the largest answers show whether one has more."""
+    """An answer with more fields would be cut off, so the largest possible answers show whether any answer is."""
     answer = await asked.answer(service, text, "customer")
     assert "errors" not in answer
     assert fields_of(answer["data"]) > 50

@@ -23,7 +23,7 @@ ALL = WIDTH + WIDTH**2 + WIDTH**3
 THREE_DEEP = "{ things { number things { number things { number } } } }"
 
 resolved = 0
-"""Number of resolved numbers."""
+"""How often a field `number` was resolved."""
 
 
 @strawberry.type

@@ -1,4 +1,4 @@
-"""New documents are prepared one at a time while known documents are executed; the number of cached documents."""
+"""New documents are prepared one at a time while known documents are executed; the cache of documents is bounded."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Any request that a client sends is answered quickly, and never with a server error.
 
-The requests are made from the schema: most are nearly valid, some are not even text.
+The requests are generated from the schema: most are nearly valid, some are not even text.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def test_random_requests_are_answered_quickly_and_never_with_a_server_error(gate
         assert cpu <= MAX_CPU_S
         ran += b'"data":{' in body
 
-    # The collector would walk through all of pytest's objects, within a random request.
+    # Otherwise garbage collection would walk through all of pytest's objects during some request.
     gc.collect()
     gc.freeze()
     try:

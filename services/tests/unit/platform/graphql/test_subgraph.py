@@ -1,4 +1,4 @@
-"""Routers' access to subgraphs: who may read what by its key, and what the supergraph says about them."""
+"""Routers' access to subgraphs: who may read what by its key, and what the supergraph says about the subgraphs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answers are purged from a shared cache through the shop's connection to it."""
+"""Answers are purged from a shared cache through the shop's connection to the cache."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Door:
 
 @pytest.fixture
 def again_s(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """When keys are sent again: never, unless a test adds a time."""
+    """The times after which keys are sent again; none unless a test adds one."""
     times: list[float] = []
     monkeypatch.setattr(module, "AGAIN_S", times)
     monkeypatch.setattr(module, "RETRY_S", 0.01)
