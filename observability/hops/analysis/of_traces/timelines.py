@@ -52,7 +52,7 @@ class Timeline:
 
 
 def budget_of(tree: Tree) -> tuple[int, Budget]:
-    """Returns the start of a trace that has a root, Unix time in ns, and its budget."""
+    """Returns the start (Unix time in ns) and the budget of a trace that has a root."""
     budget = budget_of_any(tree)
     assert tree.root is not None
     assert budget is not None
