@@ -69,12 +69,12 @@ class YamlFile:
         except OSError as problem:
             raise error(f"{path}: cannot be read: {problem.strerror}") from problem
         if len(raw) > max_bytes:
-            raise error(f"{path}: has more than {max_bytes} bytes, which no such file needs")
+            raise error(f"{path}: is larger than {max_bytes} bytes, the limit for such a file")
         try:
             return cls(str(path), raw.decode(), error)
         except UnicodeDecodeError as problem:
             line = raw.count(b"\n", 0, problem.start) + 1
-            raise error(f"{path}:{line}: not valid YAML: not UTF-8") from problem
+            raise error(f"{path}:{line}: not valid YAML: the file is not in UTF-8") from problem
 
     def entries(self, names: str, *place: object) -> dict[str, Any]:
         """Gives the entries of a mapping whose keys are texts.
@@ -93,7 +93,7 @@ class YamlFile:
             raise self.wrong(f"must be a mapping of {names}, not {describe(data)}", *place)
         for key in data:
             if not isinstance(key, str):
-                raise self.wrong(f"the key must be a text, not {describe(key)}{in_quotes(key)}", *place, key)
+                raise self.wrong(f"the key must be text, not {describe(key)}{in_quotes(key)}", *place, key)
         return data
 
     def wrong(self, problem: str, *place: object) -> Exception:
@@ -195,4 +195,4 @@ def _require_small(text: str) -> None:
             raise yaml.MarkedYAMLError(problem="aliases are not accepted; write the value out", problem_mark=at)
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
         if depth > MAX_DEPTH:
-            raise yaml.MarkedYAMLError(problem="nested too deeply", problem_mark=at)
+            raise yaml.MarkedYAMLError(problem=f"it is nested more than {MAX_DEPTH} levels deep", problem_mark=at)

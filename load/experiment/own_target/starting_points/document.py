@@ -22,7 +22,7 @@ Document = dict[str, Any]
 Start = tuple[Document, list[str]]
 """A target file, and notes for the user."""
 Kind = TypeVar("Kind")
-_KINDS: Mapping[type, str] = {dict: "a mapping", list: "a list", str: "a text"}
+_KINDS: Mapping[type, str] = {dict: "a mapping", list: "a list", str: "text"}
 
 
 def write_start(source: Path, convert: Callable[[Any], Start], out: Path) -> list[str]:

@@ -46,9 +46,9 @@ def share(text: str) -> str:
         (
             "name: on\nabout: 5\n" + MIX,
             [
-                "1: name: must be a text, not true: put it in quotes, as YAML reads on, off, yes and no as true and "
+                "1: name: must be text, not true: put it in quotes, as YAML reads on, off, yes and no as true and "
                 "false",
-                "2: about: must be a text, not 5: put it in quotes",
+                "2: about: must be text, not 5: put it in quotes",
             ],
         ),
         (
@@ -57,7 +57,7 @@ def share(text: str) -> str:
         ),
         (
             "name: x\n5: 3\n" + MIX,
-            ["2: 5: the key must be a text, not 5: put it in quotes"],
+            ["2: 5: the key must be text, not 5: put it in quotes"],
         ),
         (
             share("journey: browse, chanel: web, weight: 1"),
@@ -146,8 +146,8 @@ def test_mistakes_in_a_workload_are_named_with_their_lines(tmp_path: Path, text:
 @pytest.mark.parametrize(
     ("raw", "message"),
     [
-        (b"name: \xff\n", ":1: not valid YAML: not UTF-8"),
-        (b"# " + bytes(2**14), ": has more than 16384 bytes, which no such file needs"),
+        (b"name: \xff\n", ":1: not valid YAML: the file is not in UTF-8"),
+        (b"# " + bytes(2**14), ": is larger than 16384 bytes, the limit for such a file"),
     ],
 )
 def test_a_file_that_is_not_a_workload_is_refused(tmp_path: Path, raw: bytes, message: str) -> None:
