@@ -81,7 +81,7 @@ def test_a_load_keeps_the_studys_pace_and_reports_its_scale() -> None:
             r"claims\[0\]: claim N1: saturation_users is about an order: give relation lt",
         ),
         ({"value": None}, r"claims\[0\]: claim N1: a ratio needs its value"),
-        ({"value": [0.9, 1.1]}, r"claims\[0\]: claim N1: value \[0.9, 1.1\] lies on neither side of 1"),
+        ({"value": [0.9, 1.1]}, r"claims\[0\]: claim N1: value \[0.9, 1.1\] is neither above nor below 1"),
         ({"relation": "eq", "value": None}, r"claims\[0\]: claim N1: eq needs a tolerance"),
         ({"left": "thrift"}, r"claims\[0\]: claim N1: its load flat-100 does not run thrift"),
         ({"id": "N2"}, r"claims\[1\]: claim N2: appears twice"),

@@ -104,7 +104,7 @@ def share(text: str) -> str:
         ("name: x\narrival: {process: staircase}\n" + MIX, ["2: arrival.process: the process staircase needs steps"]),
         (
             "name: x\narrival: {steps: [1]}\n" + MIX,
-            ["2: arrival.steps: steps go with the process staircase; the process is poisson"],
+            ["2: arrival.steps: steps are only for the process staircase; the process is poisson"],
         ),
         ("name: x\narrival: {process: staircase, steps: [0]}\n" + MIX, ["2: arrival.steps: all steps are 0"]),
         (
@@ -121,7 +121,7 @@ def share(text: str) -> str:
         ("name: x\narrival: {process: ramp, from: 0, to: 0}\n" + MIX, ["2: arrival.from: from and to are both 0"]),
         (
             "name: x\narrival: {to: 1}\n" + MIX,
-            ["2: arrival.to: to goes with the process ramp; the process is poisson"],
+            ["2: arrival.to: to is only for the process ramp; the process is poisson"],
         ),
         ("name: x\npool: sea\n" + MIX, ["2: pool: 'sea' is unknown; valid: trial, parity"]),
         ("name: x\norder: cylce\n" + MIX, ["2: order: 'cylce' is unknown; did you mean cycle? valid: random, cycle"]),

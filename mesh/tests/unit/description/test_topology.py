@@ -127,7 +127,7 @@ ALIASES = "a: &a [x, x, x]\n" + "".join(
     ("raw", "message"),
     [
         (b"name: x\nabout: \xff\n", r"mine\.yaml:2: not valid YAML: the file is not in UTF-8"),
-        (b"# " + bytes(2**20), r"mine\.yaml: has more than 65536 bytes"),
+        (b"# " + bytes(2**20), r"mine\.yaml: is larger than 65536 bytes"),
     ],
 )
 def test_a_binary_file_is_refused(tmp_path: Path, raw: bytes, message: str) -> None:
