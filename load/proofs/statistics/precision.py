@@ -226,7 +226,7 @@ def precision_view(proof: PrecisionProof) -> list[Element]:
         conclude(
             proof["holds"],
             f"With a first stage of {FIRST_STAGE} blocks, each metric's intervals contain the true value in {low_end} "
-            f"to {high_end} % of cases. In no kind of experiment do they in significantly less, and no metric shows "
+            f"to {high_end} % of cases. In no kind of experiment is the share significantly lower, and no metric shows "
             "false differences in significantly more than 5 % of the experiments.",
             f"Intervals contain the true value in less than {low_end} % of cases or, with a first stage of "
             f"{FIRST_STAGE} blocks, in more than {high_end} %. Or a metric shows false differences in significantly "
