@@ -217,7 +217,7 @@ def _require_runs(programs: Path, owner: User) -> None:
     if done.returncode != 0:
         cause = done.stderr.strip() or f"exit code {done.returncode}"
         raise StartError(
-            f"PostgreSQL does not run as root, and user {owner.uid} cannot run it from {programs} here: {cause}. Every "
+            f"PostgreSQL does not run as root, and user {owner.uid} cannot run it from {programs}: {cause}. Every "
             f"user must be able to enter that folder and to run programs from it. {REMEDY}"
         )
 
