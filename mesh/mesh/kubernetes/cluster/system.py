@@ -378,7 +378,7 @@ class ClusterSystem(Run):
         }
         for name, what in lost.items():
             if name not in {cause.pod for cause in known}:
-                unsaid = "the cluster does not say why" if what == UNREADY else "it may have been deleted"
+                unsaid = "the cluster does not say why" if what == UNREADY else "somebody may have deleted it"
                 why = rollout.warning(name) or unsaid
                 dead.append(ComponentDiedError(name, f"{name} is {what}: {why}"))
         return dead
