@@ -156,7 +156,7 @@ def scenario_of(known: Known, changes: Iterable[str], parallel: Iterable[str], r
             part = known.part(text, given)
             if part not in known.called:
                 raise InputError(
-                    f"{given}: {part} is in roots only, and without its root there is no trace; "
+                    f"{given}: {part} occurs only in root spans, and a trace cannot exist without its root; "
                     f"choose from {', '.join(sorted(known.called & known.parts))}"
                 )
             parts.add(part)

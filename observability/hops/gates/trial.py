@@ -235,7 +235,7 @@ def left_out(evidence: Evidence) -> list[LeftOut]:
         ]
     if evidence.stress:
         gates.append(LeftOut(name="failure_share", reason="this run is meant to cause failures"))
-        gates.append(LeftOut(name="disk_stall_share", reason="failures on purpose may keep the disk busy"))
+        gates.append(LeftOut(name="disk_stall_share", reason="intended failures may keep the disk busy"))
         if evidence.traced:
             gates.append(LeftOut(name="spans_missing", reason="calls that failed and were retried leave other spans"))
     elif evidence.disk_stall_share is None:

@@ -74,7 +74,7 @@ def test_names_of_calls_may_have_commas():
         ({"parallel": [CALLS]}, "at least two calls"),
         ({"removed": ["db:bank"]}, "'db:bank' is in no trace"),
         ({"parallel": [CALLS + ", rpc" * 60]}, "no span of graphql-gateway makes 61 calls 'rpc'; the maximum is "),
-        ({"removed": ["client"]}, "client is in roots only, .*; choose from .*work:payment"),
+        ({"removed": ["client"]}, "client occurs only in root spans, .*; choose from .*work:payment"),
         ({}, "the scenario changes nothing"),
     ],
 )
