@@ -128,7 +128,7 @@ def _judge_hold(calls: pl.DataFrame, hops: pl.DataFrame, component: str, hold_ms
 
 
 def _waits(calls: pl.DataFrame) -> pl.DataFrame:
-    """Returns the calls of a trial that did not block the loop, each with its wait for a hold to end, `true_ns`."""
+    """Returns a trial's calls that did not block the event loop, each with its wait `true_ns` for a hold to end."""
     held = calls.filter(pl.col("injected_ns") > 0)
     if not held.height:
         raise UsageError("no call blocked an event loop in one of the trials; give more blocks")

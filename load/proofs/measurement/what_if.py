@@ -139,7 +139,7 @@ def judge(folder: Path, delays: Sequence[InjectedDelay]) -> list[PredictedFigure
 
 
 def _baseline(folder: Path, done: Set[str]) -> Iterator[Tree]:
-    """Yields whole traces of journeys that ended ok, without a delay."""
+    """Yields complete traces of journeys that ended ok, from the trials without a delay."""
     for file in sorted(folder.glob(f"trials/*-{BASELINE}*/{TRACES}")):
         for line in file.read_bytes().splitlines():
             tree = grow(otlp.read_line(line, where=str(file)))

@@ -84,7 +84,7 @@ class PrecisionProof(Proof):
 
 
 class _Run(TypedDict):
-    """Counts of an experiment: by metric, the intervals that hold and all intervals; and metrics with a difference."""
+    """Counts of an experiment: for each metric, intervals that hold and all intervals; and metrics that differ."""
 
     labels: Sequence[str]
     held: dict[str, tuple[int, int]]
@@ -180,7 +180,7 @@ def _experiment(seed: np.random.SeedSequence) -> _Run:
 
 
 def _as_if_fixed(latencies: Mapping[str, Latencies]) -> list[Comparison]:
-    """Makes comparisons at p50 that ignore the first stage."""
+    """Compares at p50 as if the number of blocks had been fixed, without a first stage."""
     rows = []
     for left, right in combinations(latencies, 2):
         sides = [Latencies(latencies[name].cells) for name in (left, right)]
