@@ -224,7 +224,7 @@ def findings(root: Path, files: Sequence[str]) -> list[Finding]:
 
 
 def _build_vale() -> bool:
-    """Puts Vale in place; returns whether that is possible here."""
+    """Builds Vale if it is missing; returns whether this machine can do so."""
     if shutil.which(os.environ.get("CC") or "gcc") is None and not VALE.cached.exists():
         return False
     VALE.build()
@@ -294,7 +294,7 @@ def python_prose(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _paragraph(number: int, line: str) -> Iterator[tuple[int, str]]:
-    """A line of a docstring. A line about an argument begins a paragraph; headings such as "Args:" are left out."""
+    """Yields a line of a docstring. A line about an argument begins a paragraph; headings such as "Args:" are left out."""
     if ARGUMENT.match(line) or HEADING.match(line):
         yield number, ""
     if not HEADING.match(line):
