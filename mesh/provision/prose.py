@@ -294,7 +294,7 @@ def python_prose(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _paragraph(number: int, line: str) -> Iterator[tuple[int, str]]:
-    """Yields a line of a docstring. A line about an argument begins a paragraph; headings such as "Args:" are left out."""
+    """Yields a docstring's line. A line about an argument begins a paragraph; headings such as "Args:" are left out."""
     if ARGUMENT.match(line) or HEADING.match(line):
         yield number, ""
     if not HEADING.match(line):
