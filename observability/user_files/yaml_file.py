@@ -112,7 +112,7 @@ class YamlFile:
         return ": ".join(filter(None, (f"{self.source}:{line}", self._path(place), problem)))
 
     def _path(self, place: Place) -> str:
-        """Writes a place for people: `mix[0].weight`."""
+        """Writes a place in readable form, such as `mix[0].weight`."""
         path, data = "", self.data
         for key in place:
             is_list = isinstance(data, list)
@@ -151,7 +151,7 @@ def _spell(wanted: object, key: yaml.Node) -> object:
 
 
 class _StrictLoader(yaml.CSafeLoader):
-    """Reads values as JSON has them: a date is a text, `1e3` is a number, and a number is finite.
+    """Reads values by the rules of JSON: a date is text, `1e3` is a number, and a number is finite.
 
     A key that appears twice in a mapping is refused; other YAML readers silently keep the last value.
     """
@@ -171,7 +171,7 @@ class _StrictLoader(yaml.CSafeLoader):
         return super().construct_mapping(node, deep)
 
 
-# A date stays a text, since JSON has no dates.
+# A date stays text, since JSON has no dates.
 _StrictLoader.yaml_implicit_resolvers = {
     first: [(tag, pattern) for tag, pattern in resolvers if not tag.endswith(":timestamp")]
     for first, resolvers in yaml.CSafeLoader.yaml_implicit_resolvers.items()

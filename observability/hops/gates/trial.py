@@ -265,7 +265,7 @@ def left_out(evidence: Evidence) -> list[LeftOut]:
 
 
 def _spans_lost(evidence: Evidence) -> int:
-    """Counts lost spans: those that exporters dropped, traces not found or without a root, and callees' spans."""
+    """Counts lost spans: dropped spans, traces that were not found or have no root, and missing spans of callees."""
     if evidence.target is not None:  # other systems do not count lost spans; `TargetTraces` counts missing answers
         return evidence.spans_dropped
     traces = evidence.traces_expected - evidence.traces_found

@@ -32,7 +32,7 @@ def limits_text(view: SummaryView) -> str:
 
 
 def break_even_elements(view: SummaryView, distance: Distance) -> list[Element]:
-    """Shows the pairs whose ranking flips, and every pair in a fold."""
+    """Shows the pairs whose ranking flips, and lists all pairs in a collapsible section."""
     rows = [
         (journey, row)
         for journey in (ALL, *view.journeys)

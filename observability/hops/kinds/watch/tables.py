@@ -170,7 +170,7 @@ def bytes_of(one: Waited) -> float:
 
 
 def _alone(watched: Watched, one: Waited) -> Waited:
-    """Finds the same load without watchers."""
+    """Finds the results of the same load without watchers."""
     place = ("block", "topology")
     return next(
         other
