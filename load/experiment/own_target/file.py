@@ -379,7 +379,7 @@ def _problems(target: Target) -> Iterator[tuple[Keys, str]]:
     if target.networks and any(
         "+unix:" in url for place in target.targets.values() for url in place.endpoints.values()
     ):
-        yield ("networks",), "are emulated only over TCP, and an endpoint is a Unix socket"
+        yield ("networks",), "are emulated only over TCP, but an endpoint is a Unix socket"
 
 
 _EXAMPLES = {

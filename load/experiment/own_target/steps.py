@@ -80,7 +80,7 @@ def _endpoints(file: TargetFile) -> dict[str, str]:
         if speaks[other] != speaks[first]:
             raise file.error(f"must have the same endpoints as {first}", "targets", other)
     if len(encrypted) > 1:
-        raise file.error("a mix of endpoints with and without TLS is not supported; give all the same", "targets")
+        raise file.error("endpoints with and without TLS cannot be mixed; use TLS for all or for none", "targets")
     return speaks[first]
 
 

@@ -247,9 +247,9 @@ def _problems_of(claim: ClaimEntry, study: StudyFile) -> Sequence[str]:
     unknown = [side for side in sides_of(claim) if side not in SIDES]
     problems = [f"{describe(side)} is not a side; {valid(side, SIDES)}" for side in unknown]
     if claim.metric == OF_AN_ORDER and claim.relation != "lt":
-        problems.append(f"{OF_AN_ORDER} is about an order: give relation lt")
+        problems.append(f"{OF_AN_ORDER} compares an order: give relation lt")
     if claim.between and claim.metric != OF_AN_ORDER:
-        problems.append(f"between is for {OF_AN_ORDER}, which orders several sides")
+        problems.append(f"between is only valid with {OF_AN_ORDER}, which orders several sides")
     if claim.relation == "ratio":
         if claim.value is None:
             problems.append("a ratio needs its value")

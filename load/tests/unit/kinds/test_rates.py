@@ -59,7 +59,7 @@ def test_percent_refer_to_the_newest_sweep_with_all_topologies(results: Path) ->
         ("20,20.0", "20 is given twice"),
         ("20", "is a single rate; give at least two, such as 10,20,30,40,60"),
         (",".join(map(str, range(1, 17))), "2 topologies at 16 rates make 32 arms, and an experiment has at most 30"),
-        ("20,500", "500 journeys a second are more than any of these topologies sustained in 20260101T000000Z-sweep"),
+        ("20,500", "500 journeys a second is more than any of these topologies sustained in 20260101T000000Z-sweep"),
     ],
 )
 def test_invalid_rates_are_refused(rates: str, message: str, results: Path) -> None:

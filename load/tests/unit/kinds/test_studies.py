@@ -75,10 +75,10 @@ def test_a_load_keeps_the_studys_pace_and_reports_its_scale() -> None:
         ({"metric": "speed"}, r"claims\[0\]\.metric: 'speed' is unknown; valid: latency_p50, .*, saturation_users"),
         ({"relation": "about"}, r"claims\[0\]\.relation: 'about' is unknown; valid: lt, gt, eq, ratio"),
         ({"left": "soap"}, r"claims\[0\]: claim N1: 'soap' is not a side; valid: rest, graphql, grpc, thrift"),
-        ({"between": ["graphql"]}, r"claims\[0\]: claim N1: between is for saturation_users"),
+        ({"between": ["graphql"]}, r"claims\[0\]: claim N1: between is only valid with saturation_users"),
         (
             {"metric": "saturation_users"},
-            r"claims\[0\]: claim N1: saturation_users is about an order: give relation lt",
+            r"claims\[0\]: claim N1: saturation_users compares an order: give relation lt",
         ),
         ({"value": None}, r"claims\[0\]: claim N1: a ratio needs its value"),
         ({"value": [0.9, 1.1]}, r"claims\[0\]: claim N1: value \[0.9, 1.1\] is neither above nor below 1"),

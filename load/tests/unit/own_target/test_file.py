@@ -166,7 +166,7 @@ def test_a_date_is_a_text_as_in_json(tmp_path: Path) -> None:
         ("http://127.0.0.1:8000", "http://127.0.0.1:8000/v1?a=1", "is not valid; give http://host:port"),
         ("http://127.0.0.1:8000", "grpc://127.0.0.1:8000/v1", "is not valid; give http://host:port"),
         ("http://127.0.0.1:8000", "http+unix:app.sock", "is not valid; give http://host:port"),
-        ("http://127.0.0.1:8000", f"http+unix:/{'a' * 107}", "A Unix socket has its absolute path: http+unix:/path or"),
+        ("http://127.0.0.1:8000", f"http+unix:/{'a' * 107}", "For a Unix socket, give its absolute path: http+unix:/"),
         (
             "name: small",
             "name: small\nkeep_alive: off\nnetworks: wifi",
@@ -175,7 +175,7 @@ def test_a_date_is_a_text_as_in_json(tmp_path: Path) -> None:
         (
             'web: "http://127.0.0.1:8000"}}',
             'web: "http+unix:/a"}}\nnetworks: wifi',
-            "small.yaml:4: networks: are emulated only over TCP, and an endpoint is a Unix socket",
+            "small.yaml:4: networks: are emulated only over TCP, but an endpoint is a Unix socket",
         ),
         ("name: small", "name: small\ntls: {key: a.pem}", "tls: certificate and key must be given together"),
         ("name: small", "name: small\ntls: {max_version: 1.1}", "tls.max_version: '1.1' is unknown; did you mean"),
@@ -285,7 +285,7 @@ def test_the_generator_gets_the_client_s_certificate(tmp_path: Path, pair: Certi
 
 def test_without_encryption_tls_settings_are_refused(tmp_path: Path) -> None:
     assert tls_of(write_target(tmp_path, SMALL)) == {}
-    with pytest.raises(UsageError, match="is for https and grpcs endpoints, but there are none"):
+    with pytest.raises(UsageError, match="applies only to https and grpcs endpoints, but there are none"):
         tls_of(write_target(tmp_path, "tls: {ca: a.pem}\n" + SMALL))
 
 
