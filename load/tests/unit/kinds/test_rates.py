@@ -68,7 +68,7 @@ def test_invalid_rates_are_refused(rates: str, message: str, results: Path) -> N
 
 
 def test_percent_need_a_sweep(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="no `make sweep` has measured it for rest, hybrid; run one"):
+    with pytest.raises(UsageError, match="no `make sweep` measured it for rest, hybrid; run one"):
         rate_arms([REST, HYBRID], "20%,40%", {}, WORKLOAD, tmp_path)
 
 
