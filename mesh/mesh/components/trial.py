@@ -46,7 +46,7 @@ def require_fit(topology: Topology, switches: Switches) -> None:
     if switches.edge == "none" and not topology.entered_by_gateways and not topology.passes_by_the_edge:
         raise SwitchError(
             f"edge=none: {topology.name} has clients that reach services without a gateway, and the edge must route "
-            "their requests and mark them as coming from outside; "
+            "their requests and mark them as external; "
             f"valid with {topology.name}: {'envoy' if topology.needs_envoy else 'envoy, kong'}."
         )
     if switches.edge == "kong":
@@ -160,7 +160,7 @@ def _require_plain(topology: Topology, switches: Switches) -> None:
         if value != valid:
             raise SwitchError(
                 f"{name.removesuffix('_ms')}={value}: {topology.name} speaks framed Thrift, which goes straight to the "
-                "services, because neither the edge nor a sidecar can carry it and record its spans; "
+                "services, because neither the edge nor a sidecar carries it with spans; "
                 f"valid with {topology.name}: {valid or 'nothing'}."
             )
 
