@@ -135,8 +135,8 @@ def refuse_twice(names: Sequence[str]) -> None:
     twice = sorted(name for name, count in Counter(names).items() if count > 1)
     if twice:
         raise UsageError(
-            f"{', '.join(twice)} is given twice; give each topology once (to run it twice, copy its file under another "
-            "name)"
+            f"{', '.join(twice)} is given twice; give each topology once (to run one twice, copy its file under "
+            "another name)"
         )
 
 

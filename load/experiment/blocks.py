@@ -106,7 +106,7 @@ class Blocks:
         self._files = TrialFiles(folder.path / "trials")
         again = self._files.recover()
         if again:
-            self._say(f"interrupted earlier, running again: {', '.join(again)}")
+            self._say(f"running trials again that were interrupted earlier: {', '.join(again)}")
         self._shopload = Shopload(BINARY)
         self._tapes = self._same_tapes(plan)
         for name, of_arms in self._tapes.loads.items():
@@ -288,8 +288,8 @@ class Blocks:
         known = read_json(noted) if noted.is_file() else {}
         if any(known.get(name, sha) != sha for name, sha in shas.items()):
             raise UsageError(
-                "the generator now makes a different tape, so new trials would not be comparable. "
-                "Resume with the version that started the experiment, or start a new one"
+                "the generator now makes a different tape, so new trials would not be comparable with the finished "
+                "ones. Resume with the version that started the experiment, or start a new one"
             )
         write_json(noted, known | shas)
         return tapes

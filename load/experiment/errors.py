@@ -39,7 +39,8 @@ class ParityError(MeshError):
         lines = "\n".join(f"  {difference}" for difference in differences[:SHOWN])
         more = f"\n  and {len(differences) - SHOWN} more" if len(differences) > SHOWN else ""
         super().__init__(
-            f"{topology} gives {len(differences)} wrong answers in {compared}, so nothing was measured:\n{lines}{more}"
+            f"{topology} gave {len(differences)} wrong answers out of {compared}, so nothing was measured:\n"
+            f"{lines}{more}"
         )
 
 

@@ -15,7 +15,7 @@ def replace_marked(page: str, name: str, text: str) -> str:
     """
     begin, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->\n"
     if page.count(begin) != 1 or page.count(end) != 1:
-        raise UsageError(f"the page must have the lines {begin.strip()} and {end.strip()} once each")
+        raise UsageError(f"the page must have each of the lines {begin.strip()} and {end.strip()} exactly once")
     before, _, rest = page.partition(begin)
     return f"{before}{begin}{text}{end}{rest.partition(end)[2]}"
 

@@ -107,11 +107,11 @@ def with_monitor(switches: Given, monitor: str) -> Given:
         NotInstalledError: `monitor` is on, and there is no Prometheus.
     """
     if monitor not in ("off", "on"):
-        raise SwitchError(f"monitor={monitor}: valid: off, on.")
+        raise SwitchError(f"monitor={monitor} is unknown; valid: off, on.")
     if monitor == "off":
         return switches
     if switches["metrics"] == "off":
-        raise SwitchError("monitor=on with metrics=off: Prometheus would find no metrics; leave metrics=off out.")
+        raise SwitchError("monitor=on with metrics=off: Prometheus would find no metrics; leave out metrics=off.")
     prometheus(os.environ)
     return {**switches, "metrics": "on"}
 
@@ -220,7 +220,7 @@ def compose(
         if check:
             stale = [str(path) for path, text in files.items() if not _has(folder / path, text)]
             if stale:
-                raise InputError(f"Out of date: {', '.join(stale)}. Run `make compose`.")
+                raise InputError(f"These files are out of date: {', '.join(stale)}. Run `make compose`.")
             return
         for path, text in files.items():
             (folder / path).parent.mkdir(parents=True, exist_ok=True)

@@ -454,5 +454,5 @@ def _literal(command: Sequence[str]) -> list[str]:
 
 
 def _escape(text: str) -> str:
-    """Escapes a text so that Compose substitutes no variables in it."""
+    """Escapes text so that Compose substitutes no variables in it."""
     return text.replace("$", "$$")

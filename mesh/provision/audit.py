@@ -45,8 +45,8 @@ def audit() -> int:
     """
     failed = [title for title, argv, accepted in _scans() if not passes(title, argv, accepted)]
     missing = [name for name in PROGRAMS if not (BIN / name).exists()]
-    say(f"NOT CHECKED, as they are not built: {', '.join(missing)}." if missing else "All programs were checked.")
-    say(f"FAILED: {', '.join(failed)}." if failed else "Nothing to repair.")
+    say(f"NOT CHECKED, because they are not built: {', '.join(missing)}." if missing else "All programs were checked.")
+    say(f"FAILED: {', '.join(failed)}." if failed else "No scan found anything to repair.")
     return 1 if failed else 0
 
 
@@ -93,7 +93,7 @@ def passes(title: str, argv: list[str], accepted: frozenset[str] = frozenset()) 
     try:
         done = subprocess.run(argv, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False, timeout=LIMIT_S)
     except subprocess.TimeoutExpired:
-        say(f"{argv[0]} took more than {LIMIT_S} s.")
+        say(f"{argv[0]} took more than {LIMIT_S} s and was stopped.")
         return False
     print(done.stdout, end="", flush=True)
     called = set(re.findall(r"^Vulnerability #\d+: (\S+)", done.stdout, re.MULTILINE))

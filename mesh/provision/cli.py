@@ -44,7 +44,7 @@ def main(names: Sequence[str]) -> int:
         The exit code: 0, 1 for a failure, 2 for an unknown step, 130 or 143 when stopped, or the step's own exit code.
     """
     if not names or not STEPS.keys() >= set(names):
-        print(f"error: name one or more steps: {', '.join(STEPS)}.", file=sys.stderr)
+        print(f"error: name one or more of these steps: {', '.join(STEPS)}.", file=sys.stderr)
         return 2
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
@@ -59,7 +59,7 @@ def main(names: Sequence[str]) -> int:
         if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EROFS):
             raise
         print(
-            f"error: {error.strerror}: {error.filename}. Make room or allow access, then run the command again.",
+            f"error: {error.strerror}: {error.filename}. Free some space or allow access, then run the command again.",
             file=sys.stderr,
         )
         return 1

@@ -29,7 +29,7 @@ PROGRAMS = ("router.mjs", "tracing.mjs", "compose.mjs")
 MIN_NODE = (22, 15)
 """Minimum version of Node, which the locked packages require."""
 ADVICE = (
-    "Only the topology federation needs it; the same command tries again. Check the network and its proxy "
+    "Only the topology federation needs it; run the same command to try again. Check the network and its proxy "
     "(HTTPS_PROXY); another registry can be named with npm_config_registry."
 )
 
@@ -108,7 +108,7 @@ def node() -> str:
     own = _own()
     if own is None or not _is_enough(own):
         lowest = ".".join(map(str, MIN_NODE))
-        raise SetupError(f"Node {lowest} or newer is needed, and the installed Node does not run. Put Node on PATH.")
+        raise SetupError(f"Node {lowest} or newer is needed, but the installed one does not run. Put Node on the PATH.")
     return own
 
 

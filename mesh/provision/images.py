@@ -31,7 +31,7 @@ PREFIX = "localhost/hopwise"
 CONTENTS = "/usr/share/hopwise/sbom.cdx.json"
 """Path of the list of contents in each image."""
 ADVICE = (
-    "Check the network and its proxy, then run the same command again; the steps that were finished are kept. "
+    "Check the network and its proxy, then run the same command again; finished steps are kept. "
     "More arguments for the builds, such as --network or --volume, can be given in IMAGE_BUILD_ARGS."
 )
 

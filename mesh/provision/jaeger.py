@@ -71,7 +71,7 @@ def install() -> None:
         except SetupError as error:
             reason = str(error)
         else:
-            say(f"Jaeger {VERSION}: the official release, with its UI; it has the pinned SHA-256.")
+            say(f"Jaeger {VERSION}: installed the official release, with its UI; its SHA-256 is the pinned one.")
             return
     if choice == "release":
         raise SetupError(f"Jaeger {VERSION}: {reason}.\n{ADVICE}")

@@ -29,8 +29,8 @@ LIMITS = {
 }
 """Limits for npm's downloads; times are in milliseconds."""
 ADVICE = (
-    "Everything else works without it; the same command tries again. Check the network and its proxy (HTTPS_PROXY); "
-    "another registry can be named with npm_config_registry."
+    "Everything else works without it; run the same command to try again. Check the network and its proxy "
+    "(HTTPS_PROXY); another registry can be named with npm_config_registry."
 )
 
 

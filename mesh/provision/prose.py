@@ -79,7 +79,7 @@ def check(root: Path = ROOT) -> int:
         SetupError: Vale cannot be built, fails or takes too long, or the baseline is malformed.
     """
     if not _build_vale():
-        print(f"Skipped the check of the English: {NO_COMPILER}")
+        print(f"Skipped the check of the English, because {NO_COMPILER}")
         return 0
     present, allowed = findings(root, tracked_files(root)), read_baseline(root / BASELINE)
     now = count(present)
@@ -90,11 +90,11 @@ def check(root: Path = ROOT) -> int:
     for file, rule in grown:
         print(f"{file} has {now[file, rule]} findings of {rule}; the baseline allows {allowed.get((file, rule), 0)}.")
     if grown:
-        print("Mend the new findings. If you moved text into a new file, run `make prose-baseline`.")
+        print("Fix the new findings. If you moved text into a new file, run `make prose-baseline`.")
         return 1
     lower = sum(1 for key, number in allowed.items() if number > now.get(key, 0))
     if lower:
-        print(f"The English got better: `make prose-baseline` lowers {lower} of the baseline's {len(allowed)} lines.")
+        print(f"The English improved: `make prose-baseline` can lower {lower} of the baseline's {len(allowed)} lines.")
     return 0
 
 
@@ -111,7 +111,7 @@ def lower_baseline(root: Path = ROOT) -> int:
         SetupError: A count would grow, Vale cannot be built or fails, or the baseline is malformed.
     """
     if not _build_vale():
-        raise SetupError(f"the baseline needs Vale. {NO_COMPILER}")
+        raise SetupError(f"the baseline needs Vale, but {NO_COMPILER}")
     now, path = count(findings(root, tracked_files(root))), root / BASELINE
     if path.exists():
         refuse_growth(read_baseline(path), now)
@@ -158,7 +158,7 @@ def read_baseline(path: Path) -> Counts:
     for number, line in enumerate(path.read_text().splitlines() if path.exists() else (), start=1):
         fields = line.split()
         if len(fields) != 3 or not fields[2].isdecimal():
-            raise SetupError(f"{path.name}:{number}: {line!r} does not consist of a file, a rule and a number.")
+            raise SetupError(f"{path.name}:{number}: {line!r} must consist of a file, a rule and a number.")
         key = (fields[0], fields[1])
         counts[key] = min(int(fields[2]), counts.get(key, int(fields[2])))
     return counts
@@ -224,7 +224,7 @@ def findings(root: Path, files: Sequence[str]) -> list[Finding]:
 
 
 def _build_vale() -> bool:
-    """Puts Vale in place; returns whether that is possible here."""
+    """Builds Vale if it is missing; returns whether this machine can do so."""
     if shutil.which(os.environ.get("CC") or "gcc") is None and not VALE.cached.exists():
         return False
     VALE.build()
@@ -294,7 +294,7 @@ def python_prose(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _paragraph(number: int, line: str) -> Iterator[tuple[int, str]]:
-    """A line of a docstring. A line about an argument begins a paragraph; headings such as "Args:" are left out."""
+    """Yields a docstring's line. A line about an argument begins a paragraph; headings such as "Args:" are left out."""
     if ARGUMENT.match(line) or HEADING.match(line):
         yield number, ""
     if not HEADING.match(line):

@@ -173,7 +173,7 @@ def _cause(output: str) -> str:
 
 
 def _watch(step: Step, process: subprocess.Popen[bytes], began: float) -> str | None:
-    """Waits for the end; returns why the command must be ended early, None if it ended by itself."""
+    """Waits until a command ends; returns why it must be ended early, or None if it ends by itself."""
     beat, heard, size = began, began, 0
     try:
         while process.poll() is None:

@@ -157,7 +157,7 @@ def help_command(
 
 
 def _does(name: str) -> str:
-    """Describes what a command does, or what it needs to be imported."""
+    """Describes what a command does, or what it needs if it cannot be imported."""
     try:
         command = import_command(COMMANDS[name])
     except ModuleNotFoundError as error:

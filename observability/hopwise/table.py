@@ -101,7 +101,7 @@ def _command(name: str, heading: str, shared: Mapping[str, Setting], row: dict[s
 
 
 def _settings(row: list[Any], shared: Mapping[str, Setting]) -> Iterator[Setting | SwitchSetting]:
-    """Reads a row's settings: shared settings (`NAME` or `NAME=default`), switches (`tls trace=0`), and its own."""
+    """Reads a row's settings: shared settings (`NAME` or `NAME=default`), switches (`tls trace=0`), and others."""
     for entry in row:
         if not isinstance(entry, str):
             yield Setting(*entry)

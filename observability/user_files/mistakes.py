@@ -13,13 +13,13 @@ from user_files.yaml_file import Place, YamlFile
 
 _SENTENCES = {
     "missing": "is missing",
-    **dict.fromkeys(("string_type", "string_unicode"), "must be a text, not {given}"),
+    **dict.fromkeys(("string_type", "string_unicode"), "must be text, not {given}"),
     **dict.fromkeys(("int_type", "int_parsing", "int_from_float"), "must be a whole number, not {given}"),
     **dict.fromkeys(("float_type", "float_parsing"), "must be a number, not {given}"),
     **dict.fromkeys(("bool_type", "bool_parsing"), "must be true or false, not {given}"),
     **dict.fromkeys(("list_type", "tuple_type"), "must be a list, not {given}"),
     **dict.fromkeys(("dict_type", "model_type", "model_attributes_type"), "must be a mapping, not {given}"),
-    "invalid_key": "the key must be a text, not {given}",
+    "invalid_key": "the key must be text, not {given}",
     "greater_than_equal": "is {given}; it must be at least {ge}",
     "greater_than": "is {given}; it must be above {gt}",
     "less_than_equal": "is {given}; it must be at most {le}",

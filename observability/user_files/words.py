@@ -33,7 +33,7 @@ def describe(value: object) -> str:
 
 
 def in_quotes(value: object) -> str:
-    """Advises quotes for a value that YAML does not read as a text; empty if quotes would not help."""
+    """Advises quotes for a value that YAML does not read as text; empty if quotes would not help."""
     if isinstance(value, bool):
         return ": put it in quotes, as YAML reads on, off, yes and no as true and false"
     return ": put it in quotes" if isinstance(value, int | float) else ""

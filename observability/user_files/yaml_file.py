@@ -69,12 +69,12 @@ class YamlFile:
         except OSError as problem:
             raise error(f"{path}: cannot be read: {problem.strerror}") from problem
         if len(raw) > max_bytes:
-            raise error(f"{path}: has more than {max_bytes} bytes, which no such file needs")
+            raise error(f"{path}: is larger than {max_bytes} bytes, the limit for such a file")
         try:
             return cls(str(path), raw.decode(), error)
         except UnicodeDecodeError as problem:
             line = raw.count(b"\n", 0, problem.start) + 1
-            raise error(f"{path}:{line}: not valid YAML: not UTF-8") from problem
+            raise error(f"{path}:{line}: not valid YAML: the file is not in UTF-8") from problem
 
     def entries(self, names: str, *place: object) -> dict[str, Any]:
         """Gives the entries of a mapping whose keys are texts.
@@ -93,7 +93,7 @@ class YamlFile:
             raise self.wrong(f"must be a mapping of {names}, not {describe(data)}", *place)
         for key in data:
             if not isinstance(key, str):
-                raise self.wrong(f"the key must be a text, not {describe(key)}{in_quotes(key)}", *place, key)
+                raise self.wrong(f"the key must be text, not {describe(key)}{in_quotes(key)}", *place, key)
         return data
 
     def wrong(self, problem: str, *place: object) -> Exception:
@@ -112,7 +112,7 @@ class YamlFile:
         return ": ".join(filter(None, (f"{self.source}:{line}", self._path(place), problem)))
 
     def _path(self, place: Place) -> str:
-        """Writes a place for people: `mix[0].weight`."""
+        """Writes a place in readable form, such as `mix[0].weight`."""
         path, data = "", self.data
         for key in place:
             is_list = isinstance(data, list)
@@ -151,7 +151,7 @@ def _spell(wanted: object, key: yaml.Node) -> object:
 
 
 class _StrictLoader(yaml.CSafeLoader):
-    """Reads values as JSON has them: a date is a text, `1e3` is a number, and a number is finite.
+    """Reads values by the rules of JSON: a date is text, `1e3` is a number, and a number is finite.
 
     A key that appears twice in a mapping is refused; other YAML readers silently keep the last value.
     """
@@ -171,7 +171,7 @@ class _StrictLoader(yaml.CSafeLoader):
         return super().construct_mapping(node, deep)
 
 
-# A date stays a text, since JSON has no dates.
+# A date stays text, since JSON has no dates.
 _StrictLoader.yaml_implicit_resolvers = {
     first: [(tag, pattern) for tag, pattern in resolvers if not tag.endswith(":timestamp")]
     for first, resolvers in yaml.CSafeLoader.yaml_implicit_resolvers.items()
@@ -195,4 +195,4 @@ def _require_small(text: str) -> None:
             raise yaml.MarkedYAMLError(problem="aliases are not accepted; write the value out", problem_mark=at)
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
         if depth > MAX_DEPTH:
-            raise yaml.MarkedYAMLError(problem="nested too deeply", problem_mark=at)
+            raise yaml.MarkedYAMLError(problem=f"it is nested more than {MAX_DEPTH} levels deep", problem_mark=at)

@@ -46,13 +46,13 @@ def conformance_command(
         if not any(law.failed for law in laws):
             laws += laws_of(run_suites(name, argv, asked, [*CONTRACT, *SUITES[name]]))
         if all(law.cases == law.skipped for law in laws):
-            raise UsageError(f"component={name} protocols={','.join(asked)}: all tests were skipped or left out")
+            raise UsageError(f"component={name} protocols={','.join(asked)}: no test ran; all were skipped or left out")
         if as_json:
             typer.echo(json.dumps([asdict(law) | {"verdict": law.verdict} for law in laws], indent=2))
         else:
             console().print(render([conformance_table(name, argv, laws)]))
         for law in (law for law in laws if law.failed):
-            typer.echo(f"{name}: '{law.says}' fails ({law.file}): {law.failed[0]}", err=True)
+            typer.echo(f"{name}: the test '{law.says}' failed ({law.file}): {law.failed[0]}", err=True)
         raise SystemExit(1 if any(law.failed for law in laws) else 0)
 
 
@@ -67,10 +67,10 @@ def program_of(component: str, command: str, implementation: str) -> tuple[str, 
     program = Program(command=tuple(shlex.split(command))) if command.strip() else None
     if implementation:
         if command:
-            raise UsageError("implementation= and command= are two programs; give one of them")
+            raise UsageError("implementation= and command= each name a program; give only one of them")
         chosen = implementations("implementation", implementation)
         if len(chosen) != 1:
-            raise UsageError(f"implementation={implementation}: give one, such as product:go")
+                raise UsageError(f"implementation={implementation}: give only one program, such as product:go")
         ((component, language),) = chosen.items()
         if language != PYTHON and component not in BUILT_IN[language]:
             valid = ", ".join(f"{name}:{one}" for one, served in BUILT_IN.items() for name in served)

@@ -268,7 +268,7 @@ def refuse_beside_resume(given: typer.Context) -> None:
 
 
 def _of_the_shop(given: typer.Context) -> dict[str, str]:
-    """Returns the options that the user gave although only the shop has them."""
+    """Returns the options that the user gave although they exist only for the shop."""
     names = {*OF_THE_SHOP, *SWITCHES} - {*SENT}
     return {name: given.params[name] for name in given.params if name in names and _is_given(given, name)}
 

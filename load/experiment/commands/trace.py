@@ -143,11 +143,11 @@ def trace_command(
             out = console()
             others = [name for name in shown if name != topology]
             if others:
-                out.print(f"Topology {topology}. For {' or '.join(others)}: make trace topology={others[0]}")
+                out.print(f"Exemplars of {topology}. For {' or '.join(others)}: make trace topology={others[0]}")
             print_exemplars(shown[topology], ports.url("jaeger-query-http"), out, journey=journey)
-            out.print(f"All of them{' side by side' if others else ''}: {page}", soft_wrap=True)
+            out.print(f"All exemplars{' side by side' if others else ''}: {page}", soft_wrap=True)
             if started and stays:
-                print("Jaeger runs until Ctrl-C.", file=sys.stderr)
+                print("Jaeger keeps running until you press Ctrl-C.", file=sys.stderr)
                 while True:
                     time.sleep(WATCH_S)
 

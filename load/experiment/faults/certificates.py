@@ -30,7 +30,7 @@ def expire(system: System, target: str, wait: Wait) -> None:
         UsageError: The mesh uses a certificate authority that the user provides.
     """
     if os.environ.get(VARIABLE):
-        raise UsageError(f"faults=expire needs the mesh's own authority; unset {VARIABLE}")
+        raise UsageError(f"faults=expire needs the mesh's own certificate authority; unset {VARIABLE}")
     workload = next(one for one in system.workloads if one.sidecar == target)
     mesh = system.folder.keys
 

@@ -97,7 +97,7 @@ def _fill(volume: Path) -> Iterator[None]:
             _mount("-o", f"remount,size={(now.f_blocks - now.f_bfree) * now.f_frsize}", str(volume))
             break
     else:
-        raise UsageError(f"faults=disk-full: {volume} cannot be made smaller")
+        raise UsageError(f"faults=disk-full: the volume {volume} cannot be made smaller")
     try:
         yield
     finally:
@@ -112,7 +112,7 @@ def _separate_mounts() -> None:
     """Gives this process and its children a separate mount namespace, so that no mount outlives them."""
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.unshare(CLONE_NEWNS):
-        raise UsageError(f"faults=disk-full: no separate mount namespace: {os.strerror(ctypes.get_errno())}")
+        raise UsageError(f"faults=disk-full: cannot make a separate mount namespace: {os.strerror(ctypes.get_errno())}")
     _mount("--make-rprivate", "/")
 
 
@@ -123,4 +123,4 @@ def _mount(*arguments: str) -> None:
 def _run(*command: str) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=LIMIT_S)  # noqa: S603
     if done.returncode != 0:
-        raise UsageError(f"faults=disk-full: `{' '.join(command)}` fails: {done.stderr.strip()}")
+        raise UsageError(f"faults=disk-full: `{' '.join(command)}` failed: {done.stderr.strip()}")

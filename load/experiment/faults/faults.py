@@ -75,7 +75,7 @@ class Fault:
             UsageError: The fault is not possible; the message says what it needs.
         """
         if lacking := self.lacks():
-            raise UsageError(f"faults={name} needs {lacking}; or leave it out")
+            raise UsageError(f"faults={name} needs {lacking}; otherwise leave out this fault")
 
 
 def parts_of(topology: Topology, switches: Switches) -> list[str]:
@@ -267,7 +267,7 @@ def parse_faults(given: str, topologies: Sequence[Topology], switches: Switches)
         if part != "all" and not any(one == part or (not colon and one.startswith(f"{kind}:")) for one in every):
             targets = sorted(one.partition(":")[2] for one in every if one.startswith(f"{kind}:"))
             raise UsageError(
-                f"faults={given}: {kind} has no target {target!r} here; it has: {', '.join(targets) or 'none'}"
+                f"faults={given}: {kind} has no target {target!r} here; its targets: {', '.join(targets) or 'none'}"
             )
         if part != "all":
             FAULTS[kind].require(part)
@@ -283,8 +283,8 @@ def parse_faults(given: str, topologies: Sequence[Topology], switches: Switches)
 def _why_not(kind: str, part: str) -> str:
     if kind not in FAULTS:
         return f"{part!r} is unknown"
-    strikes = "pods, with runtime=kubernetes" if FAULTS[kind].in_cluster else "processes on this machine"
-    return f"{kind} strikes {strikes}"
+    strikes = "pods, which need runtime=kubernetes" if FAULTS[kind].in_cluster else "processes on this machine"
+    return f"{kind} can only strike {strikes}"
 
 
 def unavailable(*, in_cluster: bool) -> dict[str, str]:

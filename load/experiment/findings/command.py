@@ -42,7 +42,7 @@ def command(*, runs: str, run: str) -> None:
             raise UsageError("run= keeps one finished run: also name its entry in the table, such as runs=default")
         before, failed = all_stated(table, read_all(table)), []
         if not run:
-            _say(f"{len(names)} runs{_time_needed(names)}")
+            _say(f"making {len(names)} runs{_time_needed(names)}")
         try:
             for at, name in enumerate(names, 1):
                 try:
@@ -57,7 +57,7 @@ def command(*, runs: str, run: str) -> None:
             print(line)
         _say(f"wrote {PAGE.relative_to(ROOT)}")
         if failed:
-            raise UsageError(f"not kept: {', '.join(failed)}; `make findings runs={','.join(failed)}` tries again")
+            raise UsageError(f"runs not kept: {', '.join(failed)}; `make findings runs={','.join(failed)}` tries again")
 
 
 def _keep(name: str, run: Run, results: Path) -> None:

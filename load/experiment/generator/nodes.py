@@ -181,7 +181,7 @@ class ShardedReplay:
                 return [json.loads(text) for text in texts if text is not None]
             if time.monotonic() > limit:
                 what = "ready" if file == READY else "finished with the load"
-                raise GeneratorError(f"not {what} within {limit_s:g} s: load node {', '.join(missing)}")
+                raise GeneratorError(f"these load nodes were not {what} within {limit_s:g} s: {', '.join(missing)}")
             time.sleep(self.poll_s)
 
     def _on_all(self, act: Callable[[Node], T]) -> list[T]:

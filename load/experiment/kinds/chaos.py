@@ -69,7 +69,10 @@ def refuse_other_stores() -> None:
     """
     elsewhere = [name for name in ("DATABASE_URL", "CACHE_URL") if os.environ.get(name)]
     if elsewhere:
-        raise UsageError(f"{' and '.join(elsewhere)}: faults strike only stores that the run itself starts; unset it")
+        them = "both" if len(elsewhere) > 1 else "it"
+        raise UsageError(
+            f"{' and '.join(elsewhere)}: faults can only strike stores that the run itself starts; unset {them}"
+        )
 
 
 def arms_of_faults(topologies: str, faults: str, switches: Mapping[str, str | None]) -> tuple[Arm, ...]:

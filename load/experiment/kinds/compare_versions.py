@@ -79,6 +79,7 @@ def journeys_of(common: in_blocks.Common, given: str | None) -> list[str]:
     kinds = sorted({kind for kind, _ in common.mix})
     if unknown := [name for name in names if name not in kinds]:
         raise UsageError(
-            f"allow-differences={','.join(unknown)}: the workload {common.workload} has {', '.join(kinds)}"
+            f"allow-differences={','.join(unknown)}: the workload {common.workload} has no such journeys; "
+            f"valid: {', '.join(kinds)}"
         )
     return names

@@ -113,7 +113,7 @@ def _decide_how_to_wait(run: str, watchers: str, lateness: str, others: list[str
     else:
         out = console()
         out.print(render(choice_elements(watched, count, lateness_s)))
-        out.print(f"Based on {folder}.")
+        out.print(f"This decision is based on {folder}.")
     return summary
 
 

@@ -65,6 +65,6 @@ def require_others(name: str, mix: Mapping[tuple[str, str], float], journey: str
     """
     kinds = sorted({kind for (kind, _), weight in mix.items() if weight})
     if journey not in kinds:
-        raise UsageError(f"journey={journey}: the workload {name} has {', '.join(kinds)}; give one of these")
+        raise UsageError(f"journey={journey}: the workload {name} has no such journey; valid: {', '.join(kinds)}")
     if len(kinds) == 1:
         raise UsageError(f"journey={journey}: the workload {name} has no other journey that could gain from it")

@@ -69,12 +69,12 @@ def rate_arms(
     if held and absolute and max(absolute) > max(held.values()):
         known = ", ".join(f"{name} {held[name]:g}" for name in names)
         raise UsageError(
-            f"rates={rates}: {max(absolute):g} journeys a second are more than any of these topologies sustained in "
+            f"rates={rates}: {max(absolute):g} journeys a second is more than any of these topologies sustained in "
             f"{sweep} ({known}); give lower rates, or percentages of the rate that each sustains, such as 80%"
         )
     if not held and len(absolute) < len(amounts):
         raise UsageError(
-            f"rates={rates}: percentages are of the rate that each topology sustains, but no `make sweep` has measured "
+            f"rates={rates}: percentages refer to the rate that each topology sustains, but no `make sweep` measured "
             f"it for {', '.join(names)}; run one, or give journeys per second"
         )
     networks = channel_networks(workload)

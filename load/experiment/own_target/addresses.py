@@ -69,7 +69,7 @@ def address_of(file: TargetFile, url: str, *where: object) -> SplitResult:
     if not whole:
         raise file.error(
             f"{url} is not valid; give http://host:port, with a base path if there is one, grpc://host:port, https or "
-            "grpcs. A Unix socket has its absolute path: http+unix:/path or grpc+unix:/path",
+            "grpcs. For a Unix socket, give its absolute path: http+unix:/path or grpc+unix:/path",
             *where,
         )
     return parts

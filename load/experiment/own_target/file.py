@@ -78,7 +78,7 @@ class Tls(_Part):
     @model_validator(mode="after")
     def _fits(self) -> Tls:
         if bool(self.certificate) != bool(self.key):
-            raise ValueError("certificate and key go together; give both")
+            raise ValueError("certificate and key must be given together")
         if self.min_version > self.max_version:
             raise ValueError("min_version is above max_version")
         return self
@@ -236,17 +236,18 @@ class Step(_Part):
         own = {"http": ("body",), "graphql": ("path", "variables"), "grpc": ("message", "descriptors")}
         for kind, keys in own.items():
             if getattr(self, kind) is None and (idle := [key for key in keys if key in self.model_fields_set]):
-                raise ValueError(f"{idle[0]} goes with {kind}")
+                raise ValueError(f"{idle[0]} can only be given with {kind}")
         if idle_check := self.expect.model_fields_set & {"status" if self.grpc else "code"}:
-            raise ValueError(f"expect.{idle_check.pop()} goes with {'http and graphql' if self.grpc else 'grpc'}")
+            kinds = "http or graphql" if self.grpc else "grpc"
+            raise ValueError(f"expect.{idle_check.pop()} can only be given with {kinds}")
         if fixed := [name for name in self.headers if _FIXED["grpc" if self.grpc else "http"].match(name)]:
-            raise ValueError(f"the header {fixed[0]} is the client's to set")
+            raise ValueError(f"the client itself sets the header {fixed[0]}; leave it out")
         if len({name.lower() for name in self.headers}) < len(self.headers):
             raise ValueError(f"two of the headers {', '.join(self.headers)} differ only in case")
         if taken := [name for name in self.take if name in BUILT_IN]:
-            raise ValueError(f"every journey has a variable {taken[0]}; take another name")
+            raise ValueError(f"{taken[0]} is a variable that every journey has; choose another name")
         if self.grpc and any(one.cookie or (one.match and not one.header) for one in self.take.values()):
-            raise ValueError("take: gRPC answers have only pointers and headers")
+            raise ValueError("take: values can be taken from a gRPC answer only by pointer or header")
         return self
 
 
@@ -279,7 +280,7 @@ class Journey(_Part):
             raise ValueError("think is a pause between steps, so the first step cannot have it")
         longest = sum(pause.to_s for pause in self.pauses() if pause)
         if longest > MAX_PAUSES_S:
-            raise ValueError(f"think is up to {longest:g} s, all steps together; give at most {MAX_PAUSES_S} s")
+            raise ValueError(f"the pauses of all steps add up to {longest:g} s; give at most {MAX_PAUSES_S} s")
         return self
 
     def pauses(self) -> list[Think | None]:
@@ -378,7 +379,7 @@ def _problems(target: Target) -> Iterator[tuple[Keys, str]]:
     if target.networks and any(
         "+unix:" in url for place in target.targets.values() for url in place.endpoints.values()
     ):
-        yield ("networks",), "are emulated only over TCP, and an endpoint is a Unix socket"
+        yield ("networks",), "are emulated only over TCP, but an endpoint is a Unix socket"
 
 
 _EXAMPLES = {

@@ -80,7 +80,7 @@ def _endpoints(file: TargetFile) -> dict[str, str]:
         if speaks[other] != speaks[first]:
             raise file.error(f"must have the same endpoints as {first}", "targets", other)
     if len(encrypted) > 1:
-        raise file.error("a mix of endpoints with and without TLS is not supported; give all the same", "targets")
+        raise file.error("endpoints with and without TLS cannot be mixed; use TLS for all or for none", "targets")
     return speaks[first]
 
 
@@ -90,7 +90,7 @@ def _step(file: TargetFile, speaks: Mapping[str, str], journey: str, place: int,
     fit = [name for name, spoken in speaks.items() if spoken == wanted]
     at = step.at or (fit[0] if len(fit) == 1 else "")
     if at not in fit:
-        asked = f"{step.at!r} is not an" if step.at else "needs at: with an"
+        asked = f"{step.at!r} is not an" if step.at else "needs at: to name an"
         raise file.error(
             f"{asked} endpoint for {'gRPC' if step.grpc else 'HTTP'}; valid: {', '.join(fit) or 'none'}", *where
         )
@@ -149,11 +149,11 @@ def _table(file: TargetFile, name: str, table: Table) -> dict[str, Any]:
         )
     columns, *values = rows
     if wrong := [column for column in columns if not re.fullmatch(r"[A-Za-z_]\w*", column, re.ASCII)]:
-        raise file.error(f"{table.file}: {wrong[0]!r} is not a valid variable: letters, digits, underscores", *where)
+        raise file.error(f"{table.file}: {wrong[0]!r} is not a valid variable; use letters, digits and _", *where)
     if twice := [column for place, column in enumerate(columns) if column in columns[:place]]:
         raise file.error(f"{table.file}:1: the column {twice[0]} appears twice", *where)
     if taken := [column for column in columns if column in BUILT_IN]:
-        raise file.error(f"{table.file}:1: every journey has a variable {taken[0]}; rename the column", *where)
+        raise file.error(f"{table.file}:1: {taken[0]} is a variable that every journey has; rename the column", *where)
     if unknown := set(table.numbers) - set(columns):
         raise file.error(f"{table.file} has no column {min(unknown)}; columns: {', '.join(columns)}", *where, "numbers")
     return {
@@ -200,5 +200,5 @@ def _bytes(file: TargetFile, name: str, *where: object) -> bytes:
     except OSError as error:
         raise file.error(f"{name} cannot be read: {error.strerror}", *where) from error
     if len(raw) > MAX_BYTES:
-        raise file.error(f"{name} has more than {MAX_BYTES >> 20} MiB", *where)
+        raise file.error(f"{name} is larger than {MAX_BYTES >> 20} MiB", *where)
     return raw

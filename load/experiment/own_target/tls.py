@@ -23,7 +23,7 @@ def tls_of(file: TargetFile) -> dict[str, str]:
     }
     if "https" not in schemes:
         if given.model_fields_set:
-            raise file.error("is for https and grpcs endpoints, but there are none", "tls")
+            raise file.error("applies only to https and grpcs endpoints, but there are none", "tls")
         return {}
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     trusted = given.ca and _path(file, "ca", given.ca)

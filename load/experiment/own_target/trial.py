@@ -195,8 +195,8 @@ def run_own_trial(
         checked = check(system, shopload, tapes, arm.label, folder / ANSWERS)
         rare = [name for name in system.journeys if name not in checked]
         say(
-            f"{plural(len(checked), 'kind')} of journeys in the check answered as expected"
-            + (f"; not on this tape, so not checked: {join_names(rare)}" if rare else "")
+            f"{plural(len(checked), 'kind')} of journeys passed the check"
+            + (f"; not checked, because they are not on this tape: {join_names(rare)}" if rare else "")
         )
     clock.lap("parity")
     say(f"warming up for {warmup.duration_s:g} s, not counted")
@@ -219,7 +219,7 @@ def run_own_trial(
     quality, lacking, chosen, unrequested = Quality(), None, {}, None
     if system.sources:
         ids = journeys.filter(pl.col("sampled"))["trace_id"].to_list()
-        say(f"reading {plural(len(ids), 'trace')} until no more spans come")
+        say(f"reading {plural(len(ids), 'trace')} until no more spans arrive")
         traces = read_target_traces(system.sources, ids, say=say)
         budgets, quality, lacking = budgets_of_target(traces)
         hops = hops_frame(budgets)

@@ -83,7 +83,8 @@ def check_topologies(
                 tables = [table for table, digest in state.items() if digest != done[0].state[table]]
                 if tables:
                     raise EffectsDifferError(topology.name, done[0].topology, tables)
-            say(f"{topology.name}: {len(rows)} answers match the data" + (", same effects" if done else ""))
+            effects = ", and its writes had the same effects as the first topology's" if done else ""
+            say(f"{topology.name}: {len(rows)} answers match the data{effects}")
             done.append(Parity(topology.name, dict(Counter(row["journey"] for row in rows)), state))
     return done
 

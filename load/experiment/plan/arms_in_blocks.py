@@ -121,15 +121,15 @@ class Plan:
         refuse_twice(labels)
         few = self.compares and not any(arm.load for arm in self.arms)  # only arms under the same load are compared
         if not labels or (few and len(labels) > MAX_ARMS):
-            raise UsageError(f"{len(labels)} arms are not possible: give from 1 to {MAX_ARMS}")
+            raise UsageError(f"an experiment cannot have {len(labels)} arms: give from 1 to {MAX_ARMS}")
         if not 1 <= self.blocks <= MAX_BLOCKS:
             raise UsageError(f"blocks={self.blocks} is out of range: give an integer from 1 to {MAX_BLOCKS}")
         if self.precision is not None:
             if len(labels) < 2:
-                raise UsageError("precision= is about the ratio of two topologies: give at least two")
+                raise UsageError("precision= applies to the ratio of two topologies: give at least two topologies")
             if self.blocks < MIN_FIRST_STAGE:
                 raise UsageError(
-                    f"blocks={self.blocks} are too few to decide how many blocks precision= takes: give at least "
+                    f"blocks={self.blocks} is too few to decide how many blocks precision= takes: give at least "
                     f"{MIN_FIRST_STAGE}"
                 )
         for arm in self.arms:

@@ -43,7 +43,7 @@ def channel_networks(workload: Path) -> Mapping[str, Network]:
             raise file.wrong(str(error).removesuffix("."), "networks", channel) from error
     senders = {entry.get("channel") for entry in document.get("mix") or [] if isinstance(entry, dict)}
     if lacking := [channel for channel in Channel if channel in senders and channel not in networks]:
-        raise file.wrong(f"lacks {', '.join(lacking)}, which the mix has; give it {_EXAMPLE}", "networks")
+        raise file.wrong(f"lacks {', '.join(lacking)}, which the mix uses; give each channel {_EXAMPLE}", "networks")
     return networks
 
 
@@ -55,8 +55,8 @@ def refuse_networks(workload: Path, command: str) -> None:
     """
     if channel_networks(workload):
         raise UsageError(
-            f"workload={workload.stem} gives its customers networks, which `make {command}` does not emulate; give "
-            "a workload without networks, such as default"
+            f"workload={workload.stem} assigns networks to its customers, which `make {command}` does not emulate; "
+            "give a workload without networks, such as default"
         )
 
 

@@ -106,8 +106,8 @@ def require_attainable(plan: Plan, foreseen: Foreseen) -> None:
         known = "" if foreseen.known_from else "; a finished run with the same settings would show their scatter here"
         raise UsageError(
             f"precision={percent(plan.precision, '')} would take about {blocks:,.0f} blocks, "
-            f"{minutes(foreseen.seconds)}, {foreseen.cause}{known}. At most {MAX_BLOCKS} blocks are run, which give "
-            f"about {percent(foreseen.attainable)}"
+            f"{minutes(foreseen.seconds)}, {foreseen.cause}{known}. An experiment has at most {MAX_BLOCKS} blocks, "
+            f"which give a precision of about {percent(foreseen.attainable)}"
         )
 
 

@@ -75,14 +75,14 @@ class Arrival(_Strict):
         ends = {"from": self.start, "to": self.to}
         if self.process != "staircase":
             if self.steps:
-                yield ("steps",), f"steps go with the process staircase; the process is {self.process}"
+                yield ("steps",), f"steps are only for the process staircase; the process is {self.process}"
         elif not self.steps:
             yield ("process",), "the process staircase needs steps"
         elif not any(map(_thousandths, self.steps)):
             yield ("steps",), "all steps are 0"
         if self.process != "ramp":
             yield from (
-                ((name,), f"{name} goes with the process ramp; the process is {self.process}")
+                ((name,), f"{name} is only for the process ramp; the process is {self.process}")
                 for name, end in ends.items()
                 if end is not None
             )

@@ -148,8 +148,8 @@ def require_folder_name(name: str) -> None:
     """
     if not FOLDER_NAME.fullmatch(name):
         raise UsageError(
-            f"{name!r} is not a valid name for a results folder: use letters, digits, dots and hyphens, a letter or "
-            "digit first, 100 characters at most"
+            f"{name!r} is not a valid name for a results folder: begin with a letter or digit, and use at most 100 "
+            "letters, digits, dots and hyphens"
         )
 
 
@@ -200,7 +200,7 @@ def check_room(path: Path, needed: int = NEEDED_BYTES) -> None:
     free = shutil.disk_usage(path).free
     if free < needed:
         raise UsageError(
-            f"the disk of {path} has {free / 2**20:.0f} MiB free and a run may need {needed / 2**20:.0f} MiB: "
+            f"the disk of {path} has {free / 2**20:.0f} MiB free, but a run may need {needed / 2**20:.0f} MiB: "
             "free some space (`make clean` removes what can be rebuilt) and try again"
         )
 

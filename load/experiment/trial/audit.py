@@ -37,11 +37,12 @@ def require_marked(database_url: str, name: str, trial: str) -> None:
             row = connection.execute(query, [name]).fetchone()
     except psycopg.OperationalError as error:
         raise UsageError(f"the database does not answer: {error}") from error
-    holds = "nothing" if row is None or not row[0] else str(row[0])
+    holds = str(row[0]) if row and row[0] else ""
     if holds != trial:
+        data = f"the data of {holds}" if holds else "no run's data"
         raise UsageError(
-            f"run={trial} can no longer be audited, because the database now holds {holds}. "
-            "Audit that run, or audit right after a bench."
+            f"run={trial} can no longer be audited, because the database now holds {data}. "
+            "Audit that run, or audit a run directly after its bench."
         )
 
 

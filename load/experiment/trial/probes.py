@@ -94,7 +94,7 @@ def observe(
                 observed.sender = LocalSender(system, shopload, helpers={WATCHERS: [process.pid]})
                 yield observed
                 if process.wait(timeout=seconds + 10 * SETTLE_S) != 0:
-                    raise GeneratorError(f"the watchers ended with exit code {process.returncode}; see above")
+                    raise GeneratorError(f"the watchers ended with exit code {process.returncode}; see their message")
             observed.rows, observed.account = read_updates(shop, out, before)
             clock.lap("watching")
 

@@ -162,7 +162,7 @@ def parse_delays(hops: str, sizes: str) -> list[InjectedDelay]:
     for component in components:
         if component not in JOURNEYS:
             raise UsageError(
-                f"hops={hops}: {component or 'an empty part'} is not valid; choose from {', '.join(JOURNEYS)}"
+                f"hops={hops}: {component or 'an empty item'} is not valid; choose from {', '.join(JOURNEYS)}"
             )
     delays = [
         InjectedDelay(component, parse_switches(delay=f"{component}:{size.strip()}").delay_ms[component])
@@ -237,7 +237,7 @@ def _judge_delay(run: RunFiles, hops: pl.DataFrame, delay: InjectedDelay, *, row
     differences = hop_differences(sides, {journey: 1}, blocks)
     difference = next((row for row in differences if row["journey"] == journey), None)
     if difference is None:
-        raise UsageError(f"{delay.label}: {run.path} has no trace of {journey} on both sides; measure again")
+        raise UsageError(f"{delay.label}: {run.path} lacks traces of {journey} with or without it; measure again")
     own = next((row for row in difference["parts"] if row["part"] == delay.part), None)
     low, high = own["ci95"] if own else (None, None)
     if own is None or low is None or high is None:

@@ -128,10 +128,10 @@ def _judge_hold(calls: pl.DataFrame, hops: pl.DataFrame, component: str, hold_ms
 
 
 def _waits(calls: pl.DataFrame) -> pl.DataFrame:
-    """Returns the calls of a trial that did not block the loop, each with its wait for a hold to end, `true_ns`."""
+    """Returns a trial's calls that did not block the event loop, each with its wait `true_ns` for a hold to end."""
     held = calls.filter(pl.col("injected_ns") > 0)
     if not held.height:
-        raise UsageError("a trial has no hold; give more blocks")
+        raise UsageError("no call blocked an event loop in one of the trials; give more blocks")
     from_ns = held["began_ns"].to_numpy()
     to_ns = from_ns + held["injected_ns"].to_numpy()
     others = calls.filter(pl.col("injected_ns") == 0)

@@ -121,12 +121,14 @@ def prove(plan: Plan, folder: ResultsFolder, log: Path, *, kills: int, seed: int
             else:
                 child.wait(MAX_END_S)
             if to_be_killed and child.poll() is not None:
-                proof.wrong.append(f"it ended by itself with code {child.returncode} before kill {number}; see {log}")
+                proof.wrong.append(
+                    f"the experiment ended by itself with code {child.returncode} before kill {number}; see {log}"
+                )
                 return proof
         after_s = time.monotonic() - began
         wrong = []
         if to_be_killed and (left := _left_running(run, folder)):
-            wrong.append(f"left running: {', '.join(left)}")
+            wrong.append(f"processes left running: {', '.join(left)}")
         now = finished_trials(folder)
         wrong += changes(before, now)
         if not to_be_killed and child.returncode:
@@ -171,20 +173,20 @@ def at_the_end(plan: Plan, folder: ResultsFolder) -> list[str]:
     """Checks a complete experiment: returns unplanned trials, trials that ran twice, and different tapes."""
     root = folder.final
     if not root.is_dir():
-        return [f"{root.name} was not published"]
+        return [f"the results folder {root.name} does not exist"]
     planned = sorted(trial.name for trial in plan.trials())
     there = sorted(path.parent.name for path in root.glob(f"trials/*/{RECORD}"))
     wrong = [] if there == planned else [f"planned trials: {', '.join(planned)}; finished trials: {', '.join(there)}"]
     rows = read_json(root / "trials.json")["trials"]
     recorded = sorted(f"{row['block']}-{row['topology']}" for row in rows)
     if recorded != planned or any(row["attempt"] != 1 or not row["used"] for row in rows):
-        wrong.append("trials.json does not have each trial once, at its first attempt")
+        wrong.append("trials.json does not list each trial exactly once, with its first attempt")
     tapes = {row["generator"]["tape_sha256"] for row in rows}
     if len(tapes) != 1:
-        wrong.append(f"the trials replayed {len(tapes)} different tapes")
+        wrong.append(f"the trials replayed {len(tapes)} different tapes, but all must replay one")
     answers = {row["answers_sha256"] for row in rows}
     if len(answers) != 1:
-        wrong.append(f"the trials gave {len(answers)} different sets of answers")
+        wrong.append(f"the trials gave {len(answers)} different sets of answers, but all must give the same")
     return wrong
 
 

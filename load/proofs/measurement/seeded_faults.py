@@ -84,7 +84,7 @@ def seeded_faults() -> tuple[Fault, ...]:
     """
     done = subprocess.run(FAULTY, capture_output=True, text=True, check=False, timeout=LIMIT_S)  # noqa: S603 - ours
     if done.returncode != 0:
-        raise UsageError(f"a fault cannot be seeded: {done.stderr.strip()}")
+        raise UsageError(f"a fault can no longer be seeded: {done.stderr.strip()}")
     return tuple(Fault(**row) for row in json.loads(done.stdout))
 
 

@@ -139,7 +139,7 @@ def judge(folder: Path, delays: Sequence[InjectedDelay]) -> list[PredictedFigure
 
 
 def _baseline(folder: Path, done: Set[str]) -> Iterator[Tree]:
-    """Yields whole traces of journeys that ended ok, without a delay."""
+    """Yields complete traces of journeys that ended ok, from the trials without a delay."""
     for file in sorted(folder.glob(f"trials/*-{BASELINE}*/{TRACES}")):
         for line in file.read_bytes().splitlines():
             tree = grow(otlp.read_line(line, where=str(file)))
@@ -222,8 +222,8 @@ def predictions_view(rows: Sequence[PredictedFigure]) -> list[Element]:
         table,
         Text(verdict, tone="verdict"),
         Text(
-            "Untouched: how much longer journeys without a pause took in the same trials than in the trials without a "
-            "delay, as a factor. The machine was slower by this factor, and the measured figure is corrected by it."
+            "Untouched is the factor by which journeys without a pause took longer in the same trials than in trials "
+            "without a delay. The machine was slower by this factor, and the measured figure is corrected by it."
         ),
         *([] if telling else [Text(too_wide)]),
     ]

@@ -154,7 +154,7 @@ def _coverage(seed: np.random.SeedSequence, *, noise: str) -> tuple[Counts, Sequ
 
 
 def _break_even(sides: Mapping[str, Latencies], journey: str, blocks: Sequence[int]) -> Interval:
-    """Returns the interval of the distance beyond which the right is faster; unbounded where an end is unknown."""
+    """Returns the interval of the distance beyond which the right side is faster; an unknown end is infinite."""
     curves = {}
     for name, side in sides.items():
         trips = DISTANT[name].round_trips

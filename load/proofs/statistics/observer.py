@@ -65,7 +65,7 @@ def prove_observer(run: RunFiles, draws: int, seed: int, progress: Progress = la
     ]
     if not places:
         raise NotEnoughDataError(
-            f"{run.path}: only {untraced.height:,} journeys ended ok and untraced, too few to draw from"
+            f"{run.path}: only {untraced.height:,} untraced journeys ended ok, which are too few to draw from"
         )
     holds = all(is_within_limit(row["left_out"], len(places)) for row in places)
     return ObserverProof(holds=holds, draws=draws, seed=seed, journeys=untraced.height, places=places)

@@ -84,7 +84,7 @@ class PrecisionProof(Proof):
 
 
 class _Run(TypedDict):
-    """Counts of an experiment: by metric, the intervals that hold and all intervals; and metrics with a difference."""
+    """Counts of an experiment: for each metric, intervals that hold and all intervals; and metrics that differ."""
 
     labels: Sequence[str]
     held: dict[str, tuple[int, int]]
@@ -180,7 +180,7 @@ def _experiment(seed: np.random.SeedSequence) -> _Run:
 
 
 def _as_if_fixed(latencies: Mapping[str, Latencies]) -> list[Comparison]:
-    """Makes comparisons at p50 that ignore the first stage."""
+    """Compares at p50 as if the number of blocks had been fixed, without a first stage."""
     rows = []
     for left, right in combinations(latencies, 2):
         sides = [Latencies(latencies[name].cells) for name in (left, right)]
@@ -226,7 +226,7 @@ def precision_view(proof: PrecisionProof) -> list[Element]:
         conclude(
             proof["holds"],
             f"With a first stage of {FIRST_STAGE} blocks, each metric's intervals contain the true value in {low_end} "
-            f"to {high_end} % of cases. In no kind of experiment do they in significantly less, and no metric shows "
+            f"to {high_end} % of cases. In no kind of experiment is the share significantly lower, and no metric shows "
             "false differences in significantly more than 5 % of the experiments.",
             f"Intervals contain the true value in less than {low_end} % of cases or, with a first stage of "
             f"{FIRST_STAGE} blocks, in more than {high_end} %. Or a metric shows false differences in significantly "

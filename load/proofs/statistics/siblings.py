@@ -107,7 +107,7 @@ def siblings_view(proof: SiblingsProof) -> list[Element]:
     return [
         Table("siblings", f"Time in the wrong part, {proof['traces']:,} traces of each cause", columns, rows),
         Text(
-            "A sibling that is still running counts as finished if at most this share of it is ahead. Points are "
+            "A sibling that is still running counts as finished if at most this share of it lies ahead. Points are "
             "percentage points, with 95 % intervals."
         ),
         conclude(

@@ -173,7 +173,7 @@ def break_limit(share: float, rng: np.random.Generator) -> tuple[bool, bool]:
 
 @cache
 def _true_median() -> float:
-    """Returns the median over all states."""
+    """Returns the true median of latencies over all states of the machine."""
 
     def off(at: float) -> float:
         return float(special.ndtr(np.log([at, at / 1.3]) / _SIGMA).mean()) - 0.5

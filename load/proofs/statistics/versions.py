@@ -108,7 +108,7 @@ def rows_to_draw(run: RunFiles) -> SourceRows:
     parts = {name: ms for name, ms in means.items() if ms >= LARGE_MS and name in known}
     if not parts:
         raise NotEnoughDataError(
-            f"{run.path}: no part has {LARGE_MS:g} ms or more; compare versions of another topology"
+            f"{run.path}: no part of the hop budget takes {LARGE_MS:g} ms or more; compare versions of another topology"
         )
     return SourceRows(trials, load, parts, round(LENGTH_S / 2 / length_s))
 

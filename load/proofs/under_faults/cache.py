@@ -146,7 +146,7 @@ def run_races(shop: System, *, races: int, kills: int, seed: int, progress: Prog
     work = _Races(address_of(shop, PRODUCT), races, seed, outcome).run
     with outcome.measure(shop):
         if not crowd.strike(work, strikes(), progress, limit_s=limit_s):
-            outcome.failed.append(f"the races did not end: {outcome.races} of {races}")
+            outcome.failed.append(f"only {outcome.races} of {races} races ended in time")
             outcome.unanswered += 1
     return outcome
 

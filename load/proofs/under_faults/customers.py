@@ -98,7 +98,7 @@ class Customers:
         row = {"journey": "checkout", "outcome": "ok", "order_id": bought.id, "user_id": user, "idempotency_key": key}
         self._rows.write(json.dumps(row) + "\n")
         if [CheckoutLine(line.product_id, line.quantity) for line in bought.lines] != lines:
-            self.wrong.append(f"order {bought.id} has other lines than were bought")
+            self.wrong.append(f"order {bought.id} does not have the lines that were bought")
         if chance.random() < REPEATED:
             again = await self._until_answered("repetition", buy, chance)
             if again is None or again.id != bought.id:

@@ -278,7 +278,7 @@ class _Customers:
         price = {"price": {"amount_minor": 1 + len(self._acknowledged[id_]), "currency": "EUR"}}
         _, code, _ = await shop.ask("PATCH", f"/v1/products/{id_}", {"If-Match": "*", **self._partner}, price)
         if code is not None:
-            raise OSError(f"a change: {code}")
+            raise OSError(f"the change to the price of product {id_} failed: {code}")
         self._acknowledged[id_].append(time.time())
         self._outcome.changes += 1
 
@@ -286,7 +286,7 @@ class _Customers:
         began = time.time()
         body, code, hit = await cache.ask("GET", door.products(ids))
         if code is not None:
-            raise OSError(f"products {ids} over {door.name}: {code}")
+            raise OSError(f"the read of products {ids} over {door.name} failed: {code}")
         self._outcome.hits[door.name] += hit
         prices = door.prices(body)
         for id_ in ids:
@@ -301,11 +301,11 @@ class _Customers:
         body, code, _ = await cache.ask("GET", door.account(owner), NOTHING if reader is None else self._tokens[reader])
         account = f"the account of {owner} over {door.name}"
         if code in TEMPORARY:
-            raise OSError(f"{account}: {code}")
+            raise OSError(f"the read of {account} failed: {code}")
         refusal = "UNAUTHENTICATED" if reader is None else "PERMISSION_DENIED"
         expected, got = owner if reader == owner else refusal, code or door.owner(body)
         if got != expected:
-            self._outcome.foreign.append(f"{account} as {reader}: {got} instead of {expected}")
+            self._outcome.foreign.append(f"{account}, read as {reader}: {got} instead of {expected}")
 
 
 def _products_of(number: int) -> range:

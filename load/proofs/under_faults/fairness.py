@@ -140,7 +140,8 @@ def attacks_of(given: str) -> Sequence[str]:
     """
     chosen = [name.strip() for name in given.split(",")]
     if unknown := [name for name in chosen if name not in ATTACKS]:
-        raise InputError(f"attacks={given}: {', '.join(unknown) or 'nothing'} is unknown; valid: {', '.join(ATTACKS)}")
+        valid = f"valid: {', '.join(ATTACKS)}"
+        raise InputError(f"attacks={given}: {', '.join(unknown) or 'an empty item'} is unknown; {valid}")
     return chosen
 
 

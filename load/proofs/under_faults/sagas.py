@@ -149,7 +149,7 @@ def run_kills(shop: System, journal: Path, *, kills: int, customers: int, seed: 
 
     with outcome.measure(shop):
         if not crowd.strike(buyers.run, strikes(), progress, limit_s=3 * ANSWER_LIMIT_S, stop=buyers.stop):
-            raise RuntimeError("the customers did not finish")
+            raise RuntimeError("the customers did not finish in time")
         outcome.recovery_s, left = wait_until_settled(store)
         bought = read_acknowledged(journal)
         outcome.findings = audit(shop.database.admin_url, TRIAL_DATABASE, acknowledged=bought, grace_s=LIMIT_S)

@@ -68,7 +68,7 @@ def test_the_newest_run_can_be_audited_and_an_older_one_is_refused(terminal, two
     assert "BROKEN" not in done.stdout
     older = terminal.make("audit", f"run={two_runs[0].name}")
     assert older.returncode == terminal.make_failed
-    assert f"the database now holds {two_runs[1].name}" in older.stderr
+    assert f"the database now holds the data of {two_runs[1].name}" in older.stderr
 
 
 @pytest.mark.parametrize(

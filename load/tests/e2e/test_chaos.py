@@ -15,7 +15,7 @@ STARTED_S = 120
     ("given", "message"),
     [
         (["faults=nope"], "faults=nope: 'nope' is unknown; valid: all, kill, freeze"),
-        (["faults=kill:moon"], "kill has no target 'moon' here; it has: edge"),
+        (["faults=kill:moon"], "kill has no target 'moon' here; its targets: edge"),
         (["blocks=-1"], "blocks=-1 is not valid: give an integer from 1 to 100"),
         (["topologies=nope"], "nope"),
         (["resume=nothing"], "resume=nothing is not an interrupted chaos"),

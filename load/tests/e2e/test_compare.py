@@ -24,7 +24,7 @@ pytestmark = pytest.mark.e2e
         (["precision=0"], "precision=0 is not valid: give a percentage from 0.01% to 50%, such as 5%"),
         (["precision=200%"], "precision=200% is not valid: give a percentage from 0.01% to 50%, such as 5%"),
         (["precision=0.01%"], "At most 100 blocks are run, which give about "),
-        (["precision=5%", "topologies=rest"], "precision= is about the ratio of two topologies: give at least two"),
+        (["precision=5%", "topologies=rest"], "precision= applies to the ratio of two topologies: give at least two"),
         (["precision=5%", "resume=latest"], "leave out precision"),
         (["topology=rest"], "compare has no setting topology; it has: topologies"),
     ],

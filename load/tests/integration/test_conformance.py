@@ -81,7 +81,7 @@ def test_a_program_that_only_fails_is_not_tested_further() -> None:
     assert {law["file"] for law in laws} == {SET_UP}
     assert f"payment (command: {command}) ended with exit code 3 instead of serving" in done.stderr
     assert "no such table" in done.stderr
-    assert f"payment: 'answers until ctrl c and ends with exit code 0' fails ({SET_UP})" in done.stderr
+    assert f"payment: the test 'answers until ctrl c and ends with exit code 0' failed ({SET_UP})" in done.stderr
 
 
 def judge(argv: Sequence[str], *tests: str) -> list[Law]:

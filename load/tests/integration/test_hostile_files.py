@@ -32,7 +32,7 @@ finally:
         ("workload", ALIASES, "odd.yaml:4: not valid YAML: aliases are not accepted"),
         ("topology", ALIASES, "odd.yaml:4: not valid YAML: aliases are not accepted"),
         ("workload", "name: x\nmix: " + "[" * 5000, "odd.yaml:2: "),
-        ("topology", "name: x\nabout: " + "[" * 5000, "odd.yaml:2: not valid YAML: nested too deeply"),
+        ("topology", "name: x\nabout: " + "[" * 5000, "odd.yaml:2: not valid YAML: it is nested more than 16 levels"),
         ("workload", "name: x\n\xff", "odd.yaml:2: "),
         ("topology", 'name: x\n"\\e]0;x\\a": 1\n', "odd.yaml:"),
     ],

@@ -80,7 +80,7 @@ def test_all_topologies_of_a_comparison_are_shown_and_one_can_be_chosen(
         done = CliRunner().invoke(app, ["trace", "--run", str(run), "--wait", "no"])
     assert done.exit_code == 0, done.output
     # In the user's order, not in the order of the trials.
-    assert "Topology rest. For hybrid: make trace topology=hybrid" in done.output
+    assert "Exemplars of rest. For hybrid: make trace topology=hybrid" in done.output
     page = RunFolder.of(ports.base).jaeger_page / "static" / "exemplars.html"
     assert "<h1>rest, hybrid</h1>" in page.read_text()
     assert "exemplars.html" in done.output

@@ -193,6 +193,6 @@ def test_a_precision_needs_two_topologies_and_a_first_stage() -> None:
     with pytest.raises(UsageError, match="precision= is about the ratio of two topologies: give at least two"):
         replace(plan(), arms=plan().arms[:1])
     with pytest.raises(
-        UsageError, match="blocks=4 are too few to decide how many blocks precision= takes: give at least 5"
+        UsageError, match="blocks=4 is too few to decide how many blocks precision= takes: give at least 5"
     ):
         plan(blocks=4)

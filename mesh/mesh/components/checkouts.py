@@ -58,18 +58,18 @@ class Checkout:
         where = f"{self.name}={self.given}"
         commit = _git(self.path, "rev-parse", "HEAD") if self.path.is_dir() else ""
         if not commit:
-            raise InputError(f"{where}: {self.path} is gone, or is not a git checkout; start the comparison anew")
+            raise InputError(f"{where}: {self.path} is gone, or is not a git checkout; start a new comparison")
         if commit != self.commit:
             raise InputError(
-                f"{where}: {self.path} was at {self.commit[:12]} and is now at {commit[:12]}; check out the former "
-                "commit and resume, or start the comparison anew"
+                f"{where}: {self.path} was at {self.commit[:12]} and is now at {commit[:12]}; check out the first "
+                "commit and resume, or start a new comparison"
             )
         if changed := _git(self.path, "status", "--porcelain", "--", *SUPPLIES).splitlines():
             more = f" and {len(changed) - 1} more" if len(changed) > 1 else ""
-            fix = "remove it with `make clean-versions`" if self.path.parent == VERSIONS else "commit or stash"
+            fix = "remove it with `make clean-versions`" if self.path.parent == VERSIONS else "commit or stash it"
             raise InputError(
                 f"{where}: {changed[0].split(maxsplit=1)[-1]}{more} below {self.path} differs from commit "
-                f"{commit[:12]}, so nobody could repeat the comparison: {fix}"
+                f"{commit[:12]}, so the comparison could not be repeated: {fix}"
             )
 
 

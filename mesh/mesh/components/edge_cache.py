@@ -111,7 +111,7 @@ def edge_cache_counts(folder: RunFolder, environ: Mapping[str, str]) -> Mapping[
         check=False,
     )
     if asked.returncode:
-        raise StartError(f"{EDGE_CACHE}: varnishstat fails: {asked.stderr.strip()[:200]}")
+        raise StartError(f"{EDGE_CACHE}: varnishstat failed: {asked.stderr.strip()[:200]}")
     counters = {name: int(one["value"]) for name, one in json.loads(asked.stdout)["counters"].items()}
     edge = {name.rpartition(".")[2]: value for name, value in counters.items() if name.startswith("VBE.")}
     return {

@@ -100,7 +100,7 @@ def send(spans: list[dict[str, Any]], otlp: str) -> None:
     try:
         connection.request("POST", "/v1/traces", document_of(spans), {"Content-Type": "application/json"})
         if (answer := connection.getresponse()).status != http.client.OK:
-            raise OSError(f"{otlp} refuses {len(spans)} spans: {answer.status} {answer.reason}")
+            raise OSError(f"{otlp} refused {len(spans)} spans: {answer.status} {answer.reason}")
     finally:
         connection.close()
 

@@ -166,7 +166,7 @@ def postgres_components(folder: RunFolder, ports: Ports) -> list[Component]:
     components = []
     if not new.is_done():
         if data.is_dir():
-            print(f"The database in {data} has a different or no password, so it is recreated.", file=sys.stderr)
+            print(f"The database in {data} has no password or a different one, so it is recreated.", file=sys.stderr)
         components.append(Component("initdb", argv=new.initdb, start_limit_s=60, stop_rank=STORE_RANK))
 
     def argv() -> Sequence[str]:

@@ -217,7 +217,7 @@ def _require_runs(programs: Path, owner: User) -> None:
     if done.returncode != 0:
         cause = done.stderr.strip() or f"exit code {done.returncode}"
         raise StartError(
-            f"PostgreSQL does not run as root, and user {owner.uid} cannot run it from {programs} here: {cause}. Every "
+            f"PostgreSQL does not run as root, and user {owner.uid} cannot run it from {programs}: {cause}. Every "
             f"user must be able to enter that folder and to run programs from it. {REMEDY}"
         )
 
@@ -236,7 +236,7 @@ def _as_user(user: User | None) -> list[str]:
 
 
 def _unused_user() -> User:
-    """The first number that is neither a user's nor a group's: `nobody` is shared by other programs on the machine."""
+    """The first number that is neither a user id nor a group id, because other programs may run as `nobody`."""
     for number in UIDS:
         if not _is_known(pwd.getpwuid, number) and not _is_known(grp.getgrgid, number):
             return User(number, number)

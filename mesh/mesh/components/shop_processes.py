@@ -224,7 +224,7 @@ def argv_of(component: str, program: Program | None, checkout: str = "") -> list
         try:
             return hive.command()
         except SetupError as error:
-            raise StartError(f"{program.implementation}, run as {component}, cannot be fetched.\n{error}") from error
+            raise StartError(f"{program.implementation} for {component} cannot be fetched.\n{error}") from error
     if program.implementation:
         try:
             return [str(golang.build_service(component, ROOT / checkout))]

@@ -45,36 +45,37 @@ def require_fit(topology: Topology, switches: Switches) -> None:
         _require_plain(topology, switches)
     if switches.edge == "none" and not topology.entered_by_gateways and not topology.passes_by_the_edge:
         raise SwitchError(
-            f"edge=none: {topology.name} has clients that reach services without a gateway, whose requests the edge "
-            "must route and mark as coming from outside; valid with it: "
-            f"{'envoy' if topology.needs_envoy else 'envoy, kong'}."
+            f"edge=none: {topology.name} has clients that reach services without a gateway, and the edge must route "
+            "their requests and mark them as external; "
+            f"valid with {topology.name}: {'envoy' if topology.needs_envoy else 'envoy, kong'}."
         )
     if switches.edge == "kong":
         require_kong(topology)
     if switches.has_edge_cache:
         _require_cacheable(topology, switches)
     if switches.updates == "on" and not topology.has_updates:
-        raise SwitchError(f"updates=on: {topology.name} has no notification service; valid with it: off.")
+        raise SwitchError(f"updates=on: {topology.name} has no notification service; valid with {topology.name}: off.")
     unable = sorted({topology.client_speaks(channel) for channel in topology.entry} & WITHOUT_MASKS)
     if switches.selection == "all" and unable:
         raise SwitchError(
-            f"selection=all: clients of {topology.name} speak {' and '.join(unable)}, which has neither sparse "
-            "fieldsets nor field masks; valid with it: graphql, off."
+            f"selection=all: clients of {topology.name} speak {' and '.join(unable)}, without sparse "
+            f"fieldsets or field masks; valid with {topology.name}: graphql, off."
         )
     speaks = {topology.client_speaks(channel) for channel in topology.entry}
     if switches.selection != "graphql" and "graphql-services" in speaks:
         raise SwitchError(
-            f"selection={switches.selection}: clients of {topology.name} send the services documents that request what "
-            "the journeys show; valid with it: graphql."
+            f"selection={switches.selection}: clients of {topology.name} send GraphQL documents to the services, and "
+            f"these documents request only what journeys show; valid with {topology.name}: graphql."
         )
     if switches.http != HTTP2 and topology.library is Library.CONNECT:
         raise SwitchError(
             f"http={switches.http}: clients of {topology.name} speak gRPC through {topology.library}, which needs "
-            "HTTP/2 for its trailers; valid with it: 2."
+            f"HTTP/2 for its trailers; valid with {topology.name}: 2."
         )
     if switches.http == HTTP3 and topology.speaks_grpc_only:
         raise SwitchError(
-            f"http=3: the clients of {topology.name} speak only gRPC, which always uses HTTP/2; valid with it: 1, 2."
+            f"http=3: the clients of {topology.name} speak only gRPC, which always uses HTTP/2; "
+            f"valid with {topology.name}: 1, 2."
         )
     for name, given in (
         ("delay", switches.delay_ms),
@@ -97,7 +98,8 @@ def _require_cacheable(topology: Topology, switches: Switches) -> None:
         others = sorted(spoken - set(CACHEABLE))
         reasons = "; ".join(UNCACHED.get(one, f"the calls of {one} are POST requests") for one in others)
         raise SwitchError(
-            f"{setting}: a shared cache can keep no answer of {topology.name}: {reasons}; valid with it: none."
+            f"{setting}: a shared cache cannot keep any answer of {topology.name}: {reasons}; "
+            f"valid with {topology.name}: none."
         )
     if Protocol.GRAPHQL in spoken and switches.persisted == "off":
         raise SwitchError(
@@ -128,7 +130,7 @@ def _require_programs(topology: Topology, switches: Switches) -> None:
         if others and asked:
             raise SwitchError(
                 f"{setting} with {topology.name}, where another program runs as {' and as '.join(sorted(others))}: "
-                f"the contract of such programs does not include it; leave it out, or give "
+                f"the contract of such programs does not include this setting; leave it out, or give "
                 f"implementation={','.join(f'{name}:python' for name in sorted(others))}."
             )
 
@@ -158,7 +160,8 @@ def _require_plain(topology: Topology, switches: Switches) -> None:
         if value != valid:
             raise SwitchError(
                 f"{name.removesuffix('_ms')}={value}: {topology.name} speaks framed Thrift, which goes straight to the "
-                f"services, as neither edge nor sidecar carries it with spans; valid with it: {valid or 'nothing'}."
+                "services, because neither the edge nor a sidecar carries it with spans; "
+                f"valid with {topology.name}: {valid or 'nothing'}."
             )
 
 

@@ -397,7 +397,7 @@ def parse_switches(networks: Mapping[str, Network] | None = None, /, **given: st
     if switches.edge == "none" and (alone := sorted(set(switches.replicas) & set(GATEWAYS))):
         raise SwitchError(
             f"edge=none with replicas of {' and '.join(alone)}: without an edge, nothing balances clients' requests "
-            "over a gateway's replicas; give edge=envoy, or replicas of services only."
+            "across a gateway's replicas; give edge=envoy, or replicas of services only."
         )
     if switches.mesh == "istio":
         _require_istio_delays(switches.delay_ms)

@@ -163,11 +163,11 @@ def _check(given: Authority) -> None:
         if certificate.not_valid_after_utc <= now:
             raise _unusable(file, f"expired on {certificate.not_valid_after_utc:%Y-%m-%d}; renew it")
         if certificate.not_valid_before_utc > now:
-            raise _unusable(file, f"is valid only from {certificate.not_valid_before_utc:%Y-%m-%d} on")
+            raise _unusable(file, f"is not valid before {certificate.not_valid_before_utc:%Y-%m-%d}")
     if _public(_load_key(given.ca_key).public_key()) != _public(chain[0].public_key()):
         raise _unusable(given.ca_key, f"is not the key of {given.ca_cert.name}")
     if not _leads_to(chain, root):
-        raise _unusable(given.ca_cert, f"is foreign: it does not lead to {given.root_cert.name}")
+        raise _unusable(given.ca_cert, f"is from another authority: it does not chain to {given.root_cert.name}")
 
 
 def _leads_to(chain: Sequence[x509.Certificate], root: x509.Certificate) -> bool:

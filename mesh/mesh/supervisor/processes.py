@@ -116,8 +116,8 @@ class Supervisor:
             held = [name for name, running in starting.items() if running.is_held]
             if len(held) == len(starting):
                 raise StartError(
-                    f"{', '.join([*held, *waiting])}: cannot start: depends on components that are not part of this "
-                    "topology."
+                    f"{', '.join([*held, *waiting])} cannot start: at least one component that must start first is not "
+                    "part of this topology."
                 )
             for name in [name for name, running in starting.items() if running.is_ready()]:
                 self._note_ready(starting.pop(name))

@@ -38,7 +38,7 @@ def reported() -> Iterator[None]:
         if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EROFS):
             raise
         place = f" at {error.filename}" if error.filename else ""
-        remedy = "Make room, allow access or choose another place, then run the command again."
+        remedy = "Free some space, allow access or choose another place, then run the command again."
         _exit(f"error: {error.strerror}{place}. {remedy}", FAILED)
 
 

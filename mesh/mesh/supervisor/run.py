@@ -154,7 +154,7 @@ class Run:
     def _stop(self, ranks: Container[int] | None = None) -> None:
         killed = self._supervisor.stop(ranks)
         if killed:
-            print(f"Killed, because they did not stop in time: {', '.join(killed)}.", file=sys.stderr)
+            print(f"These components did not stop in time and were killed: {', '.join(killed)}.", file=sys.stderr)
 
     def _close(self) -> None:
         self.interrupts.hold()

@@ -226,7 +226,7 @@ def test_monitoring_means_metrics(monkeypatch: pytest.MonkeyPatch) -> None:
     assert with_monitor({"metrics": None}, "off") == {"metrics": None}
     with pytest.raises(SwitchError, match="monitor=on with metrics=off"):
         with_monitor({"metrics": "off"}, "on")
-    with pytest.raises(SwitchError, match="monitor=yes: valid: off, on"):
+    with pytest.raises(SwitchError, match="monitor=yes is unknown; valid: off, on"):
         with_monitor({"metrics": None}, "yes")
     monkeypatch.setenv("PROMETHEUS_BIN", "/nowhere/prometheus")
     with pytest.raises(NotInstalledError, match="is not a program"):

@@ -116,7 +116,7 @@ def test_the_release_is_fetched_once_and_then_comes_from_the_cache(
     jaeger.install()
     assert link.read_bytes() == STARTS
     assert releases.asked == [ARCHIVE]
-    line = f"Jaeger {jaeger.VERSION}: the official release, with its UI; it has the pinned SHA-256.\n"
+    line = f"Jaeger {jaeger.VERSION}: installed the official release, with its UI; its SHA-256 is the pinned one.\n"
     assert capfd.readouterr().err.count(line) == 2
 
 

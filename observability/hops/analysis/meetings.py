@@ -112,7 +112,7 @@ def during(kind: str) -> str:
 
 
 def _with_control(rows: pl.DataFrame, others: Sequence[pl.DataFrame]) -> pl.DataFrame:
-    """Adds how long the same arrivals took in other topologies, relative to arrivals of the same kind and meetings."""
+    """Adds a control: the time of the same arrivals in other topologies, relative to the mean of similar arrivals."""
     columns = []
     for other in others:
         alike = [name for name in other.columns if name == "journey" or name.startswith(met(""))]

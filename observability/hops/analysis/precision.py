@@ -85,7 +85,7 @@ def decide(latencies: Mapping[str, Latencies], asked: float, ran: int) -> Decide
 
 
 def _half_widths(latencies: Mapping[str, Latencies], blocks: Sequence[int]) -> list[float]:
-    """Computes what `half_widths` does, without the other results of `compare_latencies`."""
+    """Computes the same as `half_widths`, but without the other results of `compare_latencies`."""
     sections = {name: side.sections(ALL, blocks)[METRIC] for name, side in latencies.items()}
     ratios = [contrast(sections[left], sections[right]).ratio_interval for left, right in combinations(sections, 2)]
     return _widths(ratios)

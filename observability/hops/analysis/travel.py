@@ -82,7 +82,7 @@ def move_to(travel: pl.DataFrame, networks: Mapping[str, Network]) -> pl.DataFra
 
 
 def _taken_ms(networks: Mapping[str, Network]) -> tuple[pl.Expr, pl.Expr]:
-    """Computes what networks add to a journey, ms, by its channel: for round trips, and for bytes."""
+    """Computes how many ms the network of its channel adds to a journey: for round trips, and for bytes."""
     costs = {channel: costs_of(network) for channel, network in networks.items()}
 
     def by_channel(index: int) -> pl.Expr:

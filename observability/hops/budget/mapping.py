@@ -103,7 +103,7 @@ def read_names(path: Path) -> NameMap:
             continue
         for pattern, name in file.entries('patterns and names, such as "cart-*": cart', section).items():
             if not (isinstance(name, str) and pattern and name):
-                problems.append(((section, pattern), f"must be a text, not {describe(name)}{in_quotes(name)}"))
+                problems.append(((section, pattern), f"must be text, not {describe(name)}{in_quotes(name)}"))
             elif section == "parts" and name != UNATTRIBUTED and name.partition(":")[0] not in KINDS:
                 begins = ", ".join(f"{kind}:" for kind in KINDS)
                 text = f"{describe(name)} is not a part; a part begins with {begins} or is {UNATTRIBUTED}"

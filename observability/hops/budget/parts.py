@@ -281,7 +281,7 @@ def is_entry(node: Node) -> bool:
 
 
 def _busy(span: Span) -> tuple[int, int]:
-    """Gives how long a span's event loop had been busy, and how long ago its busy time had ended, ns."""
+    """Returns, in ns, how long a span's event loop had been busy, and how long ago its busy time had ended."""
     if LOOP_BUSY not in span.attributes:
         return 0, 0
     return _ns(span, LOOP_BUSY), _ns(span, LOOP_RESTED)
@@ -316,7 +316,7 @@ def calls_of(tree: Tree) -> Iterator[Call]:
 
 
 def _answer(call: Node) -> Node | None:
-    """Finds the SERVER span of the called component, through sidecars; after several tries, that of the last try."""
+    """Finds the SERVER span of the called component, through sidecars; after several tries, that of the last one."""
     children = call.children
     if len(children) == 1 and children[0].span.kind is SERVER and not is_sidecar(children[0].span.service):
         return children[0]

@@ -124,7 +124,7 @@ def _top_down(root: Node, scenario: Scenario) -> list[Node]:
 
 
 def _changes_by_node(order: list[Node], scenario: Scenario) -> dict[Node, Change]:
-    """Finds the change of each span whose part changes: additions on the span that enters the part, factors on all.
+    """Finds the change of each span whose part changes: only the span that enters a part gets additions of time.
 
     Time that a part loses is taken both from the span that enters it and from the INTERNAL spans below.
     """

@@ -156,7 +156,7 @@ def scenario_of(known: Known, changes: Iterable[str], parallel: Iterable[str], r
             part = known.part(text, given)
             if part not in known.called:
                 raise InputError(
-                    f"{given}: {part} is in roots only, and without its root there is no trace; "
+                    f"{given}: {part} occurs only in root spans, and a trace cannot exist without its root; "
                     f"choose from {', '.join(sorted(known.called & known.parts))}"
                 )
             parts.add(part)
@@ -213,7 +213,9 @@ def read_scenario(path: Path, *options: list[str]) -> Given:
     in_parallel = (
         file.entries("components and their calls, such as order: [a, b]", "parallel") if "parallel" in given else {}
     )
-    lists: dict[tuple[object, ...], object] = {("parallel", component): calls for component, calls in in_parallel.items()}
+    lists: dict[tuple[object, ...], object] = {
+        ("parallel", component): calls for component, calls in in_parallel.items()
+    }
     if "remove" in given:
         lists["remove",] = given["remove"]
     for place, texts in lists.items():
@@ -221,7 +223,7 @@ def read_scenario(path: Path, *options: list[str]) -> Given:
             problems.append((place, f"must be a list, such as [a, b], not {describe(texts)}"))
             continue
         problems += [
-            ((*place, at), f"must be a text, not {describe(text)}{in_quotes(text)}")
+            ((*place, at), f"must be text, not {describe(text)}{in_quotes(text)}")
             for at, text in enumerate(texts)
             if not isinstance(text, str)
         ]

@@ -120,10 +120,10 @@ def read_options(
     asking = {"service": service, "operation": operation, "since": since, "until": until, "header": headers}
     ignored = [f"--{name}" for name, value in asking.items() if value]
     if ignored and not any(map(is_url, sources)):
-        raise SourceError(f"{', '.join(ignored)}: only for addresses, and there is no address in {', '.join(sources)}")
+        raise SourceError(f"{', '.join(ignored)} can only be used with an address, but got {', '.join(sources)}")
     for one in trace_ids or ():
         if not _TRACE_ID.fullmatch(one):
-            raise SourceError(f"--trace {one}: the id of a trace is 1 to 32 hexadecimal digits")
+            raise SourceError(f"--trace {one}: a trace id consists of 1 to 32 hexadecimal digits")
     query = Query(
         service=service,
         operation=operation,
@@ -197,7 +197,7 @@ def trees_of(read: TraceSet, how: Chosen) -> Iterator[Tree]:
     if broken:
         lack = "lacks" if broken == 1 else "lack"
         print(
-            f"{broken:,} of {plural(len(read.traces), 'trace')} {lack} spans: their times are shown as far as known.",
+            f"{broken:,} of {plural(len(read.traces), 'trace')} {lack} spans; times are shown as far as known.",
             file=sys.stderr,
         )
 
@@ -273,6 +273,6 @@ def end(how: Chosen, *sets: TraceSet) -> None:
         Exit: Input was refused.
     """
     if how.names is not None and how.names.unused:
-        print(f"Patterns in the file of names that match nothing: {'; '.join(how.names.unused)}.", file=sys.stderr)
+        print(f"These patterns in the file of names match nothing: {'; '.join(how.names.unused)}.", file=sys.stderr)
     if any(read.refused for read in sets):
         raise typer.Exit(BAD_INPUT)

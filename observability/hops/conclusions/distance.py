@@ -87,7 +87,7 @@ def where(summary: Summary) -> str:
 
 
 def _overtaking(distance: Distance, journey: str) -> BreakEven | None:
-    """Finds the nearest distance at which a topology overtakes the one fastest at the edge; None if none does."""
+    """Finds the nearest distance at which a topology overtakes the fastest one at the edge; None if none can."""
     one = distance["journeys"][journey]
     if not one["curves"]:
         return None

@@ -235,7 +235,7 @@ def left_out(evidence: Evidence) -> list[LeftOut]:
         ]
     if evidence.stress:
         gates.append(LeftOut(name="failure_share", reason="this run is meant to cause failures"))
-        gates.append(LeftOut(name="disk_stall_share", reason="failures on purpose may keep the disk busy"))
+        gates.append(LeftOut(name="disk_stall_share", reason="intended failures may keep the disk busy"))
         if evidence.traced:
             gates.append(LeftOut(name="spans_missing", reason="calls that failed and were retried leave other spans"))
     elif evidence.disk_stall_share is None:
@@ -265,7 +265,7 @@ def left_out(evidence: Evidence) -> list[LeftOut]:
 
 
 def _spans_lost(evidence: Evidence) -> int:
-    """Counts lost spans: those that exporters dropped, traces not found or without a root, and callees' spans."""
+    """Counts lost spans: dropped spans, traces that were not found or have no root, and missing spans of callees."""
     if evidence.target is not None:  # other systems do not count lost spans; `TargetTraces` counts missing answers
         return evidence.spans_dropped
     traces = evidence.traces_expected - evidence.traces_found

@@ -28,7 +28,7 @@ def write_csv_files(sections: Iterable[Section], folder: Path) -> list[Path]:
         OSError: The disk is full, or the folder cannot be written to or is a symbolic link.
     """
     if folder.is_symlink():
-        raise OSError(errno.ELOOP, "a symbolic link, through which no report is written; remove it", str(folder))
+        raise OSError(errno.ELOOP, "reports are not written through symbolic links; remove this link", str(folder))
     folder.mkdir(exist_ok=True)
     written = []
     for table in tables_of(element for section in sections for element in section.elements):

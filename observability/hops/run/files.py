@@ -227,7 +227,7 @@ def read_document(path: Path, readable: int = SCHEMA, *, form: type = dict) -> d
     except ValueError as error:
         raise MalformedRunError(f"{path}: not valid JSON; the file may be truncated: {error}") from error
     except RecursionError as error:
-        raise MalformedRunError(f"{path}: not a document of a run: nested too deeply") from error
+        raise MalformedRunError(f"{path}: not a document of a run: it is nested too deeply") from error
     schema = document.get("schema") if isinstance(document, dict) else None
     if schema != readable:
         raise MalformedRunError(
@@ -237,7 +237,7 @@ def read_document(path: Path, readable: int = SCHEMA, *, form: type = dict) -> d
     try:
         msgspec.convert(document, form)
     except msgspec.ValidationError as error:
-        raise MalformedRunError(f"{path}: not what a run writes: {error}") from error
+        raise MalformedRunError(f"{path}: does not have the form of a document of a run: {error}") from error
     return cast("dict[str, Any]", document)
 
 

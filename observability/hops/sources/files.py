@@ -40,13 +40,13 @@ def paths_of(source: str) -> list[Path]:
     if path.is_dir():
         inside = sorted(one for one in path.rglob("*") if one.is_file() and not _is_hidden(one.relative_to(path)))
         if not inside:
-            raise SourceError(f"{source}: a folder without files")
+            raise SourceError(f"{source}: this folder has no files")
         return inside
     if path.exists():
         return [path]
     matching = sorted(Path(one) for one in glob.glob(source, recursive=True) if Path(one).is_file())
     if not matching:
-        raise SourceError(f"{source}: no such file or folder, and no file matches it as a pattern")
+        raise SourceError(f"{source}: there is no such file or folder, and as a pattern it matches no file")
     return matching
 
 
@@ -79,7 +79,7 @@ def _read_plain(
         scratch.enter_context(plain)
         head = _peek(plain)
         if not head:
-            raise fault or MalformedTraceError(f"{where}: is compressed, and empty")
+            raise fault or MalformedTraceError(f"{where}: is empty after decompression")
     try:
         yield from _read_decompressed(plain, where, forced, head, scratch)
     except MalformedTraceError as error:
@@ -118,10 +118,10 @@ def opened_file(path: str) -> IO[bytes]:
     if stat.S_ISREG(mode):
         return open(path, "rb")
     if not stat.S_ISFIFO(mode):
-        raise SourceError(f"{path}: neither a file nor a pipe")
+        raise SourceError(f"{path}: is neither a file nor a pipe")
     with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb", buffering=0) as pipe:
         if not select.select([pipe], [], [], PIPE_WAIT_S)[0]:
-            raise SourceError(f"{path}: a pipe to which nobody wrote anything for {PIPE_WAIT_S} s")
+            raise SourceError(f"{path}: nothing was written to this pipe for {PIPE_WAIT_S} s")
         os.set_blocking(pipe.fileno(), True)
         return spool(cast("IO[bytes]", pipe), path)
 

@@ -60,7 +60,7 @@ def _receive(request: urllib.request.Request, scratch: IO[bytes], deadline: floa
             while piece := answer.read1(_PIECE):
                 scratch.write(piece)
                 if time.monotonic() > deadline:
-                    raise SourceError(f"{url}: the answer took longer than {ANSWER_S:.0f} s; lower the --limit")
+                    raise SourceError(f"{url}: the answer took longer than {ANSWER_S:.0f} s; give a lower --limit")
                 if scratch.tell() > MAX_BYTES:
                     raise SourceError(f"{url}: the answer is larger than {MAX_BYTES / 2**30:.0f} GiB")
     except urllib.error.HTTPError as error:

@@ -89,7 +89,7 @@ def moment_ns(text: str, what: str) -> int:
         return round((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1e6) * 1000
     except (ValueError, OverflowError) as error:
         raise SourceError(
-            f"{what} {text}: give 30s, 15m, 2h or 1d ago, or a time such as 2026-05-01T12:00:00Z"
+            f"{what} {text}: give how long ago, such as 30s, 15m, 2h or 1d, or a time such as 2026-05-01T12:00:00Z"
         ) from error
 
 
@@ -171,7 +171,7 @@ def _jaeger(base: str, query: Query) -> Iterator[Answer]:
     services = get_json(f"{base}/api/services", query.headers).get("data") or []
     if query.service not in services:
         unknown = f"there is no service {query.service!r}" if query.service else "--service is missing"
-        raise SourceError(f"{base}: Jaeger needs to know which service: {unknown}; {_has(services)}")
+        raise SourceError(f"{base}: Jaeger needs the name of a service: {unknown}; {_has(services)}")
     asked = {
         "service_name": query.service,
         "operation_name": query.operation,

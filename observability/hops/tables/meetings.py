@@ -36,8 +36,8 @@ def meetings_elements(view: SummaryView) -> list[Element]:
         first = Text("No kind of journey is shown to run at the same time as slower journeys.")
     else:
         first = Text(
-            f"This was not tested: needs {MIN_MEETINGS} journeys that ran at the same time as one of a kind, and as "
-            "many that did not."
+            f"This was not tested: a test needs {MIN_MEETINGS} journeys that ran at the same time as a journey of one "
+            f"kind, and {MIN_MEETINGS} that did not."
         )
     return [first, Fold("Every kind of journey", [table for table in tables if table.rows])]
 

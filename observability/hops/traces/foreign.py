@@ -410,7 +410,7 @@ def _is_receipt(sender: Span, receipt: Span) -> bool:
 
 
 def _handled_later(receipt: Node) -> list[tuple[Node, Node]]:
-    """Finds the work that a receipt hands on in its component: spans that outlast their parent, after their parent."""
+    """Finds the work that a receipt hands on in its component: pairs of a span and a child that outlasts it."""
     later: list[tuple[Node, Node]] = []
     passed = [receipt] if receipt.span.kind is CONSUMER else []
     for node in passed:
@@ -431,7 +431,7 @@ def _handled_later(receipt: Node) -> list[tuple[Node, Node]]:
 
 
 def _waited(above: Node, start_ns: int, end_ns: int) -> bool:
-    """Whether work with this start and end counts, by the rule of the path, as done when the span above ended."""
+    """Whether the critical path counts work with this start and end as done when the span above ended."""
     over_ns = end_ns - above.end_ns
     return start_ns < above.end_ns and over_ns * 100 <= AHEAD_PERCENT * (end_ns - start_ns)
 

@@ -149,7 +149,7 @@ async def _get(client: aiohttp.ClientSession, url: str) -> list[Span]:
     try:
         return read_spans(body, where=url)
     except MalformedTraceError as error:
-        raise JaegerError(f"not a trace: {error}") from error
+        raise JaegerError(f"this answer is not a trace: {error}") from error
     except ValueError as error:
         raise JaegerError(f"{url} did not answer with JSON; is it Jaeger's query API?") from error
 

@@ -221,7 +221,7 @@ def read_study(file: Path) -> StudyFile:
 def _problems(study: StudyFile, file: Path) -> Iterator[tuple[Place, str]]:
     ids = [claim.id for claim in study.claims]
     if study.id != file.stem:
-        yield ("id",), f"{study.id} is not the file's name"
+        yield ("id",), f"{study.id} differs from the file's name"
     for at, claim in enumerate(study.claims):
         texts = ["appears twice"] if claim.id in ids[:at] else []
         yield from ((("claims", at), f"claim {claim.id}: {text}") for text in (*texts, *_problems_of(claim, study)))
@@ -247,16 +247,16 @@ def _problems_of(claim: ClaimEntry, study: StudyFile) -> Sequence[str]:
     unknown = [side for side in sides_of(claim) if side not in SIDES]
     problems = [f"{describe(side)} is not a side; {valid(side, SIDES)}" for side in unknown]
     if claim.metric == OF_AN_ORDER and claim.relation != "lt":
-        problems.append(f"{OF_AN_ORDER} is about an order: give relation lt")
+        problems.append(f"{OF_AN_ORDER} compares an order: give relation lt")
     if claim.between and claim.metric != OF_AN_ORDER:
-        problems.append(f"between is for {OF_AN_ORDER}, which orders several sides")
+        problems.append(f"between is only valid with {OF_AN_ORDER}, which orders several sides")
     if claim.relation == "ratio":
         if claim.value is None:
             problems.append("a ratio needs its value")
         elif (ends := claim.value if isinstance(claim.value, list) else [claim.value]) and not (
             max(ends) < 1 or min(ends) > 1
         ):
-            problems.append(f"value {claim.value} lies on neither side of 1, so it claims nothing")
+            problems.append(f"value {claim.value} is neither above nor below 1, so the claim says nothing")
     if claim.relation == "eq" and claim.tolerance is None:
         problems.append("eq needs a tolerance, such as 0.01")
     loads, reason = study.loads_of(claim.id), study.replay.not_comparable.get(claim.id)

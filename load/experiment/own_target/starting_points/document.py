@@ -22,7 +22,7 @@ Document = dict[str, Any]
 Start = tuple[Document, list[str]]
 """A target file, and notes for the user."""
 Kind = TypeVar("Kind")
-_KINDS: Mapping[type, str] = {dict: "a mapping", list: "a list", str: "a text"}
+_KINDS: Mapping[type, str] = {dict: "a mapping", list: "a list", str: "text"}
 
 
 def write_start(source: Path, convert: Callable[[Any], Start], out: Path) -> list[str]:
@@ -41,7 +41,7 @@ def write_start(source: Path, convert: Callable[[Any], Start], out: Path) -> lis
     """
     try:
         if source.stat().st_size > LARGEST:
-            raise UsageError(f"{source} has more than {LARGEST >> 20} MiB")
+            raise UsageError(f"{source} is larger than {LARGEST >> 20} MiB")
         text = source.read_text(encoding="utf-8-sig")
         read = json.loads(text) if text.lstrip().startswith("{") else YamlFile(str(source), text, UsageError).data
     except OSError as error:
@@ -56,12 +56,12 @@ def write_start(source: Path, convert: Callable[[Any], Start], out: Path) -> lis
         document, sort_keys=False, allow_unicode=True, width=120
     )
     if len(text.encode()) > MAX_BYTES:
-        raise UsageError(f"{source} gives a target file of more than {MAX_BYTES >> 10} KiB: leave requests out of it")
+        raise UsageError(f"the target file for {source} exceeds {MAX_BYTES >> 10} KiB; leave requests out of {source}")
     try:
         with out.open("x", encoding="utf-8") as file:
             file.write(text)
     except FileExistsError as error:
-        raise UsageError(f"{out} exists already; name another file") from error
+        raise UsageError(f"{out} already exists; name another file") from error
     except OSError as error:
         raise UsageError(f"{out} cannot be written: {error.strerror}") from error
     return notes

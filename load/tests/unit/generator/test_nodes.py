@@ -134,7 +134,7 @@ def test_nodes_that_are_never_ready_are_named() -> None:
     nodes = [FakeNode(index, 3) for index in range(3)]
     for node in nodes[1:]:
         del node.files[READY]
-    with pytest.raises(GeneratorError, match=r"not ready within 0\.03 s: load node load-1, load-2"):
+    with pytest.raises(GeneratorError, match=r"load nodes were not ready within 0\.03 s: load-1, load-2"):
         replay(nodes, ready_s=0.03).get_ready()
 
 

@@ -85,7 +85,7 @@ def test_the_targets_that_the_page_names_are_targets() -> None:
 
 def test_an_impossible_fault_is_refused_by_name_and_left_out_of_all(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(FAULTS, "disk-full", replace(FAULTS["disk-full"], lacks=lambda: "root"))
-    with pytest.raises(UsageError, match="faults=disk-full:postgres-wal needs root; or leave it out"):
+    with pytest.raises(UsageError, match="faults=disk-full:postgres-wal needs root; otherwise leave out this fault"):
         parse_faults("kill,disk-full:postgres-wal", [HYBRID], PLAIN)
     kinds = {one.kind for one in parse_faults("all", [HYBRID], PLAIN)["hybrid"]}
     assert kinds & {"kill", "disk-full"} == {"kill"}
@@ -104,12 +104,12 @@ def test_an_impossible_fault_is_refused_by_name_and_left_out_of_all(monkeypatch:
         ("nope", "faults=nope: 'nope' is unknown; valid: all, kill, freeze"),
         (
             "evict:order",
-            "faults=evict:order: evict strikes pods, with runtime=kubernetes; valid: all, kill",
+            "faults=evict:order: evict can only strike pods, which need runtime=kubernetes; valid: all, kill",
         ),
         ("", "faults=: '' is unknown"),
-        ("kill:moon", "kill has no target 'moon' here; it has: edge, graphql-gateway, jaeger"),
+        ("kill:moon", "kill has no target 'moon' here; its targets: edge, graphql-gateway, jaeger"),
         ("kill:", "kill has no target ''"),
-        ("cut:payment-order", "cut has no target 'payment-order' here; it has: graphql-gateway-"),
+        ("cut:payment-order", "cut has no target 'payment-order' here; its targets: graphql-gateway-"),
     ],
 )
 def test_other_faults_are_refused(given: str, message: str) -> None:
@@ -122,10 +122,10 @@ def test_a_cluster_has_its_own_faults(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setitem(FAULTS, kind, replace(FAULTS[kind], lacks=lambda: ""))
     whole = [f"evict:{part}" for part in (*HYBRID.components, "edge")]
     assert [*map(str, parse_faults("all", [HYBRID], IN_CLUSTER)["hybrid"])] == [*whole, "drain:shop"]
-    with pytest.raises(UsageError, match="faults=kill:order: kill strikes processes on this machine; valid: all, evic"):
+    with pytest.raises(UsageError, match="faults=kill:order: kill can only strike processes on this machine; valid"):
         parse_faults("kill:order", [HYBRID], IN_CLUSTER)
     monkeypatch.setitem(FAULTS, "drain", replace(FAULTS["drain"], lacks=lambda: "the right to patch nodes"))
-    with pytest.raises(UsageError, match="faults=drain needs the right to patch nodes; or leave it out"):
+    with pytest.raises(UsageError, match="faults=drain needs the right to patch nodes; otherwise leave out this fault"):
         parse_faults("drain", [HYBRID], IN_CLUSTER)
     assert not {one.kind for one in parse_faults("all", [HYBRID], IN_CLUSTER)["hybrid"]} & {"drain"}
 

@@ -67,7 +67,7 @@ def test_every_topology_runs_with_every_selection() -> None:
             REST,
             {"edges": "kong,none"},
             {},
-            "arm rest-no-edge: edge=none: rest has clients .* valid with it: envoy, kong",
+            "arm rest-no-edge: edge=none: rest has clients .* valid with rest: envoy, kong",
         ),
         (TRANSCODED, {"edges": "kong"}, {}, "arm hybrid-transcoded-kong: edge=kong: hybrid-transcoded needs"),
         (REST, {"edge_caches": "varnish"}, {}, "edge_caches=varnish is not valid; valid: none,varnish"),

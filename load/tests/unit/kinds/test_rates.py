@@ -59,7 +59,7 @@ def test_percent_refer_to_the_newest_sweep_with_all_topologies(results: Path) ->
         ("20,20.0", "20 is given twice"),
         ("20", "is a single rate; give at least two, such as 10,20,30,40,60"),
         (",".join(map(str, range(1, 17))), "2 topologies at 16 rates make 32 arms, and an experiment has at most 30"),
-        ("20,500", "500 journeys a second are more than any of these topologies sustained in 20260101T000000Z-sweep"),
+        ("20,500", "500 journeys a second is more than any of these topologies sustained in 20260101T000000Z-sweep"),
     ],
 )
 def test_invalid_rates_are_refused(rates: str, message: str, results: Path) -> None:
@@ -68,7 +68,7 @@ def test_invalid_rates_are_refused(rates: str, message: str, results: Path) -> N
 
 
 def test_percent_need_a_sweep(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="no `make sweep` has measured it for rest, hybrid; run one"):
+    with pytest.raises(UsageError, match="no `make sweep` measured it for rest, hybrid; run one"):
         rate_arms([REST, HYBRID], "20%,40%", {}, WORKLOAD, tmp_path)
 
 

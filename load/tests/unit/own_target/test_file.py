@@ -107,11 +107,11 @@ def test_a_date_is_a_text_as_in_json(tmp_path: Path) -> None:
             "small.yaml:10: journeys.look.steps[0].http: 'FETCH /users/${id}' is not valid; give",
         ),
         ("http: GET /users/${id}", "http: GET ${id}/a", "'GET ${id}/a' is not valid; give a method"),
-        ("http: GET", "headers: {Content-Length: '1'}\n        http: GET", "Content-Length is the client's to set"),
+        ("http: GET", "headers: {Content-Length: '1'}\n        http: GET", "sets the header Content-Length"),
         ("http: GET", "headers: {Cookie: a=1, cookie: b=1}\n        http: GET", "Cookie, cookie differ only in case"),
         ("http: GET", "headers: {a b: ''}\n        http: GET", "headers.a b: 'a b' is not valid; a header's name"),
         ("http: GET", "expect: {equal: {id: 1}}\n        http: GET", "'id' is not valid; a pointer begins with /"),
-        ("http: GET", "take: {key: /id}\n        http: GET", "every journey has a variable key; take another name"),
+        ("http: GET", "take: {key: /id}\n        http: GET", "key is a variable that every journey has; choose"),
         ("http: GET", "take: {n: id}\n        http: GET", "'id' is not valid; a pointer begins with /"),
         (
             "http: GET",
@@ -139,16 +139,16 @@ def test_a_date_is_a_text_as_in_json(tmp_path: Path) -> None:
         (
             "http: GET /users/${id}",
             "grpc: a.B/C\n        take: {n: {cookie: a}}",
-            "take: gRPC answers have only pointers and headers",
+            "take: values can be taken from a gRPC answer only by pointer or header",
         ),
         ("http: GET", "body: {n: .nan}\n        http: GET", "small.yaml:10: not valid YAML: .nan is not a finite"),
         ("- http: GET /users/${id}", "- expect: {}", "needs one of http, graphql and grpc"),
-        ("http: GET /users/${id}", "http: GET /a\n        message: {}", "message goes with grpc"),
-        ("http: GET /users/${id}", "http: GET /a\n        expect: {code: NOT_FOUND}", "expect.code goes with grpc"),
+        ("http: GET /users/${id}", "http: GET /a\n        message: {}", "message can only be given with grpc"),
+        ("http: GET /users/${id}", "http: GET /a\n        expect: {code: NOT_FOUND}", "can only be given with grpc"),
         (
             "http: GET /users/${id}",
             "grpc: a.B/C\n        expect: {status: 404}",
-            "expect.status goes with http and graphql",
+            "expect.status can only be given with http or graphql",
         ),
         (
             "table: users",
@@ -161,12 +161,12 @@ def test_a_date_is_a_text_as_in_json(tmp_path: Path) -> None:
             "small.yaml:8: journeys.look.table: there is no table 'people'; tables: users",
         ),
         ("http: GET", "at: api\n        http: GET", "'api' is not an endpoint for HTTP; valid: web"),
-        ("- http: GET /users/${id}", "- grpc: a.B/C", "needs at: with an endpoint for gRPC; valid: none"),
+        ("- http: GET /users/${id}", "- grpc: a.B/C", "needs at: to name an endpoint for gRPC; valid: none"),
         ("http://127.0.0.1:8000", "127.0.0.1:8000", "is not valid; give http://host:port, with a base path if there"),
         ("http://127.0.0.1:8000", "http://127.0.0.1:8000/v1?a=1", "is not valid; give http://host:port"),
         ("http://127.0.0.1:8000", "grpc://127.0.0.1:8000/v1", "is not valid; give http://host:port"),
         ("http://127.0.0.1:8000", "http+unix:app.sock", "is not valid; give http://host:port"),
-        ("http://127.0.0.1:8000", f"http+unix:/{'a' * 107}", "A Unix socket has its absolute path: http+unix:/path or"),
+        ("http://127.0.0.1:8000", f"http+unix:/{'a' * 107}", "For a Unix socket, give its absolute path: http+unix:/"),
         (
             "name: small",
             "name: small\nkeep_alive: off\nnetworks: wifi",
@@ -175,9 +175,9 @@ def test_a_date_is_a_text_as_in_json(tmp_path: Path) -> None:
         (
             'web: "http://127.0.0.1:8000"}}',
             'web: "http+unix:/a"}}\nnetworks: wifi',
-            "small.yaml:4: networks: are emulated only over TCP, and an endpoint is a Unix socket",
+            "small.yaml:4: networks: are emulated only over TCP, but an endpoint is a Unix socket",
         ),
-        ("name: small", "name: small\ntls: {key: a.pem}", "small.yaml:2: tls: certificate and key go together"),
+        ("name: small", "name: small\ntls: {key: a.pem}", "tls: certificate and key must be given together"),
         ("name: small", "name: small\ntls: {max_version: 1.1}", "tls.max_version: '1.1' is unknown; did you mean"),
         (
             "name: small",
@@ -193,7 +193,7 @@ def test_a_date_is_a_text_as_in_json(tmp_path: Path) -> None:
         ("  look:", "  look:\n    weight: often", "small.yaml:8: journeys.look.weight: must be a number, not 'often'"),
         ("  look:", "  look:\n    weight: 0", "small.yaml:6: journeys: all weights are 0"),
         ("  look:", "  look:\n    channel: tv", "look.channel: 'tv' is unknown; valid: web, mobile, partner"),
-        ("  look:", "  5:", "small.yaml:7: journeys.5: must be a text, not 5: put it in quotes"),
+        ("  look:", "  5:", "small.yaml:7: journeys.5: must be text, not 5: put it in quotes"),
         ("name: small", "name: a/b", "small.yaml:1: name: 'a/b' is not valid; use letters and digits, with single"),
         ("name: small", "name: small\nhttp: 3", "small.yaml:2: http: 3 is unknown; valid: 1, 2"),
         ("name: small", "name: small\nconnections: 1.5", "connections: must be a whole number, not 1.5"),
@@ -211,7 +211,7 @@ def test_a_date_is_a_text_as_in_json(tmp_path: Path) -> None:
         (
             "- http: GET /users/${id}",
             "- http: GET /1\n      - {http: GET /2, think: 20s}\n      - {http: GET /3, think: 20s}",
-            "journeys.look: think is up to 40 s, all steps together; give at most 30 s",
+            "journeys.look: the pauses of all steps add up to 40 s; give at most 30 s",
         ),
         ("- http: GET /users/${id}", "[]", "small.yaml:9: journeys.look.steps: has 0 entries; it needs at least 1"),
         ("numbers: [id]", "numbers: [age]", "users.csv has no column age; columns: id, name"),
@@ -234,7 +234,7 @@ def test_a_mistake_in_a_file_is_named(tmp_path: Path, old: str, new: str, expect
         ("id,name\n1\n", "row 2 has 1 values for 2 columns"),
         ("id,first name\n1,a\n", "'first name' is not a valid variable"),
         ("id,id\n1,2\n", "users.csv:1: the column id appears twice"),
-        ("id,seq\n1,2\n", "users.csv:1: every journey has a variable seq; rename the column"),
+        ("id,seq\n1,2\n", "users.csv:1: seq is a variable that every journey has; rename the column"),
         ("id\n01\n", "row 2: id '01' is not a number"),
         ("id\n1e999\n", "row 2: id '1e999' is not a number"),
         ("id\n1e-99999999999999999999\n", "row 2: id '1e-99999999999999999999' is not a number"),
@@ -285,7 +285,7 @@ def test_the_generator_gets_the_client_s_certificate(tmp_path: Path, pair: Certi
 
 def test_without_encryption_tls_settings_are_refused(tmp_path: Path) -> None:
     assert tls_of(write_target(tmp_path, SMALL)) == {}
-    with pytest.raises(UsageError, match="is for https and grpcs endpoints, but there are none"):
+    with pytest.raises(UsageError, match="applies only to https and grpcs endpoints, but there are none"):
         tls_of(write_target(tmp_path, "tls: {ca: a.pem}\n" + SMALL))
 
 

@@ -120,7 +120,7 @@ def test_targets_at_distances_and_rates_and_without_a_journey(books: TargetFile,
         ("compare --mesh envoy", "mesh=envoy with target=: it changes how the shop is started, and a target is"),
         ("soak --updates off", "updates=off with target=: it changes how the shop is started"),
         ("isolate --journey look", "`make isolate` measures one target; give targets= one of old, new"),
-        ("isolate --targets old", "journey=bulk_lines: the workload books has look; give one of these"),
+        ("isolate --targets old", "journey=bulk_lines: the workload books has no such journey; valid: look"),
         ("rates --targets gone", "targets=gone: there is no target gone; there are old, new"),
     ],
 )

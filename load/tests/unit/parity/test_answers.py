@@ -78,6 +78,6 @@ def test_the_error_shows_the_first_differences_and_counts_the_rest() -> None:
     rows = [row(RIGHT | {"id": number}) for number in range(100, 100 + SHOWN + 3)]
     differences = compare(rows, FixedReference())  # type: ignore[arg-type]
     text = str(ParityError("hybrid", 40, differences))
-    assert f"hybrid gives {SHOWN + 3} wrong answers in 40" in text
+    assert f"hybrid gave {SHOWN + 3} wrong answers out of 40" in text
     assert "id: 100, expected 7" in text
     assert "and 3 more" in text

@@ -53,7 +53,7 @@ def test_a_network_by_its_values(tmp_path: Path) -> None:
         ("networks:\n  web: {visit: first}\n", ":2: networks.web: {'visit': 'first'} is not a network; give a name"),
         ("networks:\n  web: {}\n", ":2: networks.web: {} is not a network"),
         ("networks:\n  web: 40\n", ":2: networks.web: 40 is not a network"),
-        ("networks:\n  web: 4g\n", ":1: networks: lacks mobile, which the mix has"),
+        ("networks:\n  web: 4g\n", ":1: networks: lacks mobile, which the mix uses"),
         ("networks:\n  web: 4g\n  web: 3g\n", ":3: not valid YAML: the key 'web' appears twice"),
         ("networks: [\n", ":"),
     ],
@@ -66,7 +66,7 @@ def test_bad_networks_name_the_line_and_the_choices(tmp_path: Path, networks: st
 
 
 def test_commands_without_a_network_refuse_the_workload() -> None:
-    with pytest.raises(UsageError, match="workload=distant gives its customers networks, which make sweep does not"):
+    with pytest.raises(UsageError, match="workload=distant assigns networks to its customers, which `make sweep`"):
         refuse_networks(DISTANT, "sweep")
     refuse_networks(WORKLOADS / "default.yaml", "sweep")
 

@@ -103,7 +103,8 @@ def test_a_precision_that_takes_too_long_is_refused_with_an_attainable_one(tmp_p
         require_attainable(wanted, likely)
     assert str(refused.value) == (
         "precision=0.5% would take about 1,500 blocks, about 59 h, if trials scatter by 5 %; a finished run with the "
-        "same settings would show their scatter here. At most 100 blocks are run, which give about 2 %"
+        "same settings would show their scatter here. An experiment has at most 100 blocks, which give a precision of "
+        "about 2 %"
     )
     reachable = replace(wanted, precision=1.05 * likely.attainable)
     require_attainable(reachable, foresee(reachable, tmp_path, BLOCK_S))

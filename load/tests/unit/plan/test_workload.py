@@ -46,9 +46,9 @@ def share(text: str) -> str:
         (
             "name: on\nabout: 5\n" + MIX,
             [
-                "1: name: must be a text, not true: put it in quotes, as YAML reads on, off, yes and no as true and "
+                "1: name: must be text, not true: put it in quotes, as YAML reads on, off, yes and no as true and "
                 "false",
-                "2: about: must be a text, not 5: put it in quotes",
+                "2: about: must be text, not 5: put it in quotes",
             ],
         ),
         (
@@ -57,7 +57,7 @@ def share(text: str) -> str:
         ),
         (
             "name: x\n5: 3\n" + MIX,
-            ["2: 5: the key must be a text, not 5: put it in quotes"],
+            ["2: 5: the key must be text, not 5: put it in quotes"],
         ),
         (
             share("journey: browse, chanel: web, weight: 1"),
@@ -104,7 +104,7 @@ def share(text: str) -> str:
         ("name: x\narrival: {process: staircase}\n" + MIX, ["2: arrival.process: the process staircase needs steps"]),
         (
             "name: x\narrival: {steps: [1]}\n" + MIX,
-            ["2: arrival.steps: steps go with the process staircase; the process is poisson"],
+            ["2: arrival.steps: steps are only for the process staircase; the process is poisson"],
         ),
         ("name: x\narrival: {process: staircase, steps: [0]}\n" + MIX, ["2: arrival.steps: all steps are 0"]),
         (
@@ -121,7 +121,7 @@ def share(text: str) -> str:
         ("name: x\narrival: {process: ramp, from: 0, to: 0}\n" + MIX, ["2: arrival.from: from and to are both 0"]),
         (
             "name: x\narrival: {to: 1}\n" + MIX,
-            ["2: arrival.to: to goes with the process ramp; the process is poisson"],
+            ["2: arrival.to: to is only for the process ramp; the process is poisson"],
         ),
         ("name: x\npool: sea\n" + MIX, ["2: pool: 'sea' is unknown; valid: trial, parity"]),
         ("name: x\norder: cylce\n" + MIX, ["2: order: 'cylce' is unknown; did you mean cycle? valid: random, cycle"]),
@@ -146,8 +146,8 @@ def test_mistakes_in_a_workload_are_named_with_their_lines(tmp_path: Path, text:
 @pytest.mark.parametrize(
     ("raw", "message"),
     [
-        (b"name: \xff\n", ":1: not valid YAML: not UTF-8"),
-        (b"# " + bytes(2**14), ": has more than 16384 bytes, which no such file needs"),
+        (b"name: \xff\n", ":1: not valid YAML: the file is not in UTF-8"),
+        (b"# " + bytes(2**14), ": is larger than 16384 bytes, the limit for such a file"),
     ],
 )
 def test_a_file_that_is_not_a_workload_is_refused(tmp_path: Path, raw: bytes, message: str) -> None:

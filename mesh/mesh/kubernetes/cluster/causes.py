@@ -79,10 +79,11 @@ def _of_container(pod: str, container: Resource) -> Iterator[Cause]:
     elif reason in NEVER_STARTS:
         yield Cause(pod, name, f"{pod}: {name} cannot start: {_text_of(waiting)}", crashed=ended is not None)
     elif ended is not None and (ended.get("exitCode") or reason == "CrashLoopBackOff" or container.get("restartCount")):
-        how = "it ran out of memory" if ended.get("reason") == "OOMKilled" else f"exit code {ended.get('exitCode')}"
+        ran_out = ended.get("reason") == "OOMKilled"
+        how = "because it ran out of memory" if ran_out else f"with exit code {ended.get('exitCode')}"
         # A container that could not be started counts as ended too; only its message has the reason.
         more = f": {_text_of(ended)}" if ended.get("message") else ""
-        yield Cause(pod, name, f"{pod}: {name} ended, {how}{more}", crashed=True)
+        yield Cause(pod, name, f"{pod}: {name} ended {how}{more}", crashed=True)
 
 
 def _text_of(state: Resource) -> str:

@@ -202,7 +202,7 @@ def _run(
         )
     except subprocess.TimeoutExpired as error:
         asked = _in_short(command[len(_YIELDING) + 1 :])
-        raise ClusterError(f"kubectl {asked}: no answer within {limit_s:g} s") from error
+        raise ClusterError(f"kubectl {asked} did not answer within {limit_s:g} s") from error
 
 
 def _data(text: str, asked: Sequence[str]) -> Any:

@@ -30,8 +30,8 @@ def require_usable(kubectl: Kubectl, switches: Switches) -> None:
     for verb, resource in NEEDED:
         if not kubectl.may(verb, resource):
             raise ClusterError(
-                f"the context {kubectl.context} may not {verb} {resource}, and each run needs a separate namespace. "
-                "Use a context that may, or ask the cluster's administrator for the permission."
+                f"the context {kubectl.context} is not allowed to {verb} {resource}, but each run needs a separate "
+                "namespace. Use a context that is allowed, or ask the cluster's administrator for the permission."
             )
     if switches.mesh == "istio":
         _require_istio(kubectl)
@@ -48,8 +48,9 @@ def require_usage(kubectl: Kubectl) -> None:
     """
     if not any(kubectl.may("get", *resource) for resource in USAGE):
         raise ClusterError(
-            f"the context {kubectl.context} may get neither nodes/proxy nor pods.metrics.k8s.io, one of which has the "
-            "pods' CPU and memory usage. Use a context that may, or ask the cluster's administrator for the permission."
+            f"the context {kubectl.context} can get neither nodes/proxy nor pods.metrics.k8s.io, but a run needs one "
+            "of them for the pods' CPU and memory usage. Use a context that can get one, or ask the cluster's "
+            "administrator for the permission."
         )
 
 

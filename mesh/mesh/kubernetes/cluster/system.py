@@ -302,7 +302,7 @@ class ClusterSystem(Run):
             except ClusterError as error:
                 raise StartError(
                     f"{caller} does not reach {', '.join(map(str, places))}, though their pods are ready: {error}. "
-                    "Check the cluster's name server, and policies that are not the run's own."
+                    "Check the cluster's name server, and network policies that the run did not create."
                 ) from error
 
     def _database_in_cluster(self) -> Database:
@@ -416,7 +416,7 @@ class ClusterSystem(Run):
             kubectl.run("wait", "--for=delete", f"namespace/{namespace}", limit, limit_s=DELETE_LIMIT_S + 10)
         except ClusterError as error:
             print(
-                f"The namespace {namespace} is not removed yet: {_why_left(kubectl, namespace) or error}. "
+                f"The namespace {namespace} has not been removed yet: {_why_left(kubectl, namespace) or error}. "
                 f"Check on it with: kubectl --context={context} get namespace {namespace}",
                 file=sys.stderr,
             )

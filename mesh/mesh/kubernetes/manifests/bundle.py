@@ -134,7 +134,7 @@ def _production(topology: Topology, switches: Switches, places: ClusterPlaces, o
     if switches.metrics == "on":
         files["monitoring.yaml"] = [pod_monitor(topology, options)]
     if options.host and not switches.has_edge:
-        raise SwitchError(f"host={options.host} needs an edge that has this name; give edge=envoy or edge=kong.")
+        raise SwitchError(f"host={options.host} needs an edge that serves this host; give edge=envoy or edge=kong.")
     if switches.has_edge and (switches.meshed or options.host):
         files["ingress.yaml"] = ingress(topology, switches, places, options)
     return {f"{PRODUCTION}/{name}": resources for name, resources in files.items()}

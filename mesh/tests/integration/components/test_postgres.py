@@ -249,7 +249,7 @@ def test_data_without_a_password_are_recreated(
         psycopg.connect(database(ports, {}, folder).admin_url).close()
     folder.postgres_password.unlink()
     with run(ports, folder):
-        assert "has a different or no password, so it is recreated" in capfd.readouterr().err
+        assert "has no password or a different one, so it is recreated" in capfd.readouterr().err
         psycopg.connect(database(ports, {}, folder).admin_url).close()
 
 

@@ -126,8 +126,8 @@ ALIASES = "a: &a [x, x, x]\n" + "".join(
 @pytest.mark.parametrize(
     ("raw", "message"),
     [
-        (b"name: x\nabout: \xff\n", r"mine\.yaml:2: not valid YAML: not UTF-8"),
-        (b"# " + bytes(2**20), r"mine\.yaml: has more than 65536 bytes"),
+        (b"name: x\nabout: \xff\n", r"mine\.yaml:2: not valid YAML: the file is not in UTF-8"),
+        (b"# " + bytes(2**20), r"mine\.yaml: is larger than 65536 bytes"),
     ],
 )
 def test_a_binary_file_is_refused(tmp_path: Path, raw: bytes, message: str) -> None:
@@ -145,7 +145,7 @@ def test_a_binary_file_is_refused(tmp_path: Path, raw: bytes, message: str) -> N
         ("", r"t\.yaml:1: is empty; give a mapping with the keys"),
         ("name: \x00", "not valid YAML"),
         (replace("name: mine\n", ""), r"t\.yaml:1: name: is missing"),
-        (replace("about: my topology", "about: 3"), r"t\.yaml:2: about: must be a text, not 3: put it in quotes$"),
+        (replace("about: my topology", "about: 3"), r"t\.yaml:2: about: must be text, not 3: put it in quotes$"),
         *(
             (
                 replace("name: mine", f"name: {name!r}"),
@@ -253,9 +253,9 @@ def test_a_binary_file_is_refused(tmp_path: Path, raw: bytes, message: str) -> N
         (GOOD + "checkout: /other\n", r"checkout: cannot be set in a file; give `make compare-versions` two revisions"),
         ("name: &a [x]\nabout: *a\n", r"t\.yaml:2: not valid YAML: aliases are not accepted"),
         (ALIASES, r"t\.yaml:2: not valid YAML: aliases are not accepted"),
-        ("name: x\nlinks: " + "[" * 5000, r"t\.yaml:2: not valid YAML: nested too deeply"),
-        ("name: x\nlinks: " + "{a: " * 5000, r"t\.yaml:2: not valid YAML: nested too deeply"),
-        ("- " * 5000, r"t\.yaml:1: not valid YAML: nested too deeply"),
+        ("name: x\nlinks: " + "[" * 5000, r"t\.yaml:2: not valid YAML: it is nested more than 16 levels"),
+        ("name: x\nlinks: " + "{a: " * 5000, r"t\.yaml:2: not valid YAML: it is nested more than 16 levels"),
+        ("- " * 5000, r"t\.yaml:1: not valid YAML: it is nested more than 16 levels"),
         ("name: x\nabout: \x1b[31m\n", "not valid YAML"),
         ("name: x\nabout: 0x_\n", "t\\.yaml: not valid YAML: invalid literal for int"),
         (replace("name: mine", 'name: "\\e[31m"'), r"t\.yaml:1: name: '\\x1b\[31m' is not valid"),

@@ -110,7 +110,7 @@ def test_the_message_for_a_container_that_cannot_start_has_the_whole_reason() ->
     message = 'failed to create containerd task: exec: "pythn": executable file not found in $PATH'
     ended = {"terminated": {"exitCode": 128, "reason": "StartError", "message": message}}
     (cause,) = causes([pod(container({"waiting": {"reason": "CrashLoopBackOff"}}, lastState=ended, restartCount=1))])
-    assert cause.message == f"order-7: order ended, exit code 128: StartError: {message}"
+    assert cause.message == f"order-7: order ended with exit code 128: StartError: {message}"
     again = container({"waiting": {"reason": "RunContainerError", "message": message}}, lastState=ended)
     (cause,) = causes([pod(again)])
     assert (cause.message, cause.crashed) == (f"order-7: order cannot start: RunContainerError: {message}", True)

@@ -103,7 +103,7 @@ def test_nothing_is_wrong_with_pods_that_are_as_they_were(system: ClusterSystem)
                 "product",
                 containerStatuses=[{"name": "product", "restartCount": 1, "lastState": {"terminated": KILLED}}],
             ),
-            "product-1: product ended, it ran out of memory",
+            "product-1: product ended because it ran out of memory",
         ),
     ],
 )

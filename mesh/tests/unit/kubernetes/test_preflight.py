@@ -57,7 +57,7 @@ OLD = {"serverVersion": {"major": "1", "minor": "27", "gitVersion": "v1.27.1"}}
         ("version", "", 1, "the context kind does not answer"),
         ("version", OLD, 0, r"v1\.27\.1; 1\.30 or later"),
         *[
-            (f"auth can-i {verb} namespaces", "no\n", 1, f"kind may not {verb} namespaces")
+            (f"auth can-i {verb} namespaces", "no\n", 1, f"kind is not allowed to {verb} namespaces")
             for verb in ("create", "patch", "watch", "delete")
         ],
     ],

@@ -84,7 +84,7 @@ def test_a_crash_ends_the_wait_with_the_end_of_the_log(tmp_path: Path) -> None:
     cluster, waiting = rollout(tmp_path, DEPLOYMENT, crashed)
     cluster.says("logs order-1", "starting\nSHOP_DATABASE_URL is not set\n")
     with pytest.raises(
-        StartError, match=r"order ended, exit code 2\. End of its log:\n  starting\n  SHOP_DATABASE_URL"
+        StartError, match=r"order ended with exit code 2\. End of its log:\n  starting\n  SHOP_DATABASE_URL"
     ):
         waiting.until_ready(["order"], limit_s=60)
 
@@ -97,7 +97,7 @@ def test_the_message_for_a_container_that_fails_its_probe_has_the_probe_s_output
     cluster.says("get events", {"items": [about]})
     cluster.says("logs order-1", "listening on 0.0.0.0:9999\n")
     with pytest.raises(
-        StartError, match=rf"order ended, exit code 0 \(Unhealthy: {message}\)\. End of its log:\n  list"
+        StartError, match=rf"order ended with exit code 0 \(Unhealthy: {message}\)\. End of its log:\n  list"
     ):
         waiting.until_ready(["order"], limit_s=60)
 

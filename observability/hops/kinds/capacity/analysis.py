@@ -35,7 +35,7 @@ class _OfBlocks(TypedDict, total=False):
 
 
 class _StoppedError(Exception):
-    """The rows end before the course does."""
+    """The rows end before the course of steps is complete."""
 
 
 def capacity_figures(measured: Measured) -> Mapping[str, Capacity]:

@@ -39,7 +39,7 @@ def chaos_figures(measured: Measured) -> Mapping[str, list[Struck]]:
 
 
 def _worst_audit(run: RunFiles, trial: TrialRecord) -> Fault:
-    """Finds the audit of the first attempt that lost something, which no repetition undoes; else of the given trial."""
+    """Returns the fault of the first attempt that lost something, which no repetition undoes; else of the trial."""
     attempts = [one for one in run.trials if (one["block"], one["topology"]) == (trial["block"], trial["topology"])]
     lost = [one for one in attempts if set(failing_gates(one["gates"])) & set(AUDIT_GATES)]
     return (lost or [trial])[0]["fault"]

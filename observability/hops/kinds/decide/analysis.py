@@ -129,7 +129,7 @@ def decide(run: RunFiles, summary: Summary, customers: Customers) -> Decision:
     scopes = {scope: within(wanted, scope) for scope in (*channels, *([ALL] if len(channels) > 1 else []))}
     fastest, fewest = _fastest(rows, scopes, run.first_stage), _fewest_bytes(run, scopes)
     if failed := [scope for scope, one in fastest.items() if not one["lowest"]]:
-        raise NotEnoughDataError(f"{run.path.name}: no journey that ended ok for {', '.join(failed)}; measure again")
+        raise NotEnoughDataError(f"{run.path.name}: no journey ended ok for {', '.join(failed)}; measure again")
     return Decision(
         schema=SCHEMA,
         run=run.path.name,

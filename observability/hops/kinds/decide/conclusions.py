@@ -118,7 +118,7 @@ def _most(texts: list[str]) -> list[str]:
 
 
 def _not_shown(decision: Decision) -> list[str]:
-    """Lists the pairs that were tested without a shown difference."""
+    """Lists the tested pairs for which no difference is shown."""
     answers = decision["answers"]
     asked: list[tuple[str, Ranking, Phrase]] = [
         *((f"{_scope(answer)}, p50", answer["quickest"], in_ms) for answer in answers),

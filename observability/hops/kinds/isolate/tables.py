@@ -24,12 +24,12 @@ def section(view: SummaryView) -> Section:
         Points(isolation_sentences(isolation), tone="sentences"),
         _table("isolation", "What all other journeys gain on average, ms, with 95 % intervals", together),
         Text(
-            f"One tape in each arm: as it is; without {disturber}; and with {disturber} routed by the edge to separate "
-            "gateways and services. There it shares only edge, database and machine with the others. Measured gain is "
-            "how much less time the others took than in the arm as it is, in the same journeys and block. Predicted "
-            f"gain is from the trials as they are: how much longer journeys took that arrived while a {disturber} was "
-            "under way, times their share. The two agree if the 95 % interval of their difference includes 0; its ends "
-            "say how large a disagreement this experiment could have missed."
+            f"Every arm replays one tape: unchanged, without {disturber}, or with {disturber} routed by the edge to "
+            "separate gateways and services. There it shares only edge, database and machine with the others. Measured "
+            "gain is how much less time the others took than in the unchanged arm, in the same journeys and block. "
+            "Predicted gain comes from the unchanged trials: how much longer journeys took if they arrived while a "
+            f"{disturber} was in flight, times their share. The two agree if the 95 % interval of their difference "
+            "includes 0; its ends say how large a disagreement this experiment could have missed."
         ),
         Fold("Each kind of journey", [_table("isolation_journeys", each, apart)]),
     ]

@@ -32,7 +32,7 @@ def ladder_elements(ladder: Ladder) -> list[Element]:
             "to the step, over traced journeys. So the two have no journey in common. They agree if the 95 % interval "
             "of the remainder, measured minus attributed, includes 0. Its ends say how large a disagreement this "
             "experiment could have missed. For tracing itself, measured is over all journeys. Attributed is what being "
-            "traced adds to a journey, times the share of traced journeys, in the upper arm less the lower."
+            "traced adds to a journey, times the share of traced journeys, in the upper arm minus the lower."
         ),
         Points(ladder_sentences(ladder), tone="sentences"),
         steps_table(ladder),
@@ -42,8 +42,8 @@ def ladder_elements(ladder: Ladder) -> list[Element]:
             Heading("What a pair of sidecars adds"),
             Text(
                 "A call spends time between its caller's span and its callee's: on the wire, or with sidecars on three "
-                f"wires and in two proxies. Added is this time less that in the arm {EDGE}; for {CLUSTER_ISTIO}, less "
-                f"that in {CLUSTER}. {ABOUT_PUBLISHED}"
+                f"wires and in two proxies. Added is this time minus the time in the arm {EDGE}, or in {CLUSTER} for "
+                f"{CLUSTER_ISTIO}. {ABOUT_PUBLISHED}"
             ),
             pairs_table(ladder),
         ]

@@ -25,8 +25,8 @@ def section(view: SummaryView) -> Section:
         points_table(view),
         Heading("At which rate the ranking flips"),
         Text(
-            "p50 and mean of all journeys, interpolated between the equal rates in each block. A rate is where two "
-            f"{view.compared.many} cross, with its 95 % interval, corrected for all pairs and journeys; an end is open "
+            "p50 and mean of all journeys, interpolated between the equal rates in each block. Rankings flip where two "
+            f"{view.compared.many} cross. The 95 % interval is corrected for all pairs and journeys; an end is open "
             "(…) if it is outside the measured rates."
         ),
         crossings_table(view, [ALL]),
@@ -35,7 +35,7 @@ def section(view: SummaryView) -> Section:
             "The rate at which a straight line through the use of CPU reaches its limit. The limit of a process with "
             "one event loop is one core; that of all processes, including generator and tracing, is the machine's "
             "cores. "
-            "Queues are long before that: at 80 % of it, a journey often waits longer than it works."
+            "Queues become long at lower rates: at 80 % of it, a journey often waits longer than it works."
         ),
         fillings_table(view),
         Fold("At which rate the ranking flips, by journey", [crossings_table(view, journeys)]),

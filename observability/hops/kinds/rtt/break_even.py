@@ -117,7 +117,7 @@ def _moves(left: Curve, right: Curve, at_ms: float, grid: Floats) -> Floats:
 
 
 def _without_break_evens(predicted: BreakEven, measured: BreakEven) -> Agreement:
-    """Says whether two verdicts agree if they do not both show a break-even."""
+    """Returns whether two verdicts agree if at most one of them shows a break-even."""
     for mine in measured["stretches"]:
         for other in predicted["stretches"]:
             overlap_ms = min(mine["to_ms"], other["to_ms"]) - max(mine["from_ms"], other["from_ms"])

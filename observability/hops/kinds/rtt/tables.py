@@ -22,8 +22,8 @@ def section(view: SummaryView) -> Section:
     check = check_of(view.summary)
     elements: list[Element] = [
         Text(
-            f"Each arm is one {view.compared.one} at one round-trip time. All of them have an emulated link and TLS, "
-            f"the nearest arm too. From the arms at {check['rtts_ms'][0]:g} ms alone the model predicts the others: "
+            f"Each arm is one {view.compared.one} at one round-trip time. All arms have an emulated link and TLS, "
+            f"also the nearest. From the arms at {check['rtts_ms'][0]:g} ms alone the model predicts the others: "
             "each journey takes longer by its round trips times the additional round-trip time."
         ),
         Points(rtt_sentences(view.summary), tone="conclusions"),

@@ -38,7 +38,7 @@ def sentences(soak: Soak) -> Iterator[str]:
         if not all(change["tells"] for change in changes if change["measure"] == MEMORY):
             yield f"{topology}: the load was too short to tell growth from what fills once; give minutes=60 or more."
         elif not growing(changes):
-            yield f"{topology}: nothing that should not grow was shown to grow."
+            yield f"{topology}: nothing that should stay constant was shown to grow."
 
 
 def held_table(soak: Soak, compared: Compared) -> Table:

@@ -184,7 +184,7 @@ class _Judged:
         return self._why_faster(arms, turned=((effect or 1.0) > 1) == (metric != "throughput"))
 
     def _why_faster(self, arms: list[str], turned: bool | None) -> list[str]:
-        """Explains by budgets why the left side is faster (right if `turned`; if None, the side that traces show)."""
+        """Explains by budgets why the left is faster; if `turned`, the right; if None, the faster one in traces."""
         measured = self.measured
         rows = hop_differences(measured.hops, measured.load, measured.blocks, [(arms[0], arms[1])])
         row = next((row for row in rows if row["journey"] == ALL), None)

@@ -64,7 +64,7 @@ def pairs(a: RunFiles, b: RunFiles) -> list[tuple[str, str]]:
         return [(a.topologies[0], b.topologies[0])]
     raise NotComparableError(
         f"{a.path.name} and {b.path.name} have no topology in common: {', '.join(a.topologies)} against "
-        f"{', '.join(b.topologies)}; runs of only one topology each can be compared even then"
+        f"{', '.join(b.topologies)}; two runs of one topology each can be compared even if their topologies differ"
     )
 
 

@@ -49,8 +49,8 @@ def lateness_table(watched: Watched) -> Table:
     columns += [Column(name) for name in ("updates", "missed", "again")]
     columns += [Column(name, "ms", interval=True) for name in PERCENTILES]
     caption = (
-        "How long after the change of its order an update was there, from the statement that changes the order to the "
-        f"client; means over blocks ({watched['blocks']}) with 95 % intervals"
+        "Time from the statement that changes an order until the update is at the client; "
+        f"means over blocks ({watched['blocks']}) with 95 % intervals"
     )
     return Table("lateness", caption, columns, rows, heads=2)
 
@@ -70,8 +70,8 @@ def cost_table(watched: Watched) -> Table:
         Column("until all wait", "s", interval=True),
     ]
     caption = (
-        "What the shop needs more than for the same load without watchers, database and edge included, for a thousand "
-        "of them; and what each watcher's connection carries"
+        "What a thousand watchers add to the shop's use of resources under the same load, database and edge included; "
+        "and what each watcher's connection carries"
     )
     return Table("cost", caption, columns, rows, heads=2)
 
@@ -135,7 +135,7 @@ def conclusions(watched: Watched) -> Iterator[str]:
             even_s = float(f"{watched['interval_s'] * poll.mean() / push.mean():.2g}")
             yield f"{text}: polling would take as little at an interval of about {even_s:g} s."
         else:
-            yield f"{text}, which this run cannot tell from nothing."
+            yield f"{text}, which this run cannot distinguish from 0."
 
 
 def holds(of: Sequence[Waited]) -> bool:
@@ -170,7 +170,7 @@ def bytes_of(one: Waited) -> float:
 
 
 def _alone(watched: Watched, one: Waited) -> Waited:
-    """Finds the same load without watchers."""
+    """Finds the results of the same load without watchers."""
     place = ("block", "topology")
     return next(
         other

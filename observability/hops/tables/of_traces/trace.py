@@ -36,7 +36,7 @@ def after_text(one: Budget) -> Text:
     """Describes how much of a trace's time belongs to no part; empty if all of it belongs to a part."""
     if not one.after_ns:
         return Text("")
-    return Text(f"{_exact(one.after_ns)} ms of the trace are after its root's end, in no part.")
+    return Text(f"{_exact(one.after_ns)} ms of the trace lie after the end of its root, in no part.")
 
 
 def _exact(ns: int) -> str:

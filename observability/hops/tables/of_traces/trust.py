@@ -102,7 +102,7 @@ def _sentences(trust: Trust) -> Iterator[str]:
             "time outside counts as wire."
         )
     if trust.unused:
-        yield f"Patterns in the file of names that match nothing: {'; '.join(trust.unused)}."
+        yield f"These patterns in the file of names match nothing: {'; '.join(trust.unused)}."
 
 
 def _ends(trust: Trust, *, end_to_end: bool) -> Iterator[str]:

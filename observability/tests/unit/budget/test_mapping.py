@@ -62,9 +62,9 @@ WRONG = {
         "services: [a]",
         ':1: services: must be a mapping of patterns and names, such as "cart-*": cart, not a list',
     ),
-    "a number": ("services:\n  a: 1", ":2: services.a: must be a text, not 1: put it in quotes"),
-    "nothing for a pattern": ("services: {a: }", ":1: services.a: must be a text, not empty"),
-    "a key that is no text": ("services: {on: x}", ":1: services.true: the key must be a text, not true: put it in"),
+    "a number": ("services:\n  a: 1", ":2: services.a: must be text, not 1: put it in quotes"),
+    "nothing for a pattern": ("services: {a: }", ":1: services.a: must be text, not empty"),
+    "a key that is no text": ("services: {on: x}", ":1: services.true: the key must be text, not true: put it in"),
     "twice": ("services: {a: b, a: c}", ":1: not valid YAML: the key 'a' appears twice"),
     "no part": ("parts:\n  a: b", ":2: parts.a: 'b' is not a part; a part begins with work:, wire:, db:"),
 }

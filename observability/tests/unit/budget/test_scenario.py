@@ -74,7 +74,7 @@ def test_names_of_calls_may_have_commas():
         ({"parallel": [CALLS]}, "at least two calls"),
         ({"removed": ["db:bank"]}, "'db:bank' is in no trace"),
         ({"parallel": [CALLS + ", rpc" * 60]}, "no span of graphql-gateway makes 61 calls 'rpc'; the maximum is "),
-        ({"removed": ["client"]}, "client is in roots only, .*; choose from .*work:payment"),
+        ({"removed": ["client"]}, "client occurs only in root spans, .*; choose from .*work:payment"),
         ({}, "the scenario changes nothing"),
     ],
 )
@@ -103,7 +103,7 @@ def test_a_file_says_the_same_as_options(tmp_path):
         ("parallel: {order: a}", r":1: parallel\.order: must be a list, such as \[a, b\], not 'a'"),
         ("change: {a: -50%, a: 1%}", ":1: not valid YAML: the key 'a' appears twice"),
         ("change:\n  a: 5", r":2: change\.a: must be an amount such as -50% or \+2ms, not 5"),
-        ("remove:\n  - a\n  - 5", r":3: remove\[1\]: must be a text, not 5: put it in quotes"),
+        ("remove:\n  - a\n  - 5", r":3: remove\[1\]: must be text, not 5: put it in quotes"),
         ("remove: db:product", r":1: remove: must be a list, such as \[a, b\], not 'db:product'"),
     ],
 )

@@ -117,12 +117,12 @@ def test_names_from_a_file(tmp_path):
     (tmp_path / "names.yaml").write_text('services: {"*-gateway": front, "cart": basket}')
     printed = words_of(run("budget", tmp_path / "in", "--mapping", tmp_path / "names.yaml"))
     assert "work:front" in printed
-    assert "Patterns in the file of names that match nothing: services: cart." in printed
+    assert "These patterns in the file of names match nothing: services: cart." in printed
 
 
 WRONG = {
     "no source": (["budget"], 2, "SOURCE"),
-    "no file": (["budget", "/nowhere/x.json"], 2, "/nowhere/x.json: no such file or folder"),
+    "no file": (["budget", "/nowhere/x.json"], 2, "/nowhere/x.json: there is no such file or folder"),
     "no Jaeger": (["budget", "http://127.0.0.1:9"], 2, "did not answer"),
     "no format": (
         ["budget", "x", "--format", "xml"],
@@ -131,7 +131,7 @@ WRONG = {
     ),
     "no moment": (["budget", "http://127.0.0.1:9", "--since", "soon"], 2, "--since soon: give 30s, 15m"),
     "no names": (["budget", "x", "--mapping", "/nowhere/names.yaml"], 2, "/nowhere/names.yaml"),
-    "no id": (["budget", "x", "--trace", "zzz"], 2, "--trace zzz: the id of a trace is 1 to 32 hexadecimal digits"),
+    "no id": (["budget", "x", "--trace", "zzz"], 2, "--trace zzz: a trace id consists of 1 to 32 hexadecimal digits"),
     "no window": (
         ["budget", "http://127.0.0.1:9", "--since", "1h", "--until", "2h"],
         2,
@@ -140,7 +140,7 @@ WRONG = {
     "nobody to ask": (
         ["budget", "x", "--service", "a"],
         2,
-        "--service: only for addresses, and there is no address in x",
+        "--service can only be used with an address, but got x",
     ),
 }
 
@@ -189,7 +189,7 @@ front publish     PRODUCER 0..2000000
     said = "Beyond the root's end: 1 of 1 trace lasts longer, by 108.000 ms on average and 108.000 ms at most"
     printed = words_of(run("budget", file, "--html", page))
     assert said in printed
-    assert "108.000000 ms of the trace are after its root's end, in no part." in printed
+    assert "108.000000 ms of the trace lie after the end of its root, in no part." in printed
     assert said in page.read_text().replace("&#39;", "'")
     assert "after the root's end, mean" in page.read_text().replace("&#39;", "'")
     found = json.loads(run("budget", file, "--json").stdout)

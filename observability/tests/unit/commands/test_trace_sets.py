@@ -251,7 +251,7 @@ def test_equal_sets_show_nothing_and_operations_of_one_are_named(traces, tmp_pat
         (["what-if", "/nowhere/x.json", "--remove", "db:order"], "/nowhere/x.json"),
         (["what-if", "TRACES", "--format", "junit"], "'junit' is not one of 'text', 'markdown'"),
         (["check", "/nowhere/budgets.yaml", "TRACES"], "/nowhere/budgets.yaml"),
-        (["compare-traces", "TRACES", "."], "a folder without files"),
+        (["compare-traces", "TRACES", "."], "this folder has no files"),
     ],
 )
 def test_wrong_input_is_refused_with_the_reason(traces, tmp_path, monkeypatch, arguments, told):
@@ -295,7 +295,7 @@ def test_several_sources_with_other_names_are_one_set(traces, slower, tmp_path):
     result = run("what-if", traces, slower, "--mapping", names, "--remove", "work:bank", "--json")
     assert result.exit_code == 0, result.output
     assert json.loads(result.stdout)["operations"][0]["traces"] == 1400
-    assert "Patterns in the file of names that match nothing: services: cart." in result.stderr
+    assert "These patterns in the file of names match nothing: services: cart." in result.stderr
 
 
 def test_clocks_are_corrected_if_asked(tmp_path):

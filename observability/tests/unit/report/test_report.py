@@ -321,7 +321,7 @@ def test_a_report_is_not_written_through_symbolic_links(tmp_path: Path) -> None:
     (folder / "csv").symlink_to(outside)
     refused = CliRunner().invoke(app, ["report", str(folder)])
     assert refused.exit_code == 1
-    assert f"a symbolic link, through which no report is written; remove it: '{folder / 'csv'}'" in refused.stderr
+    assert f"reports are not written through symbolic links; remove this link: '{folder / 'csv'}'" in refused.stderr
     (folder / "csv").unlink()
     assert CliRunner().invoke(app, ["report", str(folder)]).exit_code == 0
     assert not any((folder / name).is_symlink() for name in own)

@@ -48,8 +48,8 @@ def queue(component: str, met: str, mean_ms: float, beyond_p99_ms: float | None)
     [
         (
             [],
-            "This was not tested: needs 40 journeys that ran at the same time as one of a kind, and as many that did "
-            "not.",
+            "This was not tested: a test needs 40 journeys that ran at the same time as a journey of one kind, and 40 "
+            "that did not.",
         ),
         ([meeting("all", 40.0)], "No kind of journey is shown to run at the same time as slower journeys."),
     ],

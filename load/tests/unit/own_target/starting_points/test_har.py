@@ -55,7 +55,7 @@ def test_a_recording_becomes_a_journey_without_headers(tmp_path: Path) -> None:
     assert (second.body, second.expect.status, second.at) == ({"a": "$${b}"}, (303,), "web2")
     assert (graphql.graphql, graphql.path, graphql.variables) == ("{ a }", "/p", {"n": 1})
     assert target.targets["mine"].endpoints["web2"] == "http://127.0.0.1:9001"
-    with pytest.raises(UsageError, match="exists already"):
+    with pytest.raises(UsageError, match="already exists"):
         write_start(source, from_har, out)
 
 

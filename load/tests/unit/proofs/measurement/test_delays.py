@@ -158,7 +158,7 @@ def test_the_arms_share_a_baseline_and_come_back_from_disk() -> None:
     ("hops", "sizes", "message"),
     [
         ("bank", "2ms", "bank is not valid; choose from payment, product, user"),
-        ("payment,", "2ms", "an empty part is not valid"),
+        ("payment,", "2ms", "an empty item is not valid"),
         ("payment,payment", "2ms", "given twice"),
         ("payment", "2ms,2000us", "given twice"),
     ],

@@ -72,8 +72,8 @@ def test_every_change_of_a_finished_trial_is_found(folder: ResultsFolder) -> Non
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"attempt": 2}, "each trial once"),
-        ({"used": False}, "each trial once"),
+        ({"attempt": 2}, "each trial exactly once"),
+        ({"used": False}, "each trial exactly once"),
         ({"generator": {"tape_sha256": "u"}}, "2 different tapes"),
         ({"answers_sha256": "b"}, "2 different sets of answers"),
     ],
@@ -85,7 +85,7 @@ def test_a_wrong_end_is_reported(folder: ResultsFolder, plan: Plan, changed: dic
 
 
 def test_an_extra_trial_and_an_unpublished_run_are_reported(folder: ResultsFolder, plan: Plan) -> None:
-    assert at_the_end(plan, folder) == [f"{folder.final.name} was not published"]
+    assert at_the_end(plan, folder) == [f"the results folder {folder.final.name} does not exist"]
     complete(folder, plan)
     extra = folder.final / "trials" / "1-grpc.attempt1"
     extra.mkdir()

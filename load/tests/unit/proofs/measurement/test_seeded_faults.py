@@ -61,5 +61,5 @@ def test_a_fault_that_cannot_be_seeded_is_named(monkeypatch: pytest.MonkeyPatch)
     with pytest.raises(AttributeError, match="MOST"):
         seeds.set_constant(sys, "MOST", 1)()
     monkeypatch.setattr(module, "FAULTY", (sys.executable, "-c", "raise SystemExit('original is gone')"))
-    with pytest.raises(UsageError, match="a fault cannot be seeded: original is gone"):
+    with pytest.raises(UsageError, match="a fault can no longer be seeded: original is gone"):
         seeded_faults.__wrapped__()

@@ -264,5 +264,5 @@ def test_every_figure_names_its_files_and_they_are_there(rest_and_hybrid):
 def test_a_run_whose_journeys_all_failed_decides_nothing(rest_and_hybrid):
     run, summary = analysed(rest_and_hybrid)
     failed = dataclasses.replace(run, journeys=run.journeys.with_columns(outcome=pl.lit("server")))
-    with pytest.raises(NotEnoughDataError, match="run: no journey that ended ok for"):
+    with pytest.raises(NotEnoughDataError, match="run: no journey ended ok for"):
         decide(failed, summary, Customers("default", None, {}))

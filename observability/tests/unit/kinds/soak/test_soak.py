@@ -72,7 +72,7 @@ def what(changes: list[Change]) -> list[tuple[str, str]]:
 
 
 def test_one_time_filling_is_no_growth() -> None:
-    assert list(sentences(soak())) == ["rest: nothing that should not grow was shown to grow."]
+    assert list(sentences(soak())) == ["rest: nothing that should stay constant was shown to grow."]
     assert {row[-1].text for row in held_table(soak(), TOPOLOGY).rows} == {"steady"}
 
 

@@ -92,7 +92,7 @@ def test_the_interval_at_which_polling_costs_what_a_stream_does() -> None:
 def test_a_cost_that_may_be_zero_is_no_divisor() -> None:
     rows = [{**one, "cpu_s": {"order": 6.0 + one["block"] * one["watchers"] / 1_000}} for one in SOUND]
     [said] = conclusions(document(*cast("list[Waited]", rows)))
-    assert said.endswith(", which this run cannot tell from nothing.")
+    assert said.endswith(", which this run cannot distinguish from 0.")
 
 
 def test_a_single_block_tests_no_cost() -> None:
