@@ -23,7 +23,7 @@ MAX_PER_PROCESS = 8_000
 """Maximum number of streams, or of WebSockets, for all callers together; less than a proxy allows for a component, so
 that our error reaches the client."""
 BURSTS, REOPEN_S = 2, 20.0
-"""A caller may open twice its maximum at once, and its maximum again every 20 seconds."""
+"""A caller may open twice its maximum at once, and as many again every 20 seconds."""
 MAX_OPENING = 4
 """Number of streams that a process opens at a time, so that other clients' reads do not wait behind thousands
 of openings."""
