@@ -36,7 +36,7 @@ def run(component: str, *chosen: str) -> None:
 
     Args:
         component: Name of the component, such as "product".
-        chosen: Its faults, each by its description in the list of faults.
+        chosen: The component's faults, each named by its description in the list of faults.
     """
     faults = {fault.says: fault for fault in faults_of(component.replace("-", "_"))}
     for says in chosen:

@@ -71,7 +71,7 @@ def read_targets(files: str, chosen: str = "") -> TargetFile:
     if chosen:
         names = read_items("targets", chosen, str)
         if unknown := [name for name in names if name not in targets]:
-            raise UsageError(f"targets={chosen}: there is no target {unknown[0]}; there are {', '.join(targets)}")
+            raise UsageError(f"targets={chosen}: there is no target {unknown[0]}; the targets are {', '.join(targets)}")
         targets = {name: targets[name] for name in names}
     return replace(first, target=first.target.model_copy(update={"targets": targets}))
 

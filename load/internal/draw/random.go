@@ -17,7 +17,7 @@ import (
 // arithmetic is on integers, so a seed gives the same bytes on every processor and with every Go version.
 const Generator = "chacha8-streams/1"
 
-// Source draws the random numbers of one purpose.
+// Source draws the random numbers for one purpose.
 type Source struct{ words *rand.ChaCha8 }
 
 // NewSource returns the purpose's stream of random numbers for a seed.

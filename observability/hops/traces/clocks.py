@@ -48,7 +48,7 @@ class Clock(msgspec.Struct, frozen=True):
 
     @property
     def differs(self) -> bool:
-        """Whether the calls rule out that both clocks agree."""
+        """Whether the calls rule out that the two clocks agree."""
         if self.low_ns <= self.high_ns:
             return self.low_ns > 0 or self.high_ns < 0
         return False  # no single offset fits: some spans were closed late, or a clock was set

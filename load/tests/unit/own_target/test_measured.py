@@ -48,7 +48,7 @@ def books(file: Path) -> TargetFile:
 def test_targets_are_chosen_by_name_and_in_order(file: Path) -> None:
     assert list(read_targets(str(file)).target.targets) == ["old", "new"]
     assert list(read_targets(str(file), "new, old").target.targets) == ["new", "old"]
-    with pytest.raises(UsageError, match="targets=new,gone: there is no target gone; there are old, new"):
+    with pytest.raises(UsageError, match="targets=new,gone: there is no target gone; the targets are old, new"):
         read_targets(str(file), "new,gone")
 
 
@@ -121,7 +121,7 @@ def test_targets_at_distances_and_rates_and_without_a_journey(books: TargetFile,
         ("soak --updates off", "updates=off with target=: it changes how the shop is started"),
         ("isolate --journey look", "`make isolate` measures one target; give targets= one of old, new"),
         ("isolate --targets old", "journey=bulk_lines: the workload books has no such journey; valid: look"),
-        ("rates --targets gone", "targets=gone: there is no target gone; there are old, new"),
+        ("rates --targets gone", "targets=gone: there is no target gone; the targets are old, new"),
     ],
 )
 def test_a_setting_that_does_not_fit_a_target_is_refused_with_the_reason(
@@ -142,4 +142,4 @@ def test_settings_of_targets_need_a_target(setting: str) -> None:
 def test_load_chooses_targets_of_its_file(file: Path) -> None:
     done = CliRunner().invoke(app, ["load", str(file), "--targets", "nowhere"])
     assert done.exit_code == 2
-    assert "targets=nowhere: there is no target nowhere; there are" in done.stderr
+    assert "targets=nowhere: there is no target nowhere; the targets are" in done.stderr

@@ -49,7 +49,7 @@ class LadderStep(TypedDict):
 
 
 class Added(TypedDict):
-    """An addition to a figure, ms; `reason` says why there is no interval."""
+    """An addition to a figure, in ms; if there is no interval, `reason` says why."""
 
     value: float | None
     ci95: list[float | None]

@@ -93,7 +93,7 @@ class Database:
             return await connection.fetchrow(statement, *args)
 
     async def _give_back(self, connection: LentConnection) -> None:
-        """Returns a connection whose use ended early, on which a statement may still be running.
+        """Gives back a connection whose use ended early, and on which a statement may still be running.
 
         This waits for the end of that statement, so that the caller's next step cannot overtake the statement. A caller
         whose time is already up waits only for a moment.
