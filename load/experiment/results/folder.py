@@ -109,7 +109,7 @@ class ResultsFolder:
         """Renames the folder of an unfinished run to `<utc>-<name>.incomplete`, or removes it if it is empty.
 
         Returns:
-            The folder's new path; None without a folder.
+            The folder's new path; None if there was no folder.
         """
         if not self.path.exists():
             return None
