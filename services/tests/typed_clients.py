@@ -6,10 +6,10 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from typing import assert_type
 
-from shop.clients.protocol_by_address import connect
 from shop.clients.graphql import graphql_client
 from shop.clients.grpc import grpc_client
 from shop.clients.http_channel import HttpChannel
+from shop.clients.protocol_by_address import connect
 from shop.clients.rest import rest_client
 from shop.clients.thrift import framed_client, tjson_client
 from shop.contract.calls import ORDER, PAYMENT, PRODUCT, USER, call_of

@@ -70,7 +70,7 @@ def program_of(component: str, command: str, implementation: str) -> tuple[str, 
             raise UsageError("implementation= and command= each name a program; give only one of them")
         chosen = implementations("implementation", implementation)
         if len(chosen) != 1:
-                raise UsageError(f"implementation={implementation}: give only one program, such as product:go")
+            raise UsageError(f"implementation={implementation}: give only one program, such as product:go")
         ((component, language),) = chosen.items()
         if language != PYTHON and component not in BUILT_IN[language]:
             valid = ", ".join(f"{name}:{one}" for one, served in BUILT_IN.items() for name in served)

@@ -100,7 +100,7 @@ def prove_aa(experiments: int, seed: int, progress: Progress = lambda _: None) -
 
 
 def _aa(seed: np.random.SeedSequence, *, noise: str) -> Counter[tuple[str, str]]:
-    """Counts for each metric of an experiment: tests, tests with a low p, and whether any is significant after correction."""
+    """For each metric, counts tests, tests with a low p, and whether any is significant after correction."""
     rng = np.random.default_rng(seed)
     simulation = Simulation(setting_of(rng, noise, _AA_JOURNEYS), rng)
     topologies = simulation.experiment(SAME)

@@ -74,7 +74,9 @@ def prove_meetings(experiments: int, seed: int, progress: Progress = lambda _: N
     by = {f"{ms:g} ms": _metrics(counts, f"{ms:g}") for ms in sorted({one.waits_ms for one in SETTINGS})}
     metrics = _metrics(counts, "")
     causes = [
-        OfCause(cause=cause, waits=setting.waits_ms > 0, sentences=rate(counts[cause, "sentences"], counts[cause, "of"]))
+        OfCause(
+            cause=cause, waits=setting.waits_ms > 0, sentences=rate(counts[cause, "sentences"], counts[cause, "of"])
+        )
         for cause, setting in CAUSES.items()
     ]
     alarms = [row["alarms"] for row in metrics] + [row["sentences"] for row in causes if not row["waits"]]

@@ -353,7 +353,9 @@ class System(Run):
             admission=self.switches.admission == "on",
             compression=self.switches.compression == "all",
         )
-        document = target_document(self.topology, self.switches, self.trial, self.ports, keys.private, self.ca_certificate)
+        document = target_document(
+            self.topology, self.switches, self.trial, self.ports, keys.private, self.ca_certificate
+        )
         write_json(self.target, document)
         measures = self.switches.metrics == "on"
         store = database_components(self.database, self.folder, self.ports)

@@ -73,7 +73,9 @@ def add_picture(section: Section, view: View) -> Section:
     words: list[Element] = [Points(first.items[lead:], tone="sentences")] if len(first.items) > lead else []
     front: list[Element] = [Points(first.items[:lead], tone=first.tone)]
     if view.kind.picture is not None or not (several or budgets):
-        return Section(section.key, section.title, [*front, picture(view), *others[:fastest], *words, *others[fastest:]])
+        return Section(
+            section.key, section.title, [*front, picture(view), *others[:fastest], *words, *others[fastest:]]
+        )
     front += [spread.heat_table(view, "p50", "Median")] if several else []
     front.append(budgets or picture(view))
     behind: list[Element] = [

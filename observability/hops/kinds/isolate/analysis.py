@@ -52,7 +52,9 @@ def isolation_of(journeys: Mapping[str, pl.DataFrame], disturber: str) -> Isolat
     for arm, of_arm in journeys.items():
         if arm == AS_IS:
             continue
-        ended = of_arm.filter(pl.col("outcome") == "ok").select("block", "seq", other_ms=pl.col("latency_ns") / NS_PER_MS)
+        ended = of_arm.filter(pl.col("outcome") == "ok").select(
+            "block", "seq", other_ms=pl.col("latency_ns") / NS_PER_MS
+        )
         both = as_is.join(ended, on=["block", "seq"]).with_columns(gain=pl.col("ms") - pl.col("other_ms"))
         kinds = {kind: both.filter(pl.col("journey") == kind) for kind in sorted(both["journey"].unique())}
         rows += [_row(arm, name, some, disturber) for name, some in {OTHERS: both, **kinds}.items() if some.height]

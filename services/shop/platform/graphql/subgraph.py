@@ -27,8 +27,8 @@ from strawberry.types.field import StrawberryField
 
 from shop.contract.calls import PAYMENT, Access, Call, Service, call_of
 from shop.contract.graphql import ROWS_PER_PAGE, operation_of
-from shop.contract.signatures import Kind, methods_of
 from shop.contract.ports import Catalogue, Orders, PaymentClient, UserClient
+from shop.contract.signatures import Kind, methods_of
 from shop.errors import InvalidArgument
 from shop.money import Money
 from shop.platform.access.owners import USER_ID

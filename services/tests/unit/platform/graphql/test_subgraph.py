@@ -151,7 +151,11 @@ def test_the_committed_supergraph_is_that_of_the_subgraphs() -> None:
     ("old", "new", "told"),
     [
         (r"  email: String! @join__field\(graph: USER\)\n", "", r"User\.email was removed"),
-        (r"(stock: Long! @join__field\(graph: )PRODUCT", r"\1ORDER", r"Product\.stock: only one of subgraph and supergraph says that product serves it"),
+        (
+            r"(stock: Long! @join__field\(graph: )PRODUCT",
+            r"\1ORDER",
+            r"Product\.stock: only one of subgraph and supergraph says that product serves it",
+        ),
         (r"  CANCELLED @.*\n", "", r"CANCELLED was removed"),
         (r"(userId: Long!, )(pageSize)", r"\1first: Long!, \2", r"ordersByUser\(first:\)"),
     ],
