@@ -13,7 +13,7 @@ import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
-from provision import docs, golang, graphiql, hive
+from provision import docs, golang, graphiql, hive, npm
 from provision.environment import DOCS_LOCK, IMAGES, LOCK
 from provision.paths import BIN, ROOT
 from provision.step import say
@@ -63,7 +63,7 @@ def _scans() -> Iterator[tuple[str, list[str], frozenset[str]]]:
             folder.mkdir()
             pins = {package.name: package.version for package in pinned}
             (folder / "package.json").write_text(json.dumps({"private": True, "dependencies": pins}))
-            locking = [graphiql.npm(), "install", "--package-lock-only", "--ignore-scripts", "--no-audit"]
+            locking = [npm.npm(), "install", "--package-lock-only", "--ignore-scripts", "--no-audit"]
             if passes(f"{title}'s packages", [*locking, f"--prefix={folder}"]):
                 lockfiles.append(f"--lockfile={folder}/package-lock.json")
         yield "advisories for Python packages and Mermaid", [*osv, *others], frozenset()

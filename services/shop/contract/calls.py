@@ -99,7 +99,7 @@ def call_of(method: Callable[Concatenate[Self, Q], R]) -> Call[Q, R]:
 
 
 def _service(name: str, contract: ServiceDescriptor, port: type[object]) -> Service[P]:
-    return Service(name, contract.full_name, port, tuple(_call(name, method) for method in contract.signatures))
+    return Service(name, contract.full_name, port, tuple(_call(name, method) for method in contract.methods))
 
 
 def _call(service: str, method: MethodDescriptor) -> Call[..., object]:
