@@ -23,7 +23,7 @@ pytestmark = pytest.mark.e2e
         (["resume=latest", "rate=5"], "leave out rate"),
         (["precision=0"], "precision=0 is not valid: give a percentage from 0.01% to 50%, such as 5%"),
         (["precision=200%"], "precision=200% is not valid: give a percentage from 0.01% to 50%, such as 5%"),
-        (["precision=0.01%"], "At most 100 blocks are run, which give about "),
+        (["precision=0.01%"], "An experiment has at most 100 blocks, which give a precision of about "),
         (["precision=5%", "topologies=rest"], "precision= applies to the ratio of two topologies: give at least two"),
         (["precision=5%", "resume=latest"], "leave out precision"),
         (["topology=rest"], "compare has no setting topology; it has: topologies"),

@@ -190,7 +190,9 @@ def test_the_plan_on_disk_has_the_precision(tmp_path: Path) -> None:
 
 
 def test_a_precision_needs_two_topologies_and_a_first_stage() -> None:
-    with pytest.raises(UsageError, match="precision= is about the ratio of two topologies: give at least two"):
+    with pytest.raises(
+        UsageError, match="precision= applies to the ratio of two topologies: give at least two topologies"
+    ):
         replace(plan(), arms=plan().arms[:1])
     with pytest.raises(
         UsageError, match="blocks=4 is too few to decide how many blocks precision= takes: give at least 5"

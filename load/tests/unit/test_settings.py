@@ -87,7 +87,7 @@ def test_one_entry_makes_options_make_s_settings_the_docs_and_the_record(run: Ru
     assert "Whether answers sparkle: no or yes." in output
     assert "sparkle        Whether answers sparkle: no or yes. [no]" in run("make", "help-bench").stdout
     assert run("make", "settings").returncode == 0
-    row = "| `sparkle` | no | clients | Whether answers sparkle: no or yes. | bench, compare, up, shades |"
+    row = "| `sparkle` | no | clients | Whether answers sparkle: no or yes. | bench, compare, up, shades (yes) |"
     assert row in (copy / PAGE).read_text().splitlines()
     assert "'sparkle': 'yes'" in run(sys.executable, "-c", RECORD).stdout
 

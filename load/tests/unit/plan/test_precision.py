@@ -146,7 +146,9 @@ def test_the_last_run_with_the_same_arms_gives_the_expected_scatter(tmp_path: Pa
     assert likely.scatter == pytest.approx(0.02)
     assert likely.cause == "if trials scatter by 2 %, as in 20261121T100000Z-compare"
     assert likely.blocks < foresee(plan(0.02), tmp_path / "none", BLOCK_S).blocks
-    with pytest.raises(UsageError, match=r"if trials scatter by 2 %, as in 20261121T100000Z-compare\. At most 100"):
+    with pytest.raises(
+        UsageError, match=r"if trials scatter by 2 %, as in 20261121T100000Z-compare\. An experiment has at most 100"
+    ):
         require_attainable(plan(0.001), foresee(plan(0.001), tmp_path, BLOCK_S))
 
 

@@ -129,7 +129,11 @@ WRONG = {
         2,
         "choose one of jaeger, otlp-json, otlp-proto, otlp-framed, zipkin",
     ),
-    "no moment": (["budget", "http://127.0.0.1:9", "--since", "soon"], 2, "--since soon: give 30s, 15m"),
+    "no moment": (
+        ["budget", "http://127.0.0.1:9", "--since", "soon"],
+        2,
+        "--since soon: give how long ago, such as 30s, 15m",
+    ),
     "no names": (["budget", "x", "--mapping", "/nowhere/names.yaml"], 2, "/nowhere/names.yaml"),
     "no id": (["budget", "x", "--trace", "zzz"], 2, "--trace zzz: a trace id consists of 1 to 32 hexadecimal digits"),
     "no window": (

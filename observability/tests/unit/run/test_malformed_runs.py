@@ -76,7 +76,11 @@ CASES: list[tuple[str, Damage, str]] = [
         for field in ("mode", "topologies", "switches", "profile", "seeds", "tapes")
     ),
     ("manifest.json", document(lambda made: made.update(topologies=["rest"])), r"\$\.topologies"),
-    ("manifest.json", document(lambda made: made.update(topologies={})), "trials.json: rest is not among"),
+    (
+        "manifest.json",
+        document(lambda made: made.update(topologies={})),
+        "trials.json: topologies that are not in manifest.json: rest",
+    ),
     ("manifest.json", document(lambda made: made.update(seeds={"tape": "one"})), r"\$\.seeds"),
     ("manifest.json", document(lambda made: made.update(name=7)), r"\$\.name"),
     ("manifest.json", document(lambda made: made.update(machine=0.5)), r"\$\.machine"),
@@ -87,7 +91,11 @@ CASES: list[tuple[str, Damage, str]] = [
     ("trials.json", document(lambda made: made["trials"][0].pop("cpu_s")), "`cpu_s`"),
     ("trials.json", document(lambda made: made["trials"][0].update(block="1")), r"\$\.trials\[0\]\.block"),
     ("trials.json", document(lambda made: made["trials"][0].update(cpu_s={"edge": "much"})), r"\.cpu_s"),
-    ("trials.json", document(lambda made: made["trials"][0].update(topology="soap")), "soap is not among"),
+    (
+        "trials.json",
+        document(lambda made: made["trials"][0].update(topology="soap")),
+        "topologies that are not in manifest.json: soap",
+    ),
     ("trials.json", document(lambda made: [row.update(used=False) for row in made["trials"]]), "has no trials"),
     *(
         (name, damage, says)

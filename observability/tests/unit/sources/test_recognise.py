@@ -305,7 +305,7 @@ def test_a_pipe_is_read_and_one_without_a_writer_is_not_waited_for(tmp_path, mon
         assert sum(len(batch) for _, batch in read_file(file, "pipe")) == len(EVERY)
     writer.join()
     monkeypatch.setattr(files, "PIPE_WAIT_S", 0.1)
-    with pytest.raises(SourceError, match="nobody wrote anything"):
+    with pytest.raises(SourceError, match="nothing was written to this pipe"):
         opened_file(str(pipe))
     with pytest.raises(SourceError, match="neither a file nor a pipe"):
         opened_file("/dev/zero")

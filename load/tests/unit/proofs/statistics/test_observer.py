@@ -33,7 +33,7 @@ def test_a_run_without_untraced_journeys_is_refused(tmp_path):
     folder = write_generated_run(tmp_path / "run", topologies=["rest"], blocks=1, journeys_per_trial=40, traced=1.0)
     result = CliRunner().invoke(app, ["observer", "--run", str(folder), "--draws", "1"])
     assert result.exit_code == 1
-    assert "only 0 journeys ended ok and untraced" in result.output
+    assert "only 0 untraced journeys ended ok" in result.output
 
 
 @pytest.mark.parametrize(
