@@ -65,7 +65,7 @@ def _go(module: Path) -> str:
     own = _own()
     if own is None or _version(own) < lowest:
         wanted = ".".join(map(str, lowest))
-        raise SetupError(f"Go {wanted} or newer is needed, but the installed one does not run. Put Go on the PATH.")
+        raise SetupError(f"Go {wanted} or newer is needed, but the installed one does not run. Add Go to the PATH.")
     return own
 
 

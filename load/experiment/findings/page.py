@@ -68,7 +68,7 @@ def all_stated(table: Table, kept: Mapping[str, Kept | None]) -> dict[str, State
 
 
 def section(table: Table, kept: Mapping[str, Kept | None]) -> str:
-    """Returns the text for the marked part of the page."""
+    """Returns the text for the page's marked section."""
     return "\n".join(_lines(table, all_stated(table, kept), kept)) + "\n"
 
 

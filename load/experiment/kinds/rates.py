@@ -70,7 +70,7 @@ def rate_arms(
         known = ", ".join(f"{name} {held[name]:g}" for name in names)
         raise UsageError(
             f"rates={rates}: {max(absolute):g} journeys a second is more than any of these topologies sustained in "
-            f"{sweep} ({known}); give lower rates, or percentages of the rate that each sustains, such as 80%"
+            f"{sweep} ({known}); give lower rates, or percentages of what each sustains, such as 80%"
         )
     if not held and len(absolute) < len(amounts):
         raise UsageError(

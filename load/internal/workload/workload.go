@@ -124,9 +124,9 @@ func Parse(path string, text []byte) (Workload, error) {
 	return ParseFor(path, text, journey.Name.CheckSender)
 }
 
-// ParseFor does what Parse does, for journeys of other targets. The function sent returns an error if a channel may not
-// send a journey.
-func ParseFor(path string, text []byte, sent func(journey.Name, target.Channel) error) (Workload, error) {
+// ParseFor does what Parse does, for journeys of other targets. The function permit returns an error if a channel may
+// not send a journey.
+func ParseFor(path string, text []byte, permit func(journey.Name, target.Channel) error) (Workload, error) {
 	if err := readable(path, text); err != nil {
 		return Workload{}, err
 	}
@@ -139,7 +139,7 @@ func ParseFor(path string, text []byte, sent func(journey.Name, target.Channel) 
 	if err := decoder.Decode(&f); err != nil {
 		return Workload{}, syntaxError(path, err)
 	}
-	c := checker{path: path, tree: tree, sent: sent}
+	c := checker{path: path, tree: tree, permit: permit}
 	return c.check(f)
 }
 
@@ -153,9 +153,9 @@ func syntaxError(path string, err error) error {
 }
 
 type checker struct {
-	path string
-	tree *ast.File
-	sent func(journey.Name, target.Channel) error
+	path   string
+	tree   *ast.File
+	permit func(journey.Name, target.Channel) error
 }
 
 // fail returns an error that names the file, the line of the invalid value (or of its parent if the value is absent),
@@ -201,7 +201,7 @@ func (c checker) check(f file) (Workload, error) {
 	total := int64(0)
 	for i, m := range f.Mix {
 		here := fmt.Sprintf("$.mix[%d]", i)
-		if err := c.sent(m.Journey, m.Channel); err != nil {
+		if err := c.permit(m.Journey, m.Channel); err != nil {
 			field := ".journey"
 			if m.Journey.Known() {
 				field = ".channel"

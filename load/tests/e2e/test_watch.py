@@ -27,7 +27,7 @@ def test_every_watcher_gets_updates_of_its_own_orders(terminal) -> None:
             assert one["protocol"] == {"grpc": "grpc", "rest": "rest-services"}[one["topology"]]
             assert one["updates"] > 10
             assert one["traced"] == one["updates"]
-            # Only a stream takes an update out of the table of notifications; a poll reads all that are there.
+            # Only a stream takes an update out of the table of notifications; a poll reads everything there.
             taken = {"outbox:notification"} if one["way"] == "push" else set()
             assert {"outbox:order", "wire:order→notification", "push", *taken} <= set(one["budget_ms"])
     assert (Path(folder) / "report.html").is_file()

@@ -79,7 +79,7 @@ class _CallFormat(Generic[Q, R]):
         return {**variables, **resources}
 
     def decode(self, body: bytes) -> _Answer[object] | None:
-        """Returns the answer in a body; None if it has none. An answer with an error may have partial data."""
+        """Returns the answer in a body; None if it has no answer. An answer with an error may have partial data."""
         try:
             return self._decode(body)
         except UNREADABLE:

@@ -34,7 +34,7 @@ class UserChange(Struct, frozen=True, gc=False):
 
 
 class Credentials(Struct, frozen=True, gc=False):
-    """The data against which a login is checked.
+    """The data for checking a login.
 
     Attributes:
         user: The user with that e-mail address; None if there is no such user.

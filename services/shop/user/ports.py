@@ -16,7 +16,7 @@ class UserStore(Protocol):
         """Returns one user."""
 
     async def credentials(self, email: str) -> Credentials:
-        """Returns the data against which a login with an e-mail address is checked."""
+        """Returns the data for checking a login with an e-mail address."""
 
     async def note_failure(self, email: str, seconds: float) -> int:
         """Counts a failed login with an e-mail address; returns the count, which expires `seconds` after the first."""

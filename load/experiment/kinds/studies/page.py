@@ -57,7 +57,7 @@ def verdicts_of(run: Path) -> dict[str, Any]:
 
 
 def section(kept: Mapping[str, Any] | None, rules: str) -> str:
-    """Returns the text for the marked part of the page.
+    """Returns the text for the page's marked section.
 
     Args:
         kept: The stored parts of the run; None before the first run.

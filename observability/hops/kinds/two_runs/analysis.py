@@ -86,7 +86,7 @@ class Threshold:
         """Judges whether b is worse than a by more than the threshold.
 
         A regression is `shown` only if the lower end of the ratio's 95 % interval is beyond the threshold, and the
-        difference itself is shown after the correction: an alarm that stops a build must not be noise.
+        difference itself is shown after the correction. An alarm that stops a build must not be noise.
         """
         if row["metric"] not in self.metrics:
             return None
