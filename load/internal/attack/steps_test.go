@@ -76,7 +76,7 @@ func TestStepsAreReplayed(t *testing.T) {
 			if thought := row.EndedNs - row.IntendedNs - row.LatencyNs; (thought >= pause.Nanoseconds()) != (want == outcome.OK) {
 				t.Errorf("%s: %v of pauses in %+v", path, time.Duration(thought), row)
 			}
-			late := want != outcome.Timeout || strings.Contains(row.Error, "step first (t.yaml:7) at e: no whole answer within the journey's limit of 200ms")
+			late := want != outcome.Timeout || strings.Contains(row.Error, "step first (t.yaml:7) at e: no complete answer within the journey's limit of 200ms")
 			if row.Outcome != want || (row.AnswerSHA256 == "") != (want != outcome.OK) || !late {
 				t.Errorf("%s: %+v", path, row)
 			}
