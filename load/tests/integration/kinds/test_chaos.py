@@ -119,7 +119,7 @@ def test_a_cut_link_fails_only_journeys_that_need_it(
     assert (reset["broken"], reset["unanswered"], reset["unsettled"]) == ([], 0, 0)
 
 
-CLEAR = r"GraphQL error (UNAVAILABLE|DEADLINE_EXCEEDED): |no whole answer within the journey's limit"
+CLEAR = r"GraphQL error (UNAVAILABLE|DEADLINE_EXCEEDED): |no complete answer within the journey's limit"
 """Errors from a shop that is down or late; the last error comes from the generator."""
 
 

@@ -358,7 +358,7 @@ def test_a_journey_has_the_time_limit_of_its_file(loaded: Loaded, text: str) -> 
     assert done.exit_code == 3
     failures = json.loads(done.stdout)["failures"]
     assert {row["journey"] for row in failures} == {"look", "read", "call", "borrow"}
-    assert all("no whole answer within the journey's limit of 300ms" in row["reason"] for row in failures)
+    assert all("no complete answer within the journey's limit of 300ms" in row["reason"] for row in failures)
 
 
 @pytest.mark.parametrize(
