@@ -346,7 +346,7 @@ def test_a_run_next_to_a_busy_program_is_noisy_and_names_it(
         monkeypatch.setattr(module, "MAX_PROGRAMS", 99)
     done = loaded(text, "--rate", "20")  # the library needs a tenth of a core for this rate
     assert done.exit_code == 0, done.stderr
-    beforehand, _, afterwards = done.stderr.partition("check answered as expected")
+    beforehand, _, afterwards = done.stderr.partition("passed the check")
     assert f"(pid {busy})" in beforehand
     assert "Finished. NOISY: " in afterwards
     assert "CPU of other programs" in afterwards
