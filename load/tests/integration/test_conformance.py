@@ -54,7 +54,7 @@ def read(path: Path) -> str:
         (["--component", "edge"], 2, "valid: product, user, order, payment, rest-gateway, graphql-gateway"),
         (["--protocols", "smoke"], 2, "product is not tested over smoke; valid: grpc, rest, graphql, thrift, connect"),
         (["--component", "graphql-gateway", "--protocols", "grpc"], 2, "is not tested over grpc; valid: graphql"),
-        (["--command", "x", "--implementation", "product:go"], 2, "give one of them"),
+        (["--command", "x", "--implementation", "product:go"], 2, "give only one of them"),
     ],
 )
 def test_what_cannot_be_tested_is_named(arguments: Sequence[str], code: int, message: str) -> None:
@@ -67,7 +67,7 @@ def test_no_test_at_all_is_an_error(monkeypatch: pytest.MonkeyPatch, capsys: pyt
     monkeypatch.setattr(command, "run_suites", lambda *_: ElementTree.Element("testsuite"))
     with pytest.raises(SystemExit, match="2"):
         command.conformance_command(component="product", command="", implementation="", protocols="rest")
-    assert "component=product protocols=rest: all tests were skipped or left out" in capsys.readouterr().err
+    assert "component=product protocols=rest: no test ran; all were skipped or left out" in capsys.readouterr().err
 
 
 def test_a_program_that_only_fails_is_not_tested_further() -> None:
