@@ -63,8 +63,8 @@ class Lengths:
 
     Attributes:
         warmup_s: Seconds of load before each step; not counted.
-        shortest_s: Shortest step of a search, in seconds; a longer step lasts until `MIN_JOURNEYS` have been sent.
-        longest_s: Longest step of a search, in seconds.
+        min_step_s: Minimum length of a step of a search, in seconds; a step lasts longer to send `MIN_JOURNEYS`.
+        max_step_s: Maximum length of a step of a search, in seconds.
         confirm_s: Shortest confirmation, in seconds; it may be up to four times as long to reach `MIN_JOURNEYS`.
         users_s: Seconds of load at each number of users.
         part_s: Seconds that each part of the load with a peak lasts.
@@ -74,8 +74,8 @@ class Lengths:
     """
 
     warmup_s: int
-    shortest_s: float
-    longest_s: float
+    min_step_s: float
+    max_step_s: float
     confirm_s: float
     users_s: float
     part_s: float
@@ -147,7 +147,7 @@ def announce(plan: Plan) -> Iterator[str]:
     asked, lengths = cast("Asked", plan.about[KIND]), PROFILES[plan.profile.name]
     names = ", ".join(arm.topology.name for arm in plan.arms)
     trial_s = TRIAL_OVERHEAD_S + lengths.warmup_s
-    search_s = min(lengths.max_steps, 9) * (lengths.shortest_s + trial_s)
+    search_s = min(lengths.max_steps, 9) * (lengths.min_step_s + trial_s)
     if asked["load"] == "sweep":
         what = f"p99 below {asked['objective_ms']:g} ms, from {plan.profile.rate:g} journeys a second up"
         blocks = asked.get("blocks", 1)
@@ -211,7 +211,7 @@ def command(
         given=dict(parse_capacity(given["capacity"] or "", [topology.name for topology in measured])),
         blocks=blocks,
     )
-    profile = Profile(common.profile, lengths.warmup_s, ceil(lengths.shortest_s), first, PARITY_SAMPLES)
+    profile = Profile(common.profile, lengths.warmup_s, ceil(lengths.min_step_s), first, PARITY_SAMPLES)
     plan = replace(common, profile="smoke", blocks="1").plan(KIND, arms_of(measured, parsed))
     name = plan.name.replace(KIND, kind, 1)
     return replace(plan, name=name, profile=profile, about={**plan.about, KIND: asked}, chosen=True)
@@ -302,7 +302,7 @@ def step_s(rate: float, lengths: Lengths, phase: Phase) -> float:
     needed = MIN_JOURNEYS / rate
     if phase == "confirm":
         return float(ceil(min(max(needed, lengths.confirm_s), 4 * lengths.confirm_s)))
-    return float(ceil(min(max(needed, lengths.shortest_s), lengths.longest_s)))
+    return float(ceil(min(max(needed, lengths.min_step_s), lengths.max_step_s)))
 
 
 def load_of(asked: Asked, lengths: Lengths, http: int, phase: Phase, amount: float, held: float) -> OwnLoad:

@@ -470,10 +470,10 @@ def _topology_of(file: YamlFile) -> Topology:
     problems = list(_problems(topology))
     if problems:
         raise file.all_wrong(problems)
-    return topology.model_copy(update={"programs": _found_from(Path(file.source).parent, topology.programs)})
+    return topology.model_copy(update={"programs": _with_absolute_paths(Path(file.source).parent, topology.programs)})
 
 
-def _found_from(folder: Path, programs: Mapping[str, Program]) -> dict[str, Program]:
+def _with_absolute_paths(folder: Path, programs: Mapping[str, Program]) -> dict[str, Program]:
     """Makes the paths of programs absolute, relative to a folder; PATH is searched for programs without a path."""
     absolute = {}
     for name, program in programs.items():

@@ -22,13 +22,13 @@ MIN_OF_A_TAIL = 100
 SLOWEST = "slowest trace"
 
 
-def budget_elements(view: SummaryView, journey: str, *, least_share: float = 0.0) -> list[Element]:
+def budget_elements(view: SummaryView, journey: str, *, min_share: float = 0.0) -> list[Element]:
     """Shows one journey's budgets, and that their parts add up to the mean of its traces.
 
     Args:
         view: The summary to show.
         journey: One of its journeys, or `all`.
-        least_share: Minimum share of the mean, 0 to 1. Parts below it in every topology share one row; unattributed
+        min_share: Minimum share of the mean, 0 to 1. Parts below it in every topology share one row; unattributed
             time always has its own.
     """
     traced = [(name, cell) for name, cell in view.cells(journey) if cell["traces"]]
@@ -39,7 +39,7 @@ def budget_elements(view: SummaryView, journey: str, *, least_share: float = 0.0
         f"traces themselves to {_traced_ns(cell)} ns." + _net_sum(cell)
         for name, cell in traced
     )
-    return [parts_table(view, journey, least_share=least_share), Text(sums)]
+    return [parts_table(view, journey, min_share=min_share), Text(sums)]
 
 
 def used_groups(view: SummaryView) -> list[str]:
@@ -87,14 +87,14 @@ def journey_groups_table(view: SummaryView, journey: str) -> Table:
     return Table(f"budget_groups_{journey}", caption, columns, rows, totals=1)
 
 
-def parts_table(view: SummaryView, journey: str, *, least_share: float = 0.0) -> Table:
+def parts_table(view: SummaryView, journey: str, *, min_share: float = 0.0) -> Table:
     """Lists every part of one journey's budgets, largest first, by topology and band; and means net of tracing."""
     budgets = [budget for name, cell in view.cells(journey) if cell["traces"] for budget in _budgets(name, cell)]
     columns = [Column("part", numeric=False), Column("group", numeric=False, spare=1), *(one.column for one in budgets)]
     means = [cell["budget_ms"].get(MEAN, {}) for _, cell in view.cells(journey) if cell["traces"]]
     shares = {part: max(_share(mean, part) for mean in means) for budget in budgets for part in budget.ms}
     parts = sorted(shares, key=lambda part: (-shares[part], part))
-    small = [part for part in parts if shares[part] < least_share and part != UNATTRIBUTED]
+    small = [part for part in parts if shares[part] < min_share and part != UNATTRIBUTED]
     rows = [
         [words(part), words(group_of(part)), *(one.cell([part]) for one in budgets)]
         for part in parts

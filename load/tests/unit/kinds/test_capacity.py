@@ -104,9 +104,9 @@ def test_profiles_are_listed_when_the_name_is_wrong() -> None:
 class TestLength:
     def test_a_step_is_as_long_as_p99_needs(self) -> None:
         quick = PROFILES["quick"]
-        assert step_s(1000, quick, "search") == quick.shortest_s
+        assert step_s(1000, quick, "search") == quick.min_step_s
         assert step_s(30, quick, "search") * 30 >= MIN_JOURNEYS
-        assert step_s(1, quick, "search") == quick.longest_s
+        assert step_s(1, quick, "search") == quick.max_step_s
 
     def test_a_confirmation_is_longer_and_bounded(self) -> None:
         for profile in PROFILES.values():

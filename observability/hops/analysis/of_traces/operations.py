@@ -78,7 +78,7 @@ class Trust(msgspec.Struct):
         going_on: Number of traces that last longer than their root.
         after_ns: Time of all traces after their roots, ns.
         longest: The trace with the most time after its root; empty if no trace has any.
-        longest_ns: How long the trace `longest` continues after the end of its root, ns.
+        longest_ns: Time for which the trace `longest` continues after its root has ended, in ns.
     """
 
     quality: Quality = msgspec.field(default_factory=Quality)

@@ -45,7 +45,7 @@ def bench(summary: Summary) -> Group:
     if sidecars:  # sidecars double the number of parts, so a table by group comes first
         elements.append(journey_groups_table(view, ALL))
     for journey in (ALL, *view.journeys):
-        elements += budget_elements(view, journey, least_share=0.0 if journey == ALL and not sidecars else MIN_SHARE)
+        elements += budget_elements(view, journey, min_share=0.0 if journey == ALL and not sidecars else MIN_SHARE)
     net = net_text(view)
     elements += [net] if net else []
     elements += sidecars

@@ -134,7 +134,7 @@ def test_the_table_has_net_and_gross_and_says_where_net_is_unknown(run):
 
 
 def test_parts_in_one_row_are_net_of_what_is_known(run):
-    table = parts_table(SummaryView(analyse(run, name="night")), "all", least_share=1.0)
+    table = parts_table(SummaryView(analyse(run, name="night")), "all", min_share=1.0)
     net = [column.name for column in table.columns].index("rest, net of tracing (estimate)")
     together, total = table.rows
     assert together[0].text.endswith("smaller parts")
