@@ -114,7 +114,8 @@ def grouped_conclusions(summary: Summary) -> Conclusions:
 def answer_title(summary: Summary) -> str:
     """Gives the answer of a run in one line, for a title; empty if there is none.
 
-    For example: `rest is the fastest over the whole mix next to the shop; hybrid from 7.6 ms away for order_history`.
+    For example: `rest has the lowest median over the whole mix next to the shop; hybrid from 7.6 ms away for
+    order_history`.
     """
     if len(summary["topologies"]) == 1:
         ((name, measured),) = summary["topologies"].items()
@@ -129,7 +130,7 @@ def answer_title(summary: Summary) -> str:
     if len(first) == len(summary["topologies"]):
         return f"{join_names(first)} are equally fast{place}, as far as this run can tell"
     turn = first_turn(summary["distance"]) if "distance" in summary else ""
-    answer = f"{join_names(first)} {'is' if len(first) == 1 else 'are'} the fastest over the whole mix{place}"
+    answer = f"{join_names(first)} {'has' if len(first) == 1 else 'have'} the lowest median over the whole mix{place}"
     return f"{answer}; {turn}" if turn else answer
 
 

@@ -38,8 +38,8 @@ def conclusions(summary):
 @pytest.mark.parametrize(
     ("verdict", "compared", "title"),
     [
-        ("right_lower", "topology", "hybrid is the fastest over the whole mix next to the shop"),
-        ("right_lower", "target", "hybrid is the fastest over the whole mix without distance"),
+        ("right_lower", "topology", "hybrid has the lowest median over the whole mix next to the shop"),
+        ("right_lower", "target", "hybrid has the lowest median over the whole mix without distance"),
         ("not_shown", "topology", "hybrid and rest are equally fast next to the shop, as far as this run can tell"),
         ("unknown", "topology", ""),
     ],
