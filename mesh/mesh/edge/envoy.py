@@ -36,6 +36,7 @@ from mesh.envoy_config import (
     base_config,
     endpoints,
     holding_streams,
+    http_filter,
     pipe_address,
     tcp_address,
 )
@@ -114,10 +115,10 @@ def render(plan: EdgePlan) -> dict[str, Any]:
     if any(route.streams for route in table):
         filters = [openings_filter(), *filters]
     if topology.translates:
-        filters = [_filter("grpc_web", "GrpcWeb"), *filters]
+        filters = [http_filter("grpc_web", "GrpcWeb"), *filters]
     if topology.admits_browsers:
         # This filter is first in the chain, so that pages can read refusals too.
-        filters = [_filter("cors", "Cors"), *filters]
+        filters = [http_filter("cors", "Cors"), *filters]
     manager["http_filters"] = [*filters, buffer, *([compressor, transcoder] if topology.transcodes else []), router]
     manager["access_log"] += [plugin.envoy_log for plugin in plugins if plugin.envoy_log]
     for plugin in plugins:
@@ -139,11 +140,6 @@ def render(plan: EdgePlan) -> dict[str, Any]:
         _found_at({**collector, **endpoints(OTLP_CLUSTER, [_address(plan.otlp_grpc)])}, [plan.otlp_grpc]),
     ]
     return config
-
-
-def _filter(name: str, kind: str) -> dict[str, Any]:
-    full_type = f"{TYPES}/envoy.extensions.filters.http.{name}.v3.{kind}"
-    return {"name": f"envoy.filters.http.{name}", "typed_config": {"@type": full_type}}
 
 
 def _admit_browsers(routes: list[dict[str, Any]]) -> None:

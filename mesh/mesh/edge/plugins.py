@@ -10,7 +10,7 @@ from typing import Any
 
 from mesh.edge import limits
 from mesh.edge.plan import STDOUT, EdgePlan
-from mesh.envoy_config import TYPES
+from mesh.envoy_config import TYPES, http_filter
 
 REQUEST_ID = "x-request-id"
 REQUESTS_PER_S = 100_000
@@ -65,7 +65,7 @@ def _rate_limit() -> Plugin:
     always = {"default_value": {"numerator": 100, "denominator": "HUNDRED"}}
     return Plugin(
         kong={"name": "rate-limiting", "config": {"second": REQUESTS_PER_S, "policy": "local", "limit_by": "ip"}},
-        envoy_filter=_filter(
+        envoy_filter=http_filter(
             "local_ratelimit",
             "LocalRateLimit",
             stat_prefix="rate_limit",
@@ -100,7 +100,7 @@ def _jwt(public_pem: str) -> Plugin:
     rule = {"match": {"prefix": "/"}, "requires": {"requires_any": {"requirements": either}}}
     return Plugin(
         kong={"name": "jwt", "config": {"anonymous": ANONYMOUS, "uri_param_names": [], "claims_to_verify": ["exp"]}},
-        envoy_filter=_filter("jwt_authn", "JwtAuthentication", providers={"shop": provider}, rules=[rule]),
+        envoy_filter=http_filter("jwt_authn", "JwtAuthentication", providers={"shop": provider}, rules=[rule]),
     )
 
 
@@ -123,11 +123,6 @@ def _file_log(plan: EdgePlan) -> Plugin:
             "typed_config": {"@type": log_type, "path": path, "log_format": line},
         },
     )
-
-
-def _filter(name: str, kind: str, **config: Any) -> dict[str, Any]:
-    full_type = f"{TYPES}/envoy.extensions.filters.http.{name}.v3.{kind}"
-    return {"name": f"envoy.filters.http.{name}", "typed_config": {"@type": full_type, **config}}
 
 
 def _key_set(public_pem: str) -> str:
