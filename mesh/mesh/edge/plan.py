@@ -25,8 +25,6 @@ class Upstream:
     """A gateway or service behind the edge.
 
     Attributes:
-        component: Name of the gateway or service.
-        protocol: The protocol between the edge and the component.
         places: Where the component is reached. The edge balances requests over several places, and over the addresses
             of a name.
         socket: The Unix domain socket where the edge's own sidecar accepts requests for the component; None without a
@@ -61,17 +59,12 @@ class EdgePlan:
     Attributes:
         admin: The edge's admin address in a container; on a shared machine there is no admin port.
         upstreams: The components behind the edge, by name.
-        otlp_grpc: Where the trace store accepts spans over gRPC.
-        otlp_http: Where the trace store accepts spans over HTTP.
-        access_log: File of the JSON access log.
         plugins: The edge's functions in addition to routing: `none`, `typical` or `all` (`mesh.edge.plugins`).
         jwt_public_key: The key, in PEM form, that checks the shop's tokens; only plugins need it.
         certificate: The edge's certificate for clients, which connect with TLS; None for no TLS.
         quic: Whether the edge speaks HTTP/3 too, at the same port number over UDP; needs a certificate.
         apart: The separate components that serve one kind of journey only, by name; empty if there are none.
         admission: Whether the edge refuses requests when answers take too long (`mesh.edge.admission`).
-        metrics: Where the edge exposes its metrics; None if it does not.
-        page: HTML of the page at the edge's root; empty for no page.
         describer: Name of the component that describes the gRPC services to clients; empty for none.
         sampling: Percentage of requests that are traced, unless the sender opts out.
     """
@@ -131,11 +124,9 @@ def edge_plan(
     """The plan of a topology's edge; arguments are as in `EdgePlan`, except these.
 
     Args:
-        places: Where everything listens and is reached.
         sidecar: The edge as a part of a native mesh, where it sends everything through its sidecar; None without a
             sidecar.
         apart: The kind of journey that has separate components, and their places; None if there are none.
-        metrics: Whether the edge exposes its metrics.
     """
     upstreams = _upstreams(topology, places)
     for to in sidecar.outbound if sidecar else ():
