@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from operator import add
 from typing import NamedTuple
 
 import msgspec
@@ -17,18 +18,11 @@ class CacheCounts(NamedTuple):
     hits: int = 0
     unanswered: int = 0
 
-    def plus(self, asked: int, hits: int, unanswered: int) -> CacheCounts:
-        """Returns these counts, with further counts added."""
-        return CacheCounts(self.asked + asked, self.hits + hits, self.unanswered + unanswered)
-
 
 def cache_counts(folder: RunFolder, began_s: float, ended_s: float) -> Mapping[str, CacheCounts]:
     """Counts of the cache requests that ended processes made within a period, by component; empty without a cache.
 
-    Args:
-        folder: Folder of the run.
-        began_s: Start of the period, Unix time; processes count by whole seconds.
-        ended_s: End of the period.
+    The period is in Unix time; processes count by whole seconds.
     """
     counts: dict[str, CacheCounts] = {}
     for path in sorted(folder.telemetry.glob("cache/*.json")):
@@ -36,5 +30,5 @@ def cache_counts(folder: RunFolder, began_s: float, ended_s: float) -> Mapping[s
         component = name if number.isdigit() else path.stem
         for second, *of_second in msgspec.json.decode(path.read_bytes(), type=list[tuple[int, int, int, int]]):
             if int(began_s) <= second <= ended_s:
-                counts[component] = counts.get(component, CacheCounts()).plus(*of_second)
+                counts[component] = CacheCounts(*map(add, counts.get(component, CacheCounts()), of_second))
     return counts

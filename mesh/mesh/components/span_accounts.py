@@ -28,12 +28,9 @@ class SpanAccount(msgspec.Struct, frozen=True):
 
 
 def span_accounts(folder: RunFolder) -> dict[str, SpanAccount]:
-    """The newest account of every process, by the process's name. A process without spans writes its account when it
-    ends."""
-    return {
-        path.stem: msgspec.json.decode(path.read_bytes(), type=SpanAccount)
-        for path in sorted(folder.telemetry.glob("*.json"))
-    }
+    """The newest account of every process, by the process's name. Without spans, a process writes it when it ends."""
+    files = sorted(folder.telemetry.glob("*.json"))
+    return {file.stem: msgspec.json.decode(file.read_bytes(), type=SpanAccount) for file in files}
 
 
 def spans_lost(accounts: Mapping[str, SpanAccount]) -> int:

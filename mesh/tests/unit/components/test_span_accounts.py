@@ -43,4 +43,4 @@ def test_cache_requests_during_a_load_are_summed_by_component(tmp_path: Path) ->
         (folder.telemetry / "cache" / f"{name}.json").write_text(json.dumps(seconds))
     assert span_accounts(folder) == {}
     both = CacheCounts(6, 4, 1)
-    assert cache_counts(folder, 100.7, 104.2) == {"product": both.plus(*both), "product-canary": both}
+    assert cache_counts(folder, 100.7, 104.2) == {"product": CacheCounts(12, 8, 2), "product-canary": both}
