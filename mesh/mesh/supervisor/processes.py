@@ -154,11 +154,7 @@ class Supervisor:
         self._record()
 
     def restart(self, name: str) -> None:
-        """Stops a component if it runs, starts it again, and waits until it is ready.
-
-        Raises:
-            StartError: The component did not become ready.
-        """
+        """Stops a component if it runs, starts it again, and waits until it is ready; raises a StartError if not."""
         with self._interrupts.defer():
             if name in self._running:
                 self._stop([self._running[name]])
@@ -184,8 +180,7 @@ class Supervisor:
             self.restart(name)
 
     def _replace(self, running: _Running, successor: Callable[[], Sequence[str]], ready: Check) -> None:
-        component = running.component
-        name = component.name
+        component, name = running.component, running.component.name
         other = replace(component, name=f"{name}-before", replica_of=component.replica_of or name)
         before = replace(running, component=other)
         with self._interrupts.defer():
@@ -206,14 +201,7 @@ class Supervisor:
             time.sleep(POLL_S)
 
     def stop(self, ranks: Container[int] | None = None) -> list[str]:
-        """Stops components, gracefully if they end in time.
-
-        Args:
-            ranks: Only components of these stop ranks; None for all.
-
-        Returns:
-            The components that had to be killed.
-        """
+        """Stops components, of these stop ranks or all, and returns the components that had to be killed."""
         killed: list[str] = []
         running_ranks = {running.component.stop_rank for running in self._running.values()}
         for rank in sorted(rank for rank in running_ranks if ranks is None or rank in ranks):
@@ -356,10 +344,8 @@ class _Running:
 
 
 def guard(argv: Sequence[str], death_signal: signal.Signals) -> list[str]:
-    """A command line whose process gets a signal when its parent dies, if the machine supports that.
-
-    Otherwise the next start ends leftover processes.
-    """
+    """A command line whose process gets a signal when its parent dies, if the machine supports that. Otherwise the next
+    start ends leftover processes."""
     setpriv = death_signals()
     if setpriv is None:
         return list(argv)
