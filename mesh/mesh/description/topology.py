@@ -303,14 +303,6 @@ class Topology(BaseModel):
         """Whether customers get updates of their orders."""
         return NOTIFICATION in self.services
 
-    @property
-    def waits_for(self) -> dict[str, list[str]]:
-        """Which components each caller waits for: its callees, except receivers of deliveries."""
-        return {
-            caller: [callee for callee in callees if callee not in DELIVERIES.get(caller, ())]
-            for caller, callees in self.links.items()
-        }
-
     def without_updates(self) -> Topology:
         """The topology without its notification service."""
         links = {
@@ -464,8 +456,12 @@ def _problems(topology: Topology) -> Iterator[Problem]:
         yield from unknown
         return
     yield from _entry_problems(topology)
+    waited_for = {
+        caller: [callee for callee in callees if callee not in DELIVERIES.get(caller, ())]
+        for caller, callees in topology.links.items()
+    }
     try:
-        TopologicalSorter(topology.waits_for).prepare()
+        TopologicalSorter(waited_for).prepare()
     except CycleError as error:
         callers = error.args[1][::-1]
         yield ["links", callers[0]], f"makes a cycle: {' -> '.join(callers)}"

@@ -350,9 +350,8 @@ def guard(argv: Sequence[str], death_signal: signal.Signals) -> list[str]:
     if setpriv is None:
         return list(argv)
     flag = ["--pdeathsig", death_signal.name.removeprefix("SIG")]
-    if argv[0] == setpriv:  # already changes users; one call must do both, because a change of users clears the signal
-        return [setpriv, *flag, *argv[1:]]
-    return [setpriv, *flag, *argv]
+    # If it already changes users, one call must do both, because a change of users clears the signal.
+    return [setpriv, *flag, *(argv[1:] if argv[0] == setpriv else argv)]
 
 
 @functools.cache
@@ -367,6 +366,4 @@ def death_signals() -> str | None:
 
 
 def _ending(code: int) -> str:
-    if code >= 0:
-        return f"with exit code {code}"
-    return f"killed by {signal.Signals(-code).name}"
+    return f"with exit code {code}" if code >= 0 else f"killed by {signal.Signals(-code).name}"
