@@ -7,7 +7,7 @@ before anything is installed: topologies need pydantic, so they are imported whe
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
@@ -330,9 +330,15 @@ def parse_switches(networks: Mapping[str, Network] | None = None, /, **given: st
             what_is_needed = switch.needs.what.format(name=switch.name, default=switch.default)
             raise SwitchError(f"{switch.name}={given.get(switch.name, '')} needs {what_is_needed}.")
     _require_one_store(switches)
-    _require_fit_for_cache(switches)
+    if switches.cache != "none":
+        reason = "the cache runs on this machine, in front of the services' database"
+        _require_defaults(switches, f"cache={switches.cache}", ("runtime", "store"), reason, ", or cache=none")
     _require_fit_for_edge_cache(switches)
-    _require_fit_for_apart(switches)
+    if switches.apart:
+        reason = (
+            "separate components for a kind of journey run only on this machine, without a mesh and with PostgreSQL"
+        )
+        _require_defaults(switches, f"apart={switches.apart}", ("mesh", "runtime", "store"), reason)
     from mesh.description.topology import GATEWAYS
 
     if switches.edge == "none" and (alone := sorted(set(switches.replicas) & set(GATEWAYS))):
@@ -340,8 +346,12 @@ def parse_switches(networks: Mapping[str, Network] | None = None, /, **given: st
             f"edge=none with replicas of {' and '.join(alone)}: without an edge, nothing balances clients' requests "
             "across a gateway's replicas; give edge=envoy, or replicas of services only."
         )
-    if switches.mesh == "istio":
-        _require_istio_delays(switches.delay_ms)
+    for component, delay in switches.delay_ms.items():
+        if switches.mesh == "istio" and delay < MIN_ISTIO_DELAY_MS:
+            raise SwitchError(
+                f"delay={component}:{delay:g}ms: Istio injects delays of {MIN_ISTIO_DELAY_MS:g} ms or more; "
+                "give a longer delay, or mesh=envoy."
+            )
     _require_fit_for_runtime(switches)
     return switches
 
@@ -403,37 +413,27 @@ def _require_one_store(switches: Switches) -> None:
         )
 
 
-def _require_fit_for_cache(switches: Switches) -> None:
-    """Refuses a cache if the shop runs in a cluster or without a database."""
-    if switches.cache == "none":
-        return
-    for name, value, remedy in (("runtime", switches.runtime, "native"), ("store", switches.store, "postgres")):
-        if value != remedy:
-            raise SwitchError(
-                f"cache={switches.cache} with {name}={value}: the cache runs on this machine, in front of the "
-                f"services' database; give {name}={remedy}, or cache=none."
-            )
+def _require_defaults(switches: Switches, cause: str, names: Sequence[str], reason: str, otherwise: str = "") -> None:
+    """Refuses a cause with values of these switches other than their defaults."""
+    for name in names:
+        if (value := getattr(switches, name)) != (default := SWITCHES[name].default):
+            raise SwitchError(f"{cause} with {name}={value}: {reason}; give {name}={default}{otherwise}.")
 
 
 def _require_fit_for_edge_cache(switches: Switches) -> None:
     """Refuses an edge cache if another setting needs the customers' own connections, or must bypass the cache."""
     if not switches.has_edge_cache:
         return
-    for name, value, remedy, reason in (
-        ("http", switches.http, (1, 2), "Varnish speaks HTTP/1.1 and HTTP/2 only"),
-        ("tls", switches.tls, ("off",), "Varnish speaks no TLS, and nothing in front of it terminates TLS"),
-        ("mesh", switches.mesh, ("none",), "calls that invalidate the cache would bypass the sidecars"),
-        ("runtime", switches.runtime, ("native",), "the cache runs on this machine"),
-        ("updates", switches.updates, ("off",), "streams of updates need connections that the cache does not forward"),
-        ("admission", switches.admission, ("off",), "the edge identifies callers by address, but sees the cache's"),
-        (
-            "visit",
-            switches.visit,
-            ("warm",),
-            "the network lies behind the cache, whose connections to the edge stay open",
-        ),
+    for name, remedy, reason in (
+        ("http", (1, 2), "Varnish speaks HTTP/1.1 and HTTP/2 only"),
+        ("tls", ("off",), "Varnish speaks no TLS, and nothing in front of it terminates TLS"),
+        ("mesh", ("none",), "calls that invalidate the cache would bypass the sidecars"),
+        ("runtime", ("native",), "the cache runs on this machine"),
+        ("updates", ("off",), "streams of updates need connections that the cache does not forward"),
+        ("admission", ("off",), "the edge identifies callers by address, but sees the cache's"),
+        ("visit", ("warm",), "the network lies behind the cache, whose connections to the edge stay open"),
     ):
-        if value not in remedy:
+        if (value := getattr(switches, name)) not in remedy:
             valid = " or ".join(f"{name}={one}" for one in remedy)
             raise SwitchError(
                 f"{name}={value} with edge_cache={switches.edge_cache}: {reason}; give {valid}, or edge_cache=none."
@@ -443,22 +443,6 @@ def _require_fit_for_edge_cache(switches: Switches) -> None:
             f"edge_cache={switches.edge_cache} with the workload's networks: all channels share the network behind the "
             "cache; give network, rtt or bandwidth, or edge_cache=none."
         )
-
-
-def _require_fit_for_apart(switches: Switches) -> None:
-    """Refuses separate components for a kind of journey if the edge cannot route to more processes on this machine."""
-    if not switches.apart:
-        return
-    for name, value, remedy in (
-        ("mesh", switches.mesh, "none"),
-        ("runtime", switches.runtime, "native"),
-        ("store", switches.store, "postgres"),
-    ):
-        if value != remedy:
-            raise SwitchError(
-                f"apart={switches.apart} with {name}={value}: separate components for a kind of journey run only on "
-                f"this machine, without a mesh and with PostgreSQL; give {name}={remedy}."
-            )
 
 
 def _require_fit_for_runtime(switches: Switches) -> None:
@@ -477,15 +461,6 @@ def _require_fit_for_runtime(switches: Switches) -> None:
         )
     if switches.store == "memory":
         raise SwitchError("store=memory with runtime=kubernetes: give store=postgres, which is the default.")
-
-
-def _require_istio_delays(delay_ms: Mapping[str, float]) -> None:
-    for component, delay in delay_ms.items():
-        if delay < MIN_ISTIO_DELAY_MS:
-            raise SwitchError(
-                f"delay={component}:{delay:g}ms: Istio injects delays of {MIN_ISTIO_DELAY_MS:g} ms or more; "
-                "give a longer delay, or mesh=envoy."
-            )
 
 
 def delays_in_words(delay_ms: Mapping[str, float]) -> str:
