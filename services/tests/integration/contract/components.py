@@ -34,12 +34,7 @@ class Rows:
 
 @dataclass(frozen=True)
 class Call:
-    """A call of a component.
-
-    Attributes:
-        name: Its method.
-        content: Makes the call's content from the rows.
-    """
+    """A call of a component, by its method, with content that is made from the rows."""
 
     name: str
     content: Callable[[Rows], Any]
