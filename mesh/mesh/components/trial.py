@@ -9,7 +9,7 @@ from typing import Any
 from mesh.components.edge_cache import NOTIFIES_EDGE_CACHE
 from mesh.components.valkey import CACHED
 from mesh.description.places import Places
-from mesh.description.switches import HTTP2, HTTP3, Switches
+from mesh.description.switches import HTTP2, HTTP3, SWITCHES, Switches
 from mesh.description.topology import (
     CACHEABLE,
     EDGE,
@@ -72,13 +72,8 @@ def require_fit(topology: Topology, switches: Switches) -> None:
             f"http=3: the clients of {topology.name} speak only gRPC, which always uses HTTP/2; "
             f"valid with {topology.name}: 1, 2."
         )
-    for name, given in (
-        ("delay", switches.delay_ms),
-        ("hold", switches.hold),
-        ("abort", switches.abort_share),
-        ("replicas", switches.replicas),
-    ):
-        if idle := sorted(set(given) - set(topology.components)):
+    for name in ("delay", "hold", "abort", "replicas"):
+        if idle := sorted(set(getattr(switches, SWITCHES[name].field)) - set(topology.components)):
             raise SwitchError(
                 f"{name}={','.join(idle)}: {topology.name} does not run {' and '.join(idle)}; "
                 f"it runs {', '.join(topology.components)}."
