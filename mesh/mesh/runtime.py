@@ -8,11 +8,10 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Protocol
 
-from mesh.components.cache_accounts import CacheCounts
+from mesh.components.accounts import CacheCounts, SpanAccount
 from mesh.components.jaeger import SpanCounts
 from mesh.components.postgres import Database
 from mesh.components.shop_processes import Data
-from mesh.components.span_accounts import SpanAccount
 from mesh.description.ports import Ports
 from mesh.description.switches import Switches
 from mesh.description.topology import Topology

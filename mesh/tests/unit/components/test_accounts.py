@@ -4,11 +4,10 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-from mesh.components.cache_accounts import CacheCounts, cache_counts
+from mesh.components.accounts import CacheCounts, SpanAccount, cache_counts, span_accounts
 from mesh.components.keys import KeyPair
 from mesh.components.postgres import Database
 from mesh.components.shop_processes import Surroundings, shop_component
-from mesh.components.span_accounts import SpanAccount, span_accounts
 from mesh.description.ports import load_ports
 from mesh.description.topology import load_topology
 from mesh.paths import RunFolder
