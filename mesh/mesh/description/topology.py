@@ -266,12 +266,8 @@ class Topology(BaseModel):
         return self.translates or Protocol.CONNECT in self.exposed.values()
 
     def client_speaks(self, channel: Channel) -> str:
-        """The request format of a channel's clients: `graphql`, `rest`, `rest-transcoded`, `grpc-web`, `BY_CONNECT`, or
-        one of `CLIENT_SPEAKS`.
-
-        With `federation`, they send documents to a router, in terms of the services' own types. With `rest`, a journey
-        is one request to the REST gateway; with `rest-services`, the client composes it from the services' own APIs.
-        """
+        """The request format of a channel's clients: `graphql`, `rest`, `rest-transcoded`, `grpc-web`, `federation`,
+        `BY_CONNECT`, or one of `CLIENT_SPEAKS`, with which they compose journeys from the services' own APIs."""
         entry = self.entry[channel]
         if entry == ROUTER and self.federates:
             return Protocol.FEDERATION.value

@@ -1,12 +1,9 @@
 """Refuses requests at the edge, early and cheaply, when a component answers more slowly than it should.
 
-Each component behind the edge has an adaptive concurrency filter of Envoy. Every 200 ms, it compares the median
-response time with a fixed time, and adjusts how many concurrent requests it admits. All other requests get a 503
-immediately. Checkouts and later requests of a multi-step journey declare a higher urgency (RFC 9218); their limits are
-less strict. Callers that send many requests a second share a part of the capacity, so that other callers get through.
-
-Requests that are slow by nature, such as password hashes, pass only a fixed limit: their duration says nothing about
-congestion. Nor does the duration of a stream, so streams pass no limit.
+Each component behind the edge has adaptive concurrency filters of Envoy (docs/adr/system/048-admission-by-delay.md).
+Checkouts and later requests of a multi-step journey declare a higher urgency (RFC 9218); their limits are less strict.
+The duration of requests that are slow by nature says nothing about congestion, so they pass only a fixed limit, and
+streams pass none.
 """
 
 from __future__ import annotations

@@ -76,11 +76,15 @@ def kong_component(plan: EdgePlan, folder: RunFolder, environ: Mapping[str, str]
         # Kong's status page can only be at a port, where any user of the machine could read it.
         "KONG_STATUS_LISTEN": str(plan.metrics or "off"),
     }
+    if os.geteuid() == 0:
+        # Otherwise root's nginx runs its worker as a user who may enter neither a private checkout nor the folder of
+        # sockets.
+        own["KONG_NGINX_MAIN_USER"] = f"{pwd.getpwuid(0).pw_name} {grp.getgrgid(0).gr_name}"
     trusted = None if plan.certificate is None else plan.certificate.trusted
     return Component(
         EDGE,
         argv=lambda: [str(kong.LUA / "start.sh"), str(program), str(prefix)],
-        env={**kong.settings(plan), **_owner(), **own},
+        env={**kong.settings(plan), **own},
         # A route in the configuration answers this request.
         ready=http_ok(plan.listen.port, limits.HEALTH_PATH, trusted=trusted),
         # If nginx's master is killed, it leaves its worker behind.
@@ -99,14 +103,6 @@ def config_text(config: Mapping[str, Any]) -> str:
     """An edge's configuration as YAML, with multi-line texts as literal blocks."""
     text: str = yaml.dump(config, Dumper=_Dumper, sort_keys=False)
     return text
-
-
-def _owner() -> dict[str, str]:
-    if os.geteuid() != 0:
-        return {}
-    # Otherwise root's nginx runs its worker as a user who may enter neither a private checkout nor the folder of
-    # sockets.
-    return {"KONG_NGINX_MAIN_USER": f"{pwd.getpwuid(0).pw_name} {grp.getgrgid(0).gr_name}"}
 
 
 class _Dumper(yaml.CSafeDumper):

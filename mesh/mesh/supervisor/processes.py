@@ -39,16 +39,13 @@ class Component:
 
     Attributes:
         name: Name of the process, and of its log.
-        argv: Gives the command line when the component is started.
         env: Variables in addition to those of `PASSED_ON`.
         ready: Checks whether the process answers; None for a task, which is ready once it has exited with 0.
         after: Components that must be ready before this component starts.
         imports_meanwhile: Whether the process starts at once, does its imports, and then waits for the end of its
             standard input, which closes when the components of `after` are ready.
         stop_rank: Components of the lowest rank are stopped first, components of one rank together.
-        start_limit_s: How long it may take to get ready, in seconds.
         stop_limit_s: How long it may take to stop before it is killed, in seconds.
-        stop_signal: Signal that asks it to stop.
         death_signal: Signal that it gets when its supervisor is killed.
         echo: Whether the user sees a task's progress (its standard error).
         replica_of: The component that this component is a further replica of, and to which its resources are added;
