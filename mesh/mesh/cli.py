@@ -218,8 +218,8 @@ def compose(
         folder = out or (ROOT if is_committed else ROOT / RUNS / "compose" / loaded.name)
         files = compose_files(loaded, Data(chosen.scale, seed), folder.resolve(), metrics=chosen.metrics == "on")
         if check:
-            stale = [str(path) for path, text in files.items() if not _has(folder / path, text)]
-            if stale:
+            made = {path: (folder / path).read_text() if (folder / path).is_file() else None for path in files}
+            if stale := [str(path) for path, text in files.items() if made[path] != text]:
                 raise InputError(f"These files are out of date: {', '.join(stale)}. Run `make compose`.")
             return
         for path, text in files.items():
@@ -227,10 +227,6 @@ def compose(
             (folder / path).write_text(text)
         file = folder / COMPOSE_FILE
         typer.echo(f"Wrote {file}. Start it with: docker compose --file {file} up --build (or podman-compose)")
-
-
-def _has(path: Path, text: str) -> bool:
-    return path.is_file() and path.read_text() == text
 
 
 @app.command()

@@ -73,13 +73,14 @@ def holding_streams(cluster: Mapping[str, Any]) -> dict[str, Any]:
     return {**cluster, "circuit_breakers": {"thresholds": [{**threshold, **most}]}}
 
 
-def show_metrics(config: dict[str, Any], place: Place) -> None:
-    """Exposes Envoy's statistics at a port, without the rest of Envoy's admin page.
+def http_filter(name: str, kind: str, **config: Any) -> dict[str, Any]:
+    """One of Envoy's own HTTP filters, such as `router`, with its configuration of this type."""
+    full_type = f"{TYPES}/envoy.extensions.filters.http.{name}.v3.{kind}"
+    return {"name": f"envoy.filters.http.{name}", "typed_config": {"@type": full_type, **config}}
 
-    Args:
-        config: Envoy's configuration, with the admin page's address, and lists of listeners and clusters.
-        place: The port.
-    """
+
+def show_metrics(config: dict[str, Any], place: Place) -> None:
+    """Exposes Envoy's statistics at a port, without the rest of Envoy's admin page, whose address `config` has."""
     manager = {
         "@type": f"{TYPES}/envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager",
         "stat_prefix": METRICS,
@@ -92,12 +93,7 @@ def show_metrics(config: dict[str, Any], place: Place) -> None:
                 }
             ]
         },
-        "http_filters": [
-            {
-                "name": "envoy.filters.http.router",
-                "typed_config": {"@type": f"{TYPES}/envoy.extensions.filters.http.router.v3.Router"},
-            }
-        ],
+        "http_filters": [http_filter("router", "Router")],
     }
     filters = [{"name": "envoy.filters.network.http_connection_manager", "typed_config": manager}]
     listener = {
@@ -110,9 +106,5 @@ def show_metrics(config: dict[str, Any], place: Place) -> None:
 
 
 def command(file: Path, *extra: str) -> Sequence[str]:
-    """Envoy's command line for a configuration file and further options.
-
-    Raises:
-        NotInstalledError: There is no Envoy program.
-    """
+    """Envoy's command line for a configuration file and further options."""
     return [str(envoy()), "-c", str(file), *OPTIONS, *extra]

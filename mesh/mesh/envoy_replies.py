@@ -60,20 +60,13 @@ def shapes(reply: Reply) -> Iterator[tuple[Sequence[Mapping[str, Any]], dict[str
 def mapper(
     reply: Reply, asked: Sequence[Mapping[str, Any]], body: Mapping[str, Any], *headers: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Renders a reply over HTTP.
-
-    Args:
-        reply: The reply.
-        asked: Filters for the requests that the reply answers.
-        body: Body of the reply.
-        headers: Additional headers of the reply.
-    """
+    """Renders a reply over HTTP, with more headers; `asked` filters the requests that the reply answers."""
     again = [header("retry-after", str(reply.retry_after_s))] if reply.retry_after_s else []
     return {
         "filter": {"and_filter": {"filters": [*asked, *_within(reply)]}},
         "body_format_override": body,
-        "headers_to_add": [_NO_STORE, *again, *headers],
-        **_status_code(reply),
+        "headers_to_add": [NO_STORE, *again, *headers],
+        **({"status_code": reply.status} if reply.status else {}),
     }
 
 
@@ -84,12 +77,8 @@ def of_call(reply: Reply) -> dict[str, Any]:
         "filter": {"and_filter": {"filters": [*_CALLS_GRPC, *_within(reply)]}},
         "headers_to_add": [header("grpc-status", str(reply.grpc_status)), *again],
         "body_format_override": {"text_format_source": {"inline_string": reply.detail}},
-        **_status_code(reply),
+        **({"status_code": reply.status} if reply.status else {}),
     }
-
-
-def _status_code(reply: Reply) -> dict[str, Any]:
-    return {"status_code": reply.status} if reply.status else {}
 
 
 @cache
@@ -102,7 +91,7 @@ def header(name: str, value: str, action: str = OVERWRITE) -> dict[str, Any]:
     return {"header": {"key": name, "value": value}, "append_action": action}
 
 
-_NO_STORE = header("cache-control", "no-store")
+NO_STORE = header("cache-control", "no-store")
 
 
 def _status(op: str, value: int) -> dict[str, Any]:
@@ -114,9 +103,7 @@ def _status(op: str, value: int) -> dict[str, Any]:
 def sidecar_replies(*, inbound: bool) -> dict[str, Any]:
     """Renders the `local_reply_config` of a sidecar. Over gRPC, Envoy's own status is enough.
 
-    Args:
-        inbound: Whether the sidecar answers its own component's callers, and marks requests that did not reach the
-            component.
+    With `inbound`, it answers its own component's callers, and marks requests that did not reach the component.
     """
     # UF: no connection could be opened, so nothing was sent.
     failed = {"response_flag_filter": {"flags": ["UF"]}}

@@ -1,16 +1,4 @@
-"""What can go wrong while a topology is set up, started, run or stopped.
-
-MeshError                     shown to the user as it is, without a traceback
-├── InputError                something that the user gave; names the input and the valid choices
-│   ├── TopologyError         an unknown topology, or a topology file with a mistake
-│   ├── SwitchError           a switch with a value that it cannot have
-│   └── PortError             a port base out of range, or a port that is taken
-├── AlreadyRunningError       another run uses this port base
-├── NotInstalledError         a program that set-up installs is missing
-├── StartError                a component did not become ready, or a step before it failed
-├── ClusterError              the cluster refused something, or cannot be reached; quotes the cluster's message
-└── ComponentDiedError        a component exited during a run
-"""
+"""What can go wrong while a topology is set up, started, run or stopped."""
 
 from __future__ import annotations
 
@@ -61,12 +49,7 @@ class ClusterError(MeshError):
 
 
 class ComponentDiedError(MeshError):
-    """A component exited during a run.
-
-    Attributes:
-        component: Name of the component.
-        when_lost: The effect on the run, as in `Component`.
-    """
+    """A component exited during a run; `when_lost` is the effect on the run, as in `Component`."""
 
     def __init__(self, component: str, message: str, when_lost: str = "end") -> None:
         super().__init__(message)

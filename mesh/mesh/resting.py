@@ -40,15 +40,11 @@ def cpu_seconds(pids: Iterable[int]) -> float:
 
 
 def wait_for_rest(system: Resting, cores: float, limit_s: float) -> float:
-    """Waits until a system uses hardly any CPU.
+    """Waits until a system uses hardly any CPU, and returns how long that took, in seconds.
 
     Args:
-        system: A system that runs.
         cores: CPU seconds per second below which the system counts as idle.
         limit_s: Maximum wait, in seconds.
-
-    Returns:
-        How long the wait took, in seconds.
 
     Raises:
         ComponentDiedError: A component ended meanwhile.

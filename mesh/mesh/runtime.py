@@ -8,11 +8,10 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Protocol
 
-from mesh.components.cache_accounts import CacheCounts
+from mesh.components.accounts import CacheCounts, SpanAccount
 from mesh.components.jaeger import SpanCounts
 from mesh.components.postgres import Database
 from mesh.components.shop_processes import Data
-from mesh.components.span_accounts import SpanAccount
 from mesh.description.ports import Ports
 from mesh.description.switches import Switches
 from mesh.description.topology import Topology
@@ -22,15 +21,8 @@ from mesh.sidecars.stats import SidecarFacts
 
 
 class Runtime(AbstractContextManager["Runtime"], Protocol):
-    """The system of one trial, natively or in a cluster; it runs inside a `with` statement.
-
-    Attributes:
-        topology: Which components run, and which calls which.
-        switches: The switches that it runs with.
-        ports: Ports of the run on this machine.
-        trial: Name of the trial; every span carries it.
-        database: The database server, at its address on this machine.
-    """
+    """The system of one trial, natively or in a cluster; it runs inside a `with` statement. Its ports, and the address
+    of its database server, are those on this machine; every span carries the trial's name."""
 
     topology: Topology
     switches: Switches

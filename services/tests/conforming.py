@@ -35,15 +35,8 @@ because version 1 of the contract has no updates."""
 
 @dataclass(frozen=True)
 class ProgramUnderTest:
-    """A program under test.
-
-    Attributes:
-        component: The component that it implements.
-        command: Its command line.
-        protocols: The protocols over which it is tested.
-        start_s: How long it may take after its start until it answers, in seconds.
-        stop_s: How long it may take to end, in seconds.
-    """
+    """A program under test: the component that it implements, its command line, the protocols over which it is tested,
+    and how long it may take until it answers, and to end, in seconds."""
 
     component: str
     command: tuple[str, ...]
@@ -59,15 +52,7 @@ class ProgramUnderTest:
 
     @contextmanager
     def started(self, protocol: str, env: Mapping[str, str], folder: Path) -> Iterator[str]:
-        """The program as a process, from its first answer until the context ends.
-
-        Args:
-            protocol: The protocol that the program serves.
-            env: The program's settings, except its address.
-            folder: Folder of the program's log.
-
-        Yields:
-            The address that it listens on.
+        """The program as a process, from its first answer until the context ends; yields its address.
 
         Raises:
             StartError: The program ended, or did not answer in time; the error names component and command.
@@ -102,16 +87,8 @@ class ProgramUnderTest:
 
 @contextmanager
 def gateway_over(shop: MemoryShop, public_pem: bytes, folder: Path) -> Iterator[str | None]:
-    """The gateway under test, over services in memory that this process serves over gRPC.
-
-    Args:
-        shop: The services.
-        public_pem: The key that verifies tokens.
-        folder: Folder of the program's files.
-
-    Yields:
-        The gateway's URL; None if no program is tested.
-    """
+    """The gateway under test, over services in memory that this process serves over gRPC; yields the gateway's URL, or
+    None if no program is tested."""
     program = conforming()
     if program is None:
         yield None

@@ -66,15 +66,7 @@ class Puppet(ProductService):
 async def serving(
     protocol: str, puppet: ProductService, listen: str = ANYWHERE, runtime: Runtime = BARE, **settings: object
 ) -> AsyncIterator[str]:
-    """Serves a puppet over one protocol; yields the address.
-
-    Args:
-        protocol: The protocol, one of `SCHEMES`.
-        puppet: The service.
-        listen: Where it listens.
-        runtime: Traces and delays requests.
-        settings: Further settings.
-    """
+    """Serves a puppet over one protocol of `SCHEMES`; yields the address."""
     config = ServiceConfig(component="product", **{f"listen_{protocol}": listen}, **settings)  # type: ignore[arg-type]
     async with servers(config, offer(puppet), runtime) as addresses:
         yield addresses[protocol]

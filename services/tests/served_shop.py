@@ -46,12 +46,7 @@ async def served_gateways(
 ) -> AsyncIterator[dict[str, str]]:
     """Serves both gateways over clients of services; yields their addresses, by name.
 
-    Args:
-        clients: The services.
-        public_key: File of the key that verifies tokens.
-        streams: Limits of the streams of updates of each gateway; without them, there are no updates.
-        runtime: Traces, measures and refuses requests.
-        settings: Further settings.
+    Without limits for the streams of updates of a gateway, it has no updates.
     """
     config = ServiceConfig(component="gateway", jwt_public_key_file=str(public_key), **settings)
     async with AsyncExitStack() as stack:
@@ -72,16 +67,7 @@ async def served_service(
     runtime: Runtime = BARE,
     **settings: Any,
 ) -> AsyncIterator[dict[str, str]]:
-    """Serves the use cases of a service over protocols; yields the address of each.
-
-    Args:
-        name: The service.
-        service: Its use cases.
-        public_key: File of the key that verifies tokens.
-        protocols: The protocols.
-        runtime: Traces, measures and refuses requests.
-        settings: Further settings.
-    """
+    """Serves the use cases of a service over protocols; yields the address of each."""
     listens = {f"listen_{protocol}": ANYWHERE for protocol in protocols}
     config = ServiceConfig(component=name, jwt_public_key_file=str(public_key), **listens, **settings)
     async with servers(config, BOOTSTRAPS[name].offer(service), runtime) as addresses:

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 
+from mesh.components.keys import key_pair_in
 from shop.platform.access.jwt import TokenSigner, TokenVerifier
 
 
@@ -25,13 +24,8 @@ class Keys:
 @pytest.fixture(scope="session")
 def keys(tmp_path_factory: pytest.TempPathFactory) -> Keys:
     """A fresh key pair."""
-    key = Ed25519PrivateKey.generate()
-    private = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-    public = key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
-    folder = tmp_path_factory.mktemp("keys")
-    (folder / "private.pem").write_bytes(private)
-    (folder / "public.pem").write_bytes(public)
-    return Keys(private, public, folder / "private.pem", folder / "public.pem")
+    made = key_pair_in(tmp_path_factory.mktemp("keys"))
+    return Keys(made.private.read_bytes(), made.public.read_bytes(), made.private, made.public)
 
 
 @pytest.fixture(scope="session")

@@ -25,9 +25,7 @@ from mesh.paths import ROOT
 SWITCHES = Path("mesh/mesh/description/switches.py")
 LAST = "    networks: Mapping[str, Network] ="
 ENTRY = """\
-    sparkle: str = entry(
-        "no", choice("Whether answers sparkle", "no", "yes"), layer="clients", needs=AN_EDGE
-    )
+    sparkle: str = entry("clients", "no", choice("Whether answers sparkle", "no", "yes"), AN_EDGE)
 """
 ROW = """
 [Measure.shades]

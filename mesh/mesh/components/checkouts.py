@@ -6,6 +6,7 @@ A worktree and its Python environment are made once for each commit, below `.too
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import subprocess
@@ -30,13 +31,11 @@ _LIMIT_S = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Checkout:
-    """A checkout that supplies components.
+    """A checkout that supplies components, in a folder in the form of `Topology.checkout`.
 
     Attributes:
         name: Name of the setting that chose it.
         given: What the user gave: a revision or a folder.
-        commit: Commit of the checkout.
-        folder: Folder of the checkout, in the form of `Topology.checkout`.
     """
 
     name: str
@@ -76,9 +75,7 @@ class Checkout:
 def find_checkout(name: str, given: str) -> Checkout:
     """Finds a checkout, and makes the worktree and the environment that it needs.
 
-    Args:
-        name: Name of the setting.
-        given: A revision of this repository; or a folder, which begins with `.`, `/` or `~`.
+    `name` is the setting, and `given` a revision of this repository; or a folder, which begins with `.`, `/` or `~`.
 
     Raises:
         InputError: There is no such checkout, its contract differs, or its files were changed.
@@ -128,11 +125,8 @@ def _of_revision(name: str, given: str) -> Checkout:
             "folder such as . or ../other. A shallow clone has few revisions; `git fetch --unshallow` fetches all"
         )
     here = Checkout(name, given, commit, "")
-    try:
+    with contextlib.suppress(InputError):
         here.require_unchanged()
-    except InputError:
-        pass
-    else:
         return here
     _require_contract(here, _git(ROOT, "show", f"{commit}:{DECLARES}"))
     path = VERSIONS / commit[:12]
@@ -156,13 +150,7 @@ def _add_worktree(path: Path, commit: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     _git(ROOT, "worktree", "prune")  # forgets worktrees whose folders were removed
     try:
-        done = subprocess.run(  # noqa: S603 - our own command line
-            ["git", "-C", str(ROOT), "worktree", "add", "--quiet", "--detach", str(path), commit],  # noqa: S607
-            capture_output=True,
-            text=True,
-            timeout=_LIMIT_S,
-            check=False,
-        )
+        done = _run_git(ROOT, "worktree", "add", "--quiet", "--detach", str(path), commit)
         if done.returncode:
             raise InputError(f"git cannot make a worktree of {commit[:12]}: {done.stderr.strip()}")
     except BaseException:
@@ -195,13 +183,12 @@ def _make_environment(checkout: Checkout) -> None:
 def _git(folder: Path, *arguments: str) -> str:
     """The output of a git command; empty if the command fails."""
     try:
-        done = subprocess.run(  # noqa: S603 - our own command lines
-            ["git", "-C", str(folder), *arguments],  # noqa: S607
-            capture_output=True,
-            text=True,
-            timeout=_LIMIT_S,
-            check=False,
-        )
+        done = _run_git(folder, *arguments)
     except (OSError, subprocess.TimeoutExpired):
         return ""
     return done.stdout.strip() if done.returncode == 0 else ""
+
+
+def _run_git(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = ["git", "-C", str(folder), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=_LIMIT_S, check=False)  # noqa: S603 - ours

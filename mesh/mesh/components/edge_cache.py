@@ -12,7 +12,7 @@ from string import Template
 
 from mesh.components.shop_processes import GATEWAY_RANK
 from mesh.description.network import Line
-from mesh.description.ports import HOST, Ports
+from mesh.description.ports import Ports
 from mesh.description.topology import EDGE, EDGE_CACHE
 from mesh.errors import StartError
 from mesh.paths import SHOPLOAD, RunFolder, varnish
@@ -42,8 +42,6 @@ def edge_cache_components(
     """What to run for the cache; writes its configuration into the run's folder.
 
     Args:
-        ports: Ports of the run.
-        folder: Folder of the run.
         environ: `VARNISH_BIN` and `PATH` are read from it.
         line: The emulated network between cache and edge; None if there is none.
         settings: Settings of the cache; `SHOP_EDGE_CACHE_BOUND_S` is one.
@@ -59,7 +57,7 @@ def edge_cache_components(
     place, ban = _workdir(folder), folder.sockets / "ban"
     command = [
         *(str(program), "-F", "-n", str(place), "-j", "none", "-T", "none", "-f", str(config), "-s", STORAGE),
-        *("-a", f"clients={HOST}:{ports[EDGE_CACHE]},HTTP", "-a", f"shop={ban},HTTP,mode=600"),
+        *("-a", f"clients={ports.address(EDGE_CACHE)},HTTP", "-a", f"shop={ban},HTTP,mode=600"),
         # Clients get answers as the origin encoded them, and may speak HTTP/2 without TLS.
         *("-p", "http_gzip_support=off", "-p", "feature=+http2"),
     ]
@@ -67,28 +65,21 @@ def edge_cache_components(
     ready = folder.sockets / SPANS
     follow = [
         *(sys.executable, "-m", "mesh.components.edge_cache_spans", "--log", str(varnish("varnishncsa", environ))),
-        *("--workdir", str(place), "--otlp", f"{HOST}:{ports['jaeger-otlp-http']}", "--ready", str(ready)),
+        *("--workdir", str(place), "--otlp", ports.address("jaeger-otlp-http"), "--ready", str(ready)),
     ]
     # This process stops with the gateways, so that the trace store has every span before traces are read.
     spans = Component(
         SPANS, argv=lambda: follow, ready=ready.exists, after=frozenset({EDGE_CACHE}), stop_rank=GATEWAY_RANK
     )
-    return [cache, spans, *([] if line is None else [_link(line, ports, folder)])]
-
-
-def _link(line: Line, ports: Ports, folder: RunFolder) -> Component:
+    if line is None:
+        return [cache, spans]
     far = invalidation_socket(folder, emulated=True)
-    command = [
+    emulate = [
         *(str(SHOPLOAD), "link", "--rtt", f"{line.rtt_ms}ms"),
         *("--down", str(line.down_bits_per_s), "--up", str(line.up_bits_per_s)),
-        *(
-            "--carry",
-            f"{HOST}:{ports[LINK]}={HOST}:{ports[EDGE]}",
-            "--carry",
-            f"unix:{far}=unix:{folder.sockets / 'ban'}",
-        ),
+        *("--carry", f"{ports.address(LINK)}={ports.address(EDGE)}", "--carry", f"unix:{far}=unix:{ban}"),
     ]
-    return Component(LINK, argv=lambda: command, ready=tcp(ports[LINK]))
+    return [cache, spans, Component(LINK, argv=lambda: emulate, ready=tcp(ports[LINK]))]
 
 
 def _workdir(folder: RunFolder) -> Path:

@@ -22,18 +22,9 @@ from mesh.description.topology import EDGE_CACHE
 
 FORMAT = "\\t".join(
     (
-        "%{Varnish:side}x",
-        "%{Varnish:vxid}x",
-        "%{VSL:Begin[2]}x",
-        "%{traceparent}i",
-        "%{Varnish:handling}x",
-        "%{VSL:Timestamp:Start[1]}x",
-        "%{VSL:Timestamp:Resp[1]}x",
-        "%{VSL:Timestamp:BerespBody[1]}x",
-        "%{VSL:Timestamp:Error[1]}x",
-        "%s",
-        "%m",
-        "%U",
+        *("%{Varnish:side}x", "%{Varnish:vxid}x", "%{VSL:Begin[2]}x", "%{traceparent}i", "%{Varnish:handling}x"),
+        *(f"%{{VSL:Timestamp:{name}[1]}}x" for name in ("Start", "Resp", "BerespBody", "Error")),
+        *("%s", "%m", "%U"),
     )
 )
 SAMPLED = 'ReqHeader:traceparent ~ "-01$" or BereqHeader:traceparent ~ "-01$"'
@@ -91,11 +82,7 @@ def document_of(spans: list[dict[str, Any]]) -> bytes:
 
 
 def send(spans: list[dict[str, Any]], otlp: str) -> None:
-    """Sends spans to the trace store.
-
-    Raises:
-        OSError: The trace store cannot be reached, or refuses the spans.
-    """
+    """Sends spans to the trace store; raises an OSError if it cannot be reached, or refuses them."""
     connection = http.client.HTTPConnection(otlp, timeout=POST_LIMIT_S)
     try:
         connection.request("POST", "/v1/traces", document_of(spans), {"Content-Type": "application/json"})
@@ -130,8 +117,7 @@ def main() -> None:
         signal.signal(signal.SIGTERM, lambda *_: log.terminate())
         assert log.stdout is not None
         lines: queue.SimpleQueue[str | None] = queue.SimpleQueue()
-        reader = threading.Thread(target=_read, args=(log.stdout, lines), daemon=True)
-        reader.start()
+        threading.Thread(target=_read, args=(log.stdout, lines), daemon=True).start()
         Path(given.ready).touch()
         for spans in batches(lines):
             if spans:

@@ -23,7 +23,7 @@ class Exporter:
 
     Attributes:
         component: Name of the exporter's component, scrape job and port.
-        name: Name of the program upstream; Debian's name starts with "prometheus-".
+        name: Name of the program upstream.
         prefix: First part of its metrics' names.
         option: Option for the address that the exporter listens on.
     """
@@ -62,15 +62,7 @@ OF_VALKEY = Exporter("valkey-exporter", "redis_exporter", "redis_", "-web.listen
 def exporter_component(
     exporter: Exporter, program: Path, database: Database, cache: Cache | None, places: Places
 ) -> Component:
-    """What to run for an exporter.
-
-    Args:
-        exporter: The exporter.
-        program: Its program.
-        database: The server; the task that prepares its data creates the role that may read its statistics.
-        cache: The cache, if there is one.
-        places: Where it listens.
-    """
+    """What to run for an exporter. The task that prepares the data creates the role that may read the statistics."""
     place = places.listens(metrics_port(exporter.component))
     if exporter is OF_POSTGRES:
         # A trial replaces the shop's database, but not the maintenance database that this URL names.

@@ -41,18 +41,12 @@ class SpanCounts:
 
 
 def jaeger_component(ports: Ports, environ: Mapping[str, str], folder: RunFolder) -> Component:
-    """What to run for Jaeger.
-
-    Args:
-        ports: Ports of the run.
-        environ: `JAEGER_BIN` and `JAEGER_UI` are read from it.
-        folder: Folder of the run; a Jaeger without a UI serves our page from there.
+    """What to run for Jaeger; without a UI, it serves our page from the run's folder.
 
     Raises:
         NotInstalledError: There is no Jaeger program, or no UI where `JAEGER_UI` names one.
     """
-    program = jaeger(environ)
-    pages = jaeger_pages(environ)
+    program, pages = jaeger(environ), jaeger_pages(environ)
     # An earlier run may have left its exemplars there.
     shutil.rmtree(folder.jaeger_page, ignore_errors=True)
     if pages is None and not jaeger_has_pages(program, environ):
@@ -69,12 +63,7 @@ def jaeger_component(ports: Ports, environ: Mapping[str, str], folder: RunFolder
 
 
 def jaeger_environment(places: Places, names: Iterable[str]) -> dict[str, str]:
-    """Jaeger's settings.
-
-    Args:
-        places: Where it listens.
-        names: Names of all ports.
-    """
+    """Jaeger's settings; `names` are those of all ports."""
     metrics = places.listens("jaeger-metrics")
     return {
         **{name.replace("-", "_").upper(): str(places.listens(name)) for name in names if _is_jaegers(name)},
@@ -100,11 +89,7 @@ def _is_jaegers(name: str) -> bool:
 
 
 def span_counts(ports: Ports) -> SpanCounts:
-    """Asks a running Jaeger for its counters.
-
-    Raises:
-        StartError: Jaeger does not answer.
-    """
+    """Asks a running Jaeger for its counters; raises a StartError if it does not answer."""
     connection = http.client.HTTPConnection(HOST, ports["jaeger-metrics"], timeout=5)
     try:
         connection.request("GET", "/metrics")

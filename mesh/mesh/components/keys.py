@@ -12,19 +12,14 @@ PRIVATE_KEY, PUBLIC_KEY = "jwt-private.pem", "jwt-public.pem"
 
 @dataclass(frozen=True)
 class KeyPair:
-    """Two PEM files with an Ed25519 key.
-
-    Attributes:
-        private: The key for signing: for the user service, and for tokens that the load generator makes itself.
-        public: The key that checks signatures.
-    """
+    """Two PEM files with an Ed25519 key. The user service signs with it, as does the load generator for its tokens."""
 
     private: Path
     public: Path
 
 
 def key_pair(folder: RunFolder) -> KeyPair:
-    """The run's key pair, made on first use and then kept, so that tokens outlive a restart."""
+    """The run's key pair, kept so that tokens outlive a restart."""
     return key_pair_in(folder.keys)
 
 

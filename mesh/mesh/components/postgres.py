@@ -80,11 +80,8 @@ class Database:
         return urlunsplit(urlsplit(self.admin_url)._replace(path=f"/{quote(name)}"))
 
     def password(self, role: str) -> str:
-        """The password of a service's role.
-
-        It is derived from the superuser's password, so every process that has that password agrees on it. It reveals no
-        other password.
-        """
+        """The password of a service's role, derived from the superuser's, so that every process agrees on it. It
+        reveals no other password."""
         secret = unquote(urlsplit(self.admin_url).password or "")
         return hmac.new(secret.encode(), role.encode(), hashlib.sha256).hexdigest()
 
@@ -92,18 +89,13 @@ class Database:
 def database(ports: Ports, environ: Mapping[str, str], folder: RunFolder) -> Database:
     """The database of a run: `DATABASE_URL` if it is set, else the embedded server.
 
-    Args:
-        ports: Ports of the run.
-        environ: `DATABASE_URL` is read from it.
-        folder: Folder of the run; contains the embedded server's password.
-
     Raises:
         InputError: DATABASE_URL is not the URL of a PostgreSQL server, or has no password.
     """
     given = environ.get("DATABASE_URL", "")
     if not given:
         return own_database(superuser_password(folder), ports)
-    if not _is_admin_url(given):
+    if not (is_server_url(given, "postgresql", "postgres") and urlsplit(given).password):
         # The URL may contain a password, so it is not repeated.
         raise InputError(
             "DATABASE_URL: must look like postgresql://admin:password@host:5432/postgres. The password is needed: the "
@@ -137,11 +129,7 @@ def superuser_password(folder: RunFolder) -> str:
 
 
 def require_external(db: Database) -> None:
-    """Checks that the server of DATABASE_URL answers.
-
-    Raises:
-        StartError: The server does not answer.
-    """
+    """Checks that the server of DATABASE_URL answers; raises a StartError otherwise."""
     import psycopg
 
     try:
@@ -153,9 +141,7 @@ def require_external(db: Database) -> None:
 def postgres_components(folder: RunFolder, ports: Ports) -> list[Component]:
     """What to run for the embedded server: `initdb` on the first use of the folder, then the server.
 
-    Args:
-        folder: Folder of the run, whose lock is held; the data stay there, or where the folder's link points.
-        ports: Ports of the run.
+    The folder's lock is held; the data stay in the folder, or where its link points.
 
     Raises:
         StartError: This machine cannot run PostgreSQL for this user.
@@ -235,10 +221,10 @@ def _write_private(path: Path, text: str) -> None:
         file.write(text)
 
 
-def _is_admin_url(text: str) -> bool:
+def is_server_url(text: str, *schemes: str) -> bool:
+    """Whether a text is a URL of one of these schemes, with a host and, if there is one, a valid port."""
     try:
         parts = urlsplit(text)
-        known = parts.scheme in ("postgresql", "postgres") and parts.port != 0
-        return known and bool(parts.hostname) and bool(parts.password)
+        return parts.scheme in schemes and bool(parts.hostname) and parts.port != 0
     except ValueError:
         return False

@@ -61,19 +61,11 @@ class Cluster:
     maker: User | None = None
 
     def initdb(self, *arguments: str) -> list[str]:
-        """The command line of `initdb`.
-
-        Raises:
-            StartError: This machine cannot change users.
-        """
+        """The command line of `initdb`; raises a StartError if this machine cannot change users."""
         return [*_as_user(self.maker), str(self.programs / "initdb"), *arguments]
 
     def postgres(self, *arguments: str) -> list[str]:
-        """The command line of the server.
-
-        Raises:
-            StartError: This machine cannot change users.
-        """
+        """The command line of the server; raises a StartError if this machine cannot change users."""
         return [*_as_user(self.owner), str(self.programs / "postgres"), *arguments]
 
     def give_to_maker(self, path: Path) -> None:
@@ -89,11 +81,8 @@ class Cluster:
 
 
 def open_cluster(folder: RunFolder, state: Path = STATE) -> Cluster:
-    """Returns the cluster of a run's folder; for root, also copies the programs and removes the data of deleted runs.
-
-    Args:
-        folder: Folder of the run, whose lock is held.
-        state: Folder of root's clusters.
+    """Returns the cluster of a run's folder, whose lock is held; for root, also copies the programs into the folder of
+    root's clusters, and removes the data of deleted runs.
 
     Raises:
         StartError: This machine cannot run PostgreSQL for root; the message has the reason and the alternatives.
@@ -124,8 +113,7 @@ def remove_cluster(folder: RunFolder, state: Path = STATE) -> None:
     folder.postgres.unlink()
     if os.geteuid() == 0 and state.is_dir():
         with _locked(state):
-            _remove_unclaimed(state)
-            if not any(_places(state)):
+            if not _remove_unclaimed(state):
                 shutil.rmtree(state / "programs", ignore_errors=True)
 
 
@@ -147,14 +135,13 @@ def _claim(folder: RunFolder, state: Path, owner: User) -> Path:
     return place
 
 
-def _remove_unclaimed(state: Path) -> None:
-    for place in _places(state):
+def _remove_unclaimed(state: Path) -> list[Path]:
+    """Removes the places whose runs are gone, and returns the others."""
+    places = list((state / "data").glob("*"))
+    for place in places:
         if not _claimed(place) and not _serves(place / "postgres"):
             shutil.rmtree(place)
-
-
-def _places(state: Path) -> list[Path]:
-    return list((state / "data").glob("*"))
+    return [place for place in places if place.is_dir()]
 
 
 def _claimed(place: Path) -> bool:
@@ -254,11 +241,8 @@ def _is_known(look_up: Callable[[int], object], number: int) -> bool:
 
 
 def _uid_with_a_name() -> int:
-    """The uid of `nobody`, or of another user who is not root.
-
-    Other programs with this uid can neither reach the data during their creation nor inspect `initdb`: both also
-    require the group.
-    """
+    """The uid of `nobody`, or of another user who is not root. Other programs with this uid can neither reach the data
+    during their creation nor inspect `initdb`: both also require the group."""
     with contextlib.suppress(KeyError):
         return pwd.getpwnam("nobody").pw_uid
     others = [user.pw_uid for user in pwd.getpwall() if user.pw_uid != 0]

@@ -39,14 +39,7 @@ SIDECAR_STATISTICS = "|".join(
 def prometheus_component(
     program: Path, folder: RunFolder, ports: Ports, jobs: Sequence[Mapping[str, Any]]
 ) -> Component:
-    """What to run for Prometheus; writes its configuration into the run's folder.
-
-    Args:
-        program: The program.
-        folder: Folder of the run.
-        ports: Ports of the run.
-        jobs: The scrape jobs.
-    """
+    """What to run for Prometheus; writes its configuration into the run's folder."""
     file = folder.config / "prometheus.yaml"
     file.write_text(config_of(jobs, ALERT_RULES))
     argv = [str(program), *options(file, folder.prometheus, ports.listens(PROMETHEUS))]
@@ -87,8 +80,6 @@ def jobs_of(
     """The scrape jobs, one for each component and named after it.
 
     Args:
-        topology: The topology.
-        switches: The switches that it runs with.
         measured: Where each component of the shop exposes its metrics, one place for each of its processes.
         places: Where the other components are reached.
         workloads: The components that have sidecars.

@@ -53,12 +53,7 @@ GATEWAY_RANK, SERVICE_RANK = 1, 2
 
 @dataclass(frozen=True)
 class Data:
-    """The data that a run starts with.
-
-    Attributes:
-        scale: Size of the data; 1 is 10,000 users, products and orders.
-        seed: Seed of the generated data.
-    """
+    """The generated data that a run starts with; scale 1 is 10,000 users, products and orders."""
 
     scale: int = 1
     seed: int = 1
@@ -69,21 +64,13 @@ class Surroundings:
     """What all processes of a run have in common.
 
     Attributes:
-        topology: Which components run, and which calls which.
-        places: Where the components listen and are reached.
-        database: The database server.
-        keys: Key pair of the tokens.
-        trial: Name of the trial, for its traces.
         extra: More settings, by component.
         store: Where the services keep their data: "postgres", or "memory" that is filled from the database.
         delay_ms: Time added to every request that a component serves, by component.
-        hold: How the event loop of a component is blocked, by component.
         workloads: Components with sidecars, by name; a component without a sidecar serves and calls over TCP.
         encrypted: Whether the sidecars prove their identities to each other.
         tracing: What records the processes' spans: "lean" or "sdk".
         telemetry: Folder in which every process writes the account of its spans; None for no accounts.
-        cache: The cache that is read before the database; None for no cache.
-        metrics: Whether every process exposes metrics.
         admission: Whether processes that clients reach refuse excess requests.
         compression: Whether processes that clients reach compress gRPC messages.
         measured: Whether the project's programs run with the experiment's additions.
@@ -121,12 +108,7 @@ def role_passwords(database: Database, *, monitored: bool = False) -> dict[str, 
 
 
 def arguments_of(service: str, *, measured: bool) -> list[str]:
-    """Python's arguments for running a service or gateway.
-
-    Args:
-        service: Name of the service or gateway.
-        measured: Whether it runs with the experiment's additions; otherwise it runs as in production.
-    """
+    """Python's arguments for running a service or gateway, with the experiment's additions or as in production."""
     if measured:
         return ["-m", "measured", service]
     return ["-m", service.replace("-", "_") if service in GATEWAYS else f"shop.{service}"]
@@ -197,8 +179,7 @@ def measurement(component: str, around: Surroundings) -> dict[str, str]:
     if component in around.delay_ms:
         env["SHOP_DELAY_US"] = str(round(around.delay_ms[component] * 1_000))
     if hold := around.hold.get(component):
-        ms, every = hold
-        env |= {"SHOP_HOLD_US": str(round(ms * 1_000)), "SHOP_HOLD_EVERY": str(every)}
+        env |= {"SHOP_HOLD_US": str(round(hold.ms * 1_000)), "SHOP_HOLD_EVERY": str(hold.every)}
     return env
 
 
@@ -211,7 +192,6 @@ def argv_of(component: str, program: Program | None, checkout: str = "") -> list
     """The command line of a service or gateway; a built-in program is compiled if necessary.
 
     Args:
-        component: Name of the component.
         program: The program that replaces the project's Python program; None for the Python program.
         checkout: Folder of the checkout that supplies it, as in `Topology`.
 
@@ -220,16 +200,15 @@ def argv_of(component: str, program: Program | None, checkout: str = "") -> list
     """
     if program is None:
         return [python_of(checkout), *arguments_of(component, measured=True)]
-    if program.implementation == "hive":
-        try:
+    try:
+        if program.implementation == "hive":
+            failed = f"hive for {component} cannot be fetched"
             return hive.command()
-        except SetupError as error:
-            raise StartError(f"{program.implementation} for {component} cannot be fetched.\n{error}") from error
-    if program.implementation:
-        try:
+        if program.implementation:
+            failed = f"{component} in {program.implementation} cannot be built"
             return [str(golang.build_service(component, ROOT / checkout))]
-        except SetupError as error:
-            raise StartError(f"{component} in {program.implementation} cannot be built.\n{error}") from error
+    except SetupError as error:
+        raise StartError(f"{failed}.\n{error}") from error
     if shutil.which(program.command[0]) is None:
         raise StartError(
             f"{component} (command: {shlex.join(program.command)}): there is no program {program.command[0]} "
@@ -241,16 +220,9 @@ def argv_of(component: str, program: Program | None, checkout: str = "") -> list
 def in_image(
     component: str, topology: Topology, ours: Callable[[str], str], *, measured: bool
 ) -> tuple[str, list[str]]:
-    """The image that a service or gateway runs in, and its command.
+    """The image that a service or gateway runs in, and its command; the user's image has an entry point instead.
 
-    Args:
-        component: Name of the component.
-        topology: The topology, with an image for each of the user's own programs.
-        ours: Gives the full name of one of the project's own images.
-        measured: Whether it runs with the experiment's additions.
-
-    Returns:
-        The image's name and the command. The command is empty for the user's image, which has an entry point.
+    `ours` gives the full name of one of the project's own images.
     """
     program = topology.programs.get(component)
     if program is None:
@@ -264,8 +236,6 @@ def shop_component(component: str, around: Surroundings, after: frozenset[str], 
     """What to run for a service or a gateway.
 
     Args:
-        component: Name of the component.
-        around: Surroundings of the run.
         after: Components that must be ready before a service connects; a gateway connects on its first request and does
             not wait.
         replica: Which of the component's processes it is, from 1.
@@ -291,16 +261,13 @@ def shop_component(component: str, around: Surroundings, after: frozenset[str], 
             ready = http_ok(place.port, "/healthz", place.host)
     program = around.topology.programs.get(service)
     argv = argv_of(service, program, around.topology.checkout)
-    account = {} if around.telemetry is None else {"SHOP_TELEMETRY_FOLDER": str(around.telemetry)}
+    env = {**environment(component, around, replica), "SHOP_INSTANCE": name}
+    if around.telemetry is not None:
+        env["SHOP_TELEMETRY_FOLDER"] = str(around.telemetry)
     return Component(
         name,
         argv=lambda: argv,
-        env={
-            **environment(component, around, replica),
-            "SHOP_INSTANCE": name,
-            **account,
-            **({} if is_gateway else {"SHOP_AWAIT_STDIN": "on"}),
-        },
+        env=env if is_gateway else {**env, "SHOP_AWAIT_STDIN": "on"},
         ready=ready,
         after=frozenset() if is_gateway else after,
         imports_meanwhile=not is_gateway,
@@ -316,9 +283,6 @@ def database_task(
     """The task that gives a run its data: it makes the seeded template if it is missing, then copies it.
 
     Args:
-        database: The database server.
-        data: The data that the run begins with.
-        after: Components that must be ready before the task starts.
         monitored: Whether the monitor's role is created too.
         checkout: Folder of the checkout that has the migrations and the seed, as in `Topology`.
     """

@@ -9,7 +9,7 @@ from typing import Any
 from mesh.components.edge_cache import NOTIFIES_EDGE_CACHE
 from mesh.components.valkey import CACHED
 from mesh.description.places import Places
-from mesh.description.switches import HTTP2, HTTP3, Switches
+from mesh.description.switches import HTTP2, HTTP3, SWITCHES, Switches
 from mesh.description.topology import (
     CACHEABLE,
     EDGE,
@@ -35,11 +35,7 @@ WITHOUT_MASKS = {"thrift", "thrift-json", "rest-transcoded"}
 
 
 def require_fit(topology: Topology, switches: Switches) -> None:
-    """Checks that a topology can run with these switches.
-
-    Raises:
-        SwitchError: The topology cannot run with them; the message has the reason and the valid values.
-    """
+    """Raises a SwitchError with the reason and the valid values if a topology cannot run with these switches."""
     _require_programs(topology.with_implementations(switches.implementation), switches)
     if topology.frames_thrift:
         _require_plain(topology, switches)
@@ -55,13 +51,12 @@ def require_fit(topology: Topology, switches: Switches) -> None:
         _require_cacheable(topology, switches)
     if switches.updates == "on" and not topology.has_updates:
         raise SwitchError(f"updates=on: {topology.name} has no notification service; valid with {topology.name}: off.")
-    unable = sorted({topology.client_speaks(channel) for channel in topology.entry} & WITHOUT_MASKS)
-    if switches.selection == "all" and unable:
+    speaks = {topology.client_speaks(channel) for channel in topology.entry}
+    if switches.selection == "all" and (unable := sorted(speaks & WITHOUT_MASKS)):
         raise SwitchError(
             f"selection=all: clients of {topology.name} speak {' and '.join(unable)}, without sparse "
             f"fieldsets or field masks; valid with {topology.name}: graphql, off."
         )
-    speaks = {topology.client_speaks(channel) for channel in topology.entry}
     if switches.selection != "graphql" and "graphql-services" in speaks:
         raise SwitchError(
             f"selection={switches.selection}: clients of {topology.name} send GraphQL documents to the services, and "
@@ -77,13 +72,8 @@ def require_fit(topology: Topology, switches: Switches) -> None:
             f"http=3: the clients of {topology.name} speak only gRPC, which always uses HTTP/2; "
             f"valid with {topology.name}: 1, 2."
         )
-    for name, given in (
-        ("delay", switches.delay_ms),
-        ("hold", switches.hold),
-        ("abort", switches.abort_share),
-        ("replicas", switches.replicas),
-    ):
-        if idle := sorted(set(given) - set(topology.components)):
+    for name in ("delay", "hold", "abort", "replicas"):
+        if idle := sorted(set(getattr(switches, SWITCHES[name].field)) - set(topology.components)):
             raise SwitchError(
                 f"{name}={','.join(idle)}: {topology.name} does not run {' and '.join(idle)}; "
                 f"it runs {', '.join(topology.components)}."
@@ -115,6 +105,7 @@ def _require_programs(topology: Topology, switches: Switches) -> None:
         raise SwitchError(f"implementation: {problem}.")
     require_runnable(topology, "image" if switches.in_cluster else "command")
     others = set(topology.programs)
+    following = {name for name in others & set(GATEWAYS) if NOTIFICATION in topology.links.get(name, {})}
     beyond = {
         "store=memory": switches.store == "memory" and others & set(SERVICES),
         f"cache={switches.cache}": switches.cache != "none" and others & set(CACHED),
@@ -123,8 +114,7 @@ def _require_programs(topology: Topology, switches: Switches) -> None:
         "metrics=on": switches.metrics == "on",
         "admission=on": switches.admission == "on" and others & set(topology.behind_edge),
         "hold": others & set(switches.hold),
-        "updates=on": switches.updates == "on"
-        and {name for name in others if topology.programs[name].implementation and _has_updates(topology, name)},
+        "updates=on": switches.updates == "on" and any(topology.programs[name].implementation for name in following),
     }
     for setting, asked in beyond.items():
         if others and asked:
@@ -133,10 +123,6 @@ def _require_programs(topology: Topology, switches: Switches) -> None:
                 f"the contract of such programs does not include this setting; leave it out, or give "
                 f"implementation={','.join(f'{name}:python' for name in sorted(others))}."
             )
-
-
-def _has_updates(topology: Topology, component: str) -> bool:
-    return component in GATEWAYS and NOTIFICATION in topology.links.get(component, {})
 
 
 def as_it_runs(topology: Topology, switches: Switches) -> Switches:
@@ -194,14 +180,10 @@ def target_document(
     """The document that names the load generator's target.
 
     Args:
-        topology: Topology that the generator sends to.
-        switches: The switches that the topology runs with.
-        trial: Name of the trial.
         places: Where the generator reaches the topology.
         private_key: Where the generator finds the key that signs its tokens.
         ca_certificate: Where the generator finds the certificate that it must trust; None without TLS.
     """
-    entry = {channel.value: _entry(topology, switches, places, channel) for channel in topology.entry}
     return {
         "topology": topology.name,
         "trial": trial,
@@ -218,7 +200,7 @@ def target_document(
         **({"apart": switches.apart} if switches.apart else {}),
         **({"urgent": True} if switches.admission == "on" else {}),
         **network_of(switches),
-        "entry": entry,
+        "entry": {channel.value: _entry(topology, switches, places, channel) for channel in topology.entry},
         "otlp": str(places.endpoints("jaeger-otlp-grpc")[0]),
         "jwt_private_key": str(private_key),
     }
@@ -228,8 +210,7 @@ def _entry(topology: Topology, switches: Switches, places: Places, channel: Chan
     protocol = topology.client_speaks(channel)
     if protocol != Protocol.THRIFT:
         return {"protocol": protocol, "url": entrance(switches, places, topology.entry[channel])}
-    reached = {service: places.endpoints(entrance_name(service)) for service in topology.exposed}
-    services = {service: [str(place) for place in at] for service, at in reached.items()}
+    services = {name: [str(place) for place in places.endpoints(entrance_name(name))] for name in topology.exposed}
     return {"protocol": protocol, "url": framed_url(places), "services": services}
 
 

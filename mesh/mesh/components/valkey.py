@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
-from mesh.components.postgres import Database
+from mesh.components.postgres import Database, is_server_url
 from mesh.description.ports import HOST, Ports
 from mesh.errors import InputError, StartError
 from mesh.paths import RunFolder, valkey
@@ -30,12 +30,10 @@ SETTINGS: Mapping[str, str] = {
 
 @dataclass(frozen=True)
 class Cache:
-    """The cache of one run.
+    """The cache of one run, at a URL with the password; `embedded` if this project starts the server.
 
-    Attributes:
-        url: URL of the cache, with the password.
-        embedded: Whether this project starts the server.
-        namespace: First part of every key, new for each start, so that no trial reads an earlier trial's entries.
+    The namespace, the first part of every key, is new for each start, so that no trial reads an earlier trial's
+    entries.
     """
 
     url: str = field(repr=False)
@@ -44,12 +42,7 @@ class Cache:
 
 
 def cache(ports: Ports, environ: Mapping[str, str], database: Database) -> Cache:
-    """The cache of a run: `CACHE_URL` if it is set, else the run's own server.
-
-    Args:
-        ports: Ports of the run.
-        environ: `CACHE_URL` is read from it.
-        database: Source of the secret from which the server's password is derived.
+    """The cache of a run: `CACHE_URL` if it is set, else the run's own server, whose password the database's gives.
 
     Raises:
         InputError: CACHE_URL is not the URL of a Valkey server.
@@ -57,7 +50,7 @@ def cache(ports: Ports, environ: Mapping[str, str], database: Database) -> Cache
     given = environ.get("CACHE_URL", "")
     if not given:
         return Cache(f"valkey://:{database.password(VALKEY)}@{HOST}:{ports[VALKEY]}", embedded=True)
-    if not _is_url(given):
+    if not is_server_url(given, "valkey", "redis"):
         # The URL may contain a password, so it is not repeated.
         raise InputError("CACHE_URL: must look like valkey://:password@host:6379, or redis:// for Redis; without TLS.")
     return Cache(given, embedded=False)
@@ -83,11 +76,7 @@ def valkey_components(server: Cache, folder: RunFolder, ports: Ports) -> list[Co
 
 
 def require_external(server: Cache) -> None:
-    """Checks that the server of CACHE_URL answers and is new enough.
-
-    Raises:
-        StartError: The server does not answer or is too old.
-    """
+    """Checks that the server of CACHE_URL answers and is new enough; raises a StartError otherwise."""
     # Imported here, so that other runs need not wait for the import.
     from valkey import Valkey
     from valkey.exceptions import ValkeyError
@@ -100,24 +89,9 @@ def require_external(server: Cache) -> None:
 
 
 def require_version(info: Mapping[str, object]) -> None:
-    """Checks the version that a server reports.
-
-    Args:
-        info: The server's answer to `INFO server`.
-
-    Raises:
-        StartError: The server is older than `MIN_VERSION`.
-    """
+    """Raises a StartError if a server is older than `MIN_VERSION`, by its answer to `INFO server`."""
     name = "Valkey" if "valkey_version" in info else "Redis"
     version = str(info.get("valkey_version") or info.get("redis_version"))
     if tuple(map(int, re.findall(r"\d+", version)[:2])) < MIN_VERSION:
         least = ".".join(map(str, MIN_VERSION))
         raise StartError(f"The server that CACHE_URL names is {name} {version}; needed: {least} or newer.")
-
-
-def _is_url(text: str) -> bool:
-    try:
-        parts = urlsplit(text)
-        return parts.scheme in ("valkey", "redis") and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        return False

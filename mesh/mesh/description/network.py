@@ -21,13 +21,8 @@ _BITS_S = {"kbit": 1e3, "mbit": 1e6, "gbit": 1e9}
 
 @dataclass(frozen=True)
 class Line:
-    """The link between a customer and the edge, as the load generator emulates it.
-
-    Attributes:
-        rtt_ms: Round-trip time without the serialisation delay.
-        down_bits_per_s: Bandwidth towards the customer, headers included; 0 for no limit.
-        up_bits_per_s: Bandwidth towards the edge.
-    """
+    """The link between a customer and the edge, as the load generator emulates it: the round-trip time without the
+    serialisation delay, and the bandwidth towards the customer and the edge, headers included; 0 for no limit."""
 
     rtt_ms: float = 0.0
     down_bits_per_s: int = 0
@@ -48,13 +43,7 @@ NAMES = tuple(NAMED)
 
 @dataclass(frozen=True)
 class Network:
-    """A network; its round-trip time and bandwidth override those of the named network.
-
-    Attributes:
-        network: One of `NAMES`.
-        rtt_ms: Round-trip time; None to use the named network's.
-        bandwidth: Bandwidth as it was given, such as `10mbit/2mbit` (down/up); empty to use the named network's.
-    """
+    """A network of `NAMES`; a round-trip time, and a bandwidth such as `10mbit/2mbit` (down/up), override its own."""
 
     network: str = LOOPBACK
     rtt_ms: float | None = None

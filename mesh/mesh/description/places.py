@@ -32,12 +32,7 @@ class Places(Protocol):
     """Addresses of everything in a run. Names are from the ports file, such as `product-grpc` or `jaeger-otlp-grpc`."""
 
     def listens(self, name: str, replica: int = 1) -> Place:
-        """Where a process itself listens.
-
-        Args:
-            name: Name of the port.
-            replica: Number of the component's process, from 1; on this machine each process has its own address.
-        """
+        """Where a process itself listens; on this machine, each replica (from 1) has its own address."""
 
     def endpoints(self, name: str) -> Sequence[Place]:
         """The places that a port's callers use; several if callers balance their calls."""

@@ -6,7 +6,6 @@ import contextlib
 import socket
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 import psutil
 import yaml
@@ -24,10 +23,9 @@ MAX_PORT = 65535
 
 @dataclass(frozen=True)
 class Ports:
-    """The ports of a run.
+    """The ports of a run, from a base.
 
     Args:
-        base: First port of the run's range.
         offsets: Distance from the base, by the port's name.
         addresses: Loopback address of each component's sidecar.
         replicas: How many processes a component runs as; components that are not named run as one process.
@@ -42,8 +40,7 @@ class Ports:
 
     @property
     def apart(self) -> Ports:
-        """The ports of the separate components that serve one kind of journey only; these components call each
-        other."""
+        """The ports of the separate components that serve one kind of journey only, and that call each other."""
         return replace(self, is_apart=True)
 
     def __getitem__(self, name: str) -> int:
@@ -67,8 +64,7 @@ class Ports:
         return [self.listens(name, replica) for replica in self.replicas_of(component)]
 
     def replicas_of(self, component: str) -> Sequence[int]:
-        """The numbers of a component's replicas, from 1; separate components' numbers start above the other components'
-        maximum."""
+        """The numbers of a component's replicas, from 1; a separate component's start above the others' maximum."""
         first = MAX_REPLICAS + 1 if self.is_apart and component in SERVES else 1
         return range(first, first + self.replicas.get(component, 1))
 
@@ -77,12 +73,7 @@ class Ports:
         return at_replica(self.addresses[component], replica)
 
     def require_free(self, names: Iterable[str], at: str | None = None, *, udp: bool = False) -> None:
-        """Checks that nothing listens on these ports.
-
-        Args:
-            names: Names of the ports.
-            at: Address of the ports; None for the addresses that callers use.
-            udp: Whether the ports are for UDP, not for TCP.
+        """Checks that nothing listens on these ports, at an address or at the addresses that callers use.
 
         Raises:
             PortError: Ports are taken; the message names each taken port, the process that uses it, and what to do.
@@ -95,17 +86,14 @@ class Ports:
         taken = [(name, place) for name, place in places if not _free(place, udp=udp)]
         if not taken:
             return
+        other = self.base + 200 if self.base + 400 <= MAX_PORT else MIN_BASE
         owners, over = _owners(udp=udp), ", UDP" if udp else ""
         lines = [f"  {place} ({name}{over}){owners.get(place.port, '')}" for name, place in taken]
         raise PortError(
             "These ports are in use:\n"
             + "\n".join(lines)
-            + f"\nStop the processes that use them, or choose another base: SHOP_PORT_BASE={self._other_base()} make …"
+            + f"\nStop the processes that use them, or choose another base: SHOP_PORT_BASE={other} make …"
         )
-
-    def _other_base(self) -> int:
-        span = 200
-        return self.base + span if self.base + 2 * span <= MAX_PORT else MIN_BASE
 
 
 def at_replica(address: str, replica: int) -> str:
@@ -121,17 +109,13 @@ def replica_name(component: str, replica: int) -> str:
     return component if replica == 1 else f"{component}-{replica}"
 
 
-def load_ports(environ: Mapping[str, str], file: Path = PORTS_FILE) -> Ports:
-    """Reads the ports file, for the base that the environment names.
-
-    Args:
-        environ: `SHOP_PORT_BASE` is read from it.
-        file: The ports file.
+def load_ports(environ: Mapping[str, str]) -> Ports:
+    """Reads the ports file, for the base that `SHOP_PORT_BASE` names.
 
     Raises:
         PortError: The base is not a number, or its range does not fit between 1024 and 65535.
     """
-    data = yaml.load(file.read_text(), Loader=yaml.CSafeLoader)
+    data = yaml.load(PORTS_FILE.read_text(), Loader=yaml.CSafeLoader)
     highest = MAX_PORT - (data["span"] - 1)
     given = environ.get("SHOP_PORT_BASE") or str(data["default_base"])
     if not (given.isascii() and given.isdigit() and MIN_BASE <= int(given) <= highest):

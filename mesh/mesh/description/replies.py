@@ -21,15 +21,9 @@ GRAPHQL_TYPE = "application/graphql-response+json"
 
 @dataclass(frozen=True)
 class Reply:
-    """One kind of failure.
+    """One kind of failure, from the lowest to the highest HTTP status that it is for.
 
     Attributes:
-        min_status: The lowest HTTP status that the reply is for.
-        max_status: The highest HTTP status that the reply is for.
-        code: The shop's error code.
-        title: Title of the problem.
-        grpc_status: Number of the status over gRPC.
-        detail: Message for the client.
         retry_after_s: Seconds after which the same request may succeed; None where waiting does not help.
         status: The HTTP status that clients get, if it differs from the proxy program's own status; otherwise 0.
     """
@@ -56,20 +50,16 @@ class Reply:
     @property
     def grpc_details(self) -> str | None:
         """The status with its reason and the retry delay, as the services send it in `grpc-status-details-bin`; None
-        without a retry delay.
-        """
+        without a retry delay."""
         if self.retry_after_s is None:
             return None
-        from google.protobuf.any_pb2 import Any as Packed
+        from google.protobuf.any import pack
         from google.protobuf.duration_pb2 import Duration
         from google.rpc.error_details_pb2 import ErrorInfo, RetryInfo
         from google.rpc.status_pb2 import Status
 
         again = RetryInfo(retry_delay=Duration(seconds=self.retry_after_s))
-        packable = [ErrorInfo(reason=self.code, domain=DOMAIN), again]
-        details = [Packed() for _ in packable]
-        for packed, one in zip(details, packable, strict=True):
-            packed.Pack(one)
+        details = [pack(ErrorInfo(reason=self.code, domain=DOMAIN)), pack(again)]
         status = Status(code=self.grpc_status, message=self.detail, details=details)
         return b64encode(status.SerializeToString(deterministic=True)).decode().rstrip("=")
 

@@ -20,12 +20,8 @@ ENTRY: Final = "switch"
 
 @dataclass(frozen=True)
 class Need:
-    """A precondition without which a switch has no effect.
-
-    Attributes:
-        met: Returns whether the precondition is met, given all switches.
-        what: The missing part and the remedy; `{name}` and `{default}` stand for the switch's name and default.
-    """
+    """A precondition, of all switches, without which a switch has no effect; `what` is the missing part and the remedy,
+    in which `{name}` and `{default}` stand for the switch's name and default."""
 
     met: Callable[[Any], bool]
     what: str
@@ -33,12 +29,9 @@ class Need:
 
 @dataclass(frozen=True)
 class Values:
-    """The values of a switch.
+    """The values of a switch, with the help text of a command's option and the valid values in words.
 
-    Attributes:
-        help: The help text of a command's option.
-        valid: The valid values, in words.
-        read: Reads a value, given the switch's name; raises a SwitchError that lists the valid values.
+    `read` reads a value, given the switch's name; it raises a SwitchError that lists the valid values.
     """
 
     help: str
@@ -48,15 +41,8 @@ class Values:
 
 @dataclass(frozen=True)
 class Switch(Values):
-    """A switch, as users know it.
-
-    Attributes:
-        name: Name of the switch on command lines.
-        field: Name of the switch in results.
-        default: Value of the switch if the user gives none.
-        layer: The layer that the switch acts on.
-        needs: The precondition of a value other than the default.
-    """
+    """A switch, as users know it: its name on command lines, its field in results, its default, the layer that it acts
+    on, and the precondition of a value other than the default."""
 
     name: str
     field: str
@@ -65,14 +51,7 @@ class Switch(Values):
     needs: Need | None
 
 
-def entry(
-    default: Any,
-    values: Values,
-    *,
-    layer: str,
-    needs: Need | None = None,
-    name: str | None = None,
-) -> Any:
+def entry(layer: str, default: Any, values: Values, needs: Need | None = None, *, name: str | None = None) -> Any:
     """Declares a switch: a field of `mesh.description.switches.Switches`; arguments as in `Switch`."""
     # The field's name is filled in later.
     metadata = {
@@ -182,9 +161,8 @@ def aborts(name: str, given: str) -> dict[str, float]:
 def replicas(name: str, given: str) -> dict[str, int]:
     """Reads numbers of replicas such as `graphql-gateway:2,product:2`; leaves out components with one replica."""
     counts: dict[str, int] = {}
-    for component, value in _by_component(
-        name, given, "a number of replicas", "N", "product:2 or graphql-gateway:2,product:2"
-    ):
+    examples = "product:2 or graphql-gateway:2,product:2"
+    for component, value in _by_component(name, given, "a number of replicas", "N", examples):
         if not 1 <= int(value) <= MAX_REPLICAS:
             raise SwitchError(f"{name}={given}: {component}:{value} is out of range; valid: 1 to {MAX_REPLICAS}.")
         if int(value) > 1:

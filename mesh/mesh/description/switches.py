@@ -7,7 +7,7 @@ before anything is installed: topologies need pydantic, so they are imported whe
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
@@ -54,224 +54,165 @@ class Switches:
         networks: Each channel's network, if the workload sets it and no switch overrides it.
     """
 
-    edge: str = entry(
-        "envoy",
-        choice("Edge proxy in front of the topology", "envoy", "kong", "none"),
-        layer="edge",
-    )
+    edge: str = entry("edge", "envoy", choice("Edge proxy in front of the topology", "envoy", "kong", "none"))
     plugins: str = entry(
-        "none",
-        choice("What the edge does in addition to routing", "none", "typical", "all"),
-        layer="edge",
-        needs=AN_EDGE,
+        "edge", "none", choice("What the edge does in addition to routing", "none", "typical", "all"), AN_EDGE
     )
-    tls: str = entry(
-        "off",
-        choice("TLS 1.3 between client and edge", "off", "on"),
-        layer="edge",
-        needs=AN_EDGE,
-    )
+    tls: str = entry("edge", "off", choice("TLS 1.3 between client and edge", "off", "on"), AN_EDGE)
     edge_cache: str = entry(
+        "edge",
         "none",
         choice(
             "Shared HTTP cache near the customers, in front of the edge and of the emulated network", "none", "varnish"
         ),
-        layer="edge",
-        needs=AN_EDGE,
+        AN_EDGE,
     )
-    mesh: str = entry(
-        "none",
-        choice("Sidecar mesh", "none", "envoy", "istio"),
-        layer="sidecars",
-    )
-    mtls: str = entry(
-        "off",
-        choice("Mutual TLS between sidecars", "off", "on"),
-        layer="sidecars",
-        needs=A_MESH,
-    )
+    mesh: str = entry("sidecars", "none", choice("Sidecar mesh", "none", "envoy", "istio"))
+    mtls: str = entry("sidecars", "off", choice("Mutual TLS between sidecars", "off", "on"), A_MESH)
     istiod: str = entry(
+        "sidecars",
         "restart",
         choice(
             "Whether Istio's control plane is restarted when it dies; the run continues either way", "restart", "leave"
         ),
-        layer="sidecars",
-        needs=ISTIO,
+        ISTIO,
     )
     canary: int = entry(
-        0,
-        whole("Percent of calls to product that go to a second instance, the canary", 0, 100),
-        layer="sidecars",
-        needs=A_MESH,
+        "sidecars", 0, whole("Percent of calls to product that go to a second instance, the canary", 0, 100), A_MESH
     )
     admission: str = entry(
+        "edge",
         "off",
         choice("Whether edge, gateways and services refuse requests that they cannot answer in time", "off", "on"),
-        layer="edge",
-        needs=AN_EDGE,
+        AN_EDGE,
     )
     replicas: Mapping[str, int] = entry(
+        "components",
         {},
         Values(
             "Processes to run per component, such as graphql-gateway:2,product:2.",
             "graphql-gateway:2,product:2",
             replicas,
         ),
-        layer="components",
     )
     implementation: Mapping[str, str] = entry(
+        "components",
         {},
         Values(
             "Components to run as a program other than the Python one, such as product:go.",
             "product:go",
             implementations,
         ),
-        layer="components",
     )
     apart: str = entry(
+        "components",
         "",
         Values(
             "Kind of journey that gets separate gateways and services behind the edge, such as bulk_lines.",
             "bulk_lines",
             journey_kind,
         ),
-        layer="components",
-        needs=Need(
-            lambda given: given.edge != "none", "an edge, which routes these journeys; give edge=envoy or edge=kong"
-        ),
+        Need(lambda given: given.edge != "none", "an edge, which routes these journeys; give edge=envoy or edge=kong"),
     )
     store: str = entry(
-        "postgres",
-        choice("Where the services keep their data while they run", "postgres", "memory"),
-        layer="services",
+        "services", "postgres", choice("Where the services keep their data while they run", "postgres", "memory")
     )
     updates: str = entry(
-        "off",
-        choice("Whether a notification service sends customers updates of their orders", "off", "on"),
-        layer="services",
+        "services", "off", choice("Whether a notification service sends customers updates of their orders", "off", "on")
     )
     cache: str = entry(
-        "none",
-        choice("Cache that is read before the database, for products and users", "none", "valkey"),
-        layer="services",
+        "services", "none", choice("Cache that is read before the database, for products and users", "none", "valkey")
     )
     runtime: str = entry(
+        "everything",
         "native",
         choice("Where everything runs: this machine, or the current kubectl context", "native", "kubernetes"),
-        layer="everything",
     )
     load_nodes: int = entry(
-        1,
-        whole("Load generators in the cluster that share the tape", 1, MAX_LOAD_NODES),
-        layer="generator",
-        needs=A_CLUSTER,
+        "generator", 1, whole("Load generators in the cluster that share the tape", 1, MAX_LOAD_NODES), A_CLUSTER
     )
-    trace: float = entry(
-        0.2,
-        Values("Share of journeys to trace, 0 to 1.", "0 to 1", share),
-        layer="tracing",
-    )
+    trace: float = entry("tracing", 0.2, Values("Share of journeys to trace, 0 to 1.", "0 to 1", share))
     tracing: str = entry(
+        "tracing",
         "lean",
         choice("What records the components' spans: the instrument, or OpenTelemetry's SDK", "lean", "sdk"),
-        layer="tracing",
     )
-    metrics: str = entry(
-        "off",
-        choice("Whether the components expose metrics on a port", "off", "on"),
-        layer="components",
-    )
+    metrics: str = entry("components", "off", choice("Whether the components expose metrics on a port", "off", "on"))
     scale: int = entry(
-        1,
-        whole("Scale of the generated data, in units of 10,000 users, products and orders", 1, 100),
-        layer="data",
+        "data", 1, whole("Scale of the generated data, in units of 10,000 users, products and orders", 1, 100)
     )
     payload: str = entry(
+        "data",
         "1KB",
         choice("Size of the documents that the journey document reads", "100B", "1KB", "10KB", "100KB", "1MB"),
-        layer="data",
     )
-    http: int = entry(
-        2,
-        choice("HTTP version between client and edge", "1", "2", "3", to=int),
-        layer="clients",
-    )
-    network: str = entry(
-        "loopback",
-        choice("Network between each customer and the edge", *NAMES),
-        layer="customers' network",
-    )
+    http: int = entry("clients", 2, choice("HTTP version between client and edge", "1", "2", "3", to=int))
+    network: str = entry("customers' network", "loopback", choice("Network between each customer and the edge", *NAMES))
     rtt_ms: float | None = entry(
+        "customers' network",
         None,
         Values(
             "Round-trip time between customer and edge, such as 40ms, 0 to 2s; replaces the network's.",
             "40ms",
             read_rtt,
         ),
-        layer="customers' network",
         name="rtt",
     )
     bandwidth: str = entry(
+        "customers' network",
         "",
         Values(
             "Each customer's bandwidth, down/up, such as 10mbit/2mbit; replaces the network's.",
             "10mbit/2mbit",
             read_bandwidth,
         ),
-        layer="customers' network",
     )
     visit: str = entry(
+        "customers' network",
         "warm",
         choice("With a network, whether customers' connections are open already", *VISITS),
-        layer="customers' network",
-        needs=A_NETWORK,
+        A_NETWORK,
     )
     connections: int = entry(
-        4,
-        whole("Client connections to the edge, or without one to each gateway", 1, MAX_CONNECTIONS),
-        layer="clients",
+        "clients", 4, whole("Client connections to the edge, or without one to each gateway", 1, MAX_CONNECTIONS)
     )
     reuse: str = entry(
-        "on",
-        choice("Whether clients keep connections, or open one for each request (off)", "on", "off"),
-        layer="clients",
+        "clients", "on", choice("Whether clients keep connections, or open one for each request (off)", "on", "off")
     )
     persisted: str = entry(
+        "clients",
         "on",
         choice("Whether clients send hashes of GraphQL documents, or their full text (off)", "on", "off"),
-        layer="clients",
     )
     compression: str = entry(
+        "clients",
         "json",
         choice("Which answers clients accept compressed (JSON, none, or gRPC's messages too)", "json", "off", "all"),
-        layer="clients",
     )
     client_cache: str = entry(
-        "off",
-        choice("Whether clients cache answers, and revalidate them", "off", "on"),
-        layer="clients",
+        "clients", "off", choice("Whether clients cache answers, and revalidate them", "off", "on")
     )
     selection: str = entry(
+        "clients",
         "graphql",
         choice("Which clients request only fields on screens (GraphQL's, none, or all)", "graphql", "off", "all"),
-        layer="clients",
     )
     delay_ms: Mapping[str, float] = entry(
+        "components",
         {},
         Values("Delay to inject per component, such as payment:2ms,user:500us.", "payment:2ms,user:500us", delays),
-        layer="components",
         name="delay",
     )
     hold: Mapping[str, Hold] = entry(
+        "components",
         {},
         Values("Component to keep busy at every Nth request, such as order:20ms/10.", "order:20ms/10", holds),
-        layer="components",
     )
     abort_share: Mapping[str, float] = entry(
+        "sidecars",
         {},
         Values("Share of calls to fail per component, such as payment:1%.", "payment:1%,user:0.5%", aborts),
-        layer="sidecars",
-        needs=A_MESH,
+        A_MESH,
         name="abort",
     )
     networks: Mapping[str, Network] = field(default_factory=dict, hash=False)
@@ -389,9 +330,15 @@ def parse_switches(networks: Mapping[str, Network] | None = None, /, **given: st
             what_is_needed = switch.needs.what.format(name=switch.name, default=switch.default)
             raise SwitchError(f"{switch.name}={given.get(switch.name, '')} needs {what_is_needed}.")
     _require_one_store(switches)
-    _require_fit_for_cache(switches)
+    if switches.cache != "none":
+        reason = "the cache runs on this machine, in front of the services' database"
+        _require_defaults(switches, f"cache={switches.cache}", ("runtime", "store"), reason, ", or cache=none")
     _require_fit_for_edge_cache(switches)
-    _require_fit_for_apart(switches)
+    if switches.apart:
+        reason = (
+            "separate components for a kind of journey run only on this machine, without a mesh and with PostgreSQL"
+        )
+        _require_defaults(switches, f"apart={switches.apart}", ("mesh", "runtime", "store"), reason)
     from mesh.description.topology import GATEWAYS
 
     if switches.edge == "none" and (alone := sorted(set(switches.replicas) & set(GATEWAYS))):
@@ -399,8 +346,12 @@ def parse_switches(networks: Mapping[str, Network] | None = None, /, **given: st
             f"edge=none with replicas of {' and '.join(alone)}: without an edge, nothing balances clients' requests "
             "across a gateway's replicas; give edge=envoy, or replicas of services only."
         )
-    if switches.mesh == "istio":
-        _require_istio_delays(switches.delay_ms)
+    for component, delay in switches.delay_ms.items():
+        if switches.mesh == "istio" and delay < MIN_ISTIO_DELAY_MS:
+            raise SwitchError(
+                f"delay={component}:{delay:g}ms: Istio injects delays of {MIN_ISTIO_DELAY_MS:g} ms or more; "
+                "give a longer delay, or mesh=envoy."
+            )
     _require_fit_for_runtime(switches)
     return switches
 
@@ -462,37 +413,27 @@ def _require_one_store(switches: Switches) -> None:
         )
 
 
-def _require_fit_for_cache(switches: Switches) -> None:
-    """Refuses a cache if the shop runs in a cluster or without a database."""
-    if switches.cache == "none":
-        return
-    for name, value, remedy in (("runtime", switches.runtime, "native"), ("store", switches.store, "postgres")):
-        if value != remedy:
-            raise SwitchError(
-                f"cache={switches.cache} with {name}={value}: the cache runs on this machine, in front of the "
-                f"services' database; give {name}={remedy}, or cache=none."
-            )
+def _require_defaults(switches: Switches, cause: str, names: Sequence[str], reason: str, otherwise: str = "") -> None:
+    """Refuses a cause with values of these switches other than their defaults."""
+    for name in names:
+        if (value := getattr(switches, name)) != (default := SWITCHES[name].default):
+            raise SwitchError(f"{cause} with {name}={value}: {reason}; give {name}={default}{otherwise}.")
 
 
 def _require_fit_for_edge_cache(switches: Switches) -> None:
     """Refuses an edge cache if another setting needs the customers' own connections, or must bypass the cache."""
     if not switches.has_edge_cache:
         return
-    for name, value, remedy, reason in (
-        ("http", switches.http, (1, 2), "Varnish speaks HTTP/1.1 and HTTP/2 only"),
-        ("tls", switches.tls, ("off",), "Varnish speaks no TLS, and nothing in front of it terminates TLS"),
-        ("mesh", switches.mesh, ("none",), "calls that invalidate the cache would bypass the sidecars"),
-        ("runtime", switches.runtime, ("native",), "the cache runs on this machine"),
-        ("updates", switches.updates, ("off",), "streams of updates need connections that the cache does not forward"),
-        ("admission", switches.admission, ("off",), "the edge identifies callers by address, but sees the cache's"),
-        (
-            "visit",
-            switches.visit,
-            ("warm",),
-            "the network lies behind the cache, whose connections to the edge stay open",
-        ),
+    for name, remedy, reason in (
+        ("http", (1, 2), "Varnish speaks HTTP/1.1 and HTTP/2 only"),
+        ("tls", ("off",), "Varnish speaks no TLS, and nothing in front of it terminates TLS"),
+        ("mesh", ("none",), "calls that invalidate the cache would bypass the sidecars"),
+        ("runtime", ("native",), "the cache runs on this machine"),
+        ("updates", ("off",), "streams of updates need connections that the cache does not forward"),
+        ("admission", ("off",), "the edge identifies callers by address, but sees the cache's"),
+        ("visit", ("warm",), "the network lies behind the cache, whose connections to the edge stay open"),
     ):
-        if value not in remedy:
+        if (value := getattr(switches, name)) not in remedy:
             valid = " or ".join(f"{name}={one}" for one in remedy)
             raise SwitchError(
                 f"{name}={value} with edge_cache={switches.edge_cache}: {reason}; give {valid}, or edge_cache=none."
@@ -502,22 +443,6 @@ def _require_fit_for_edge_cache(switches: Switches) -> None:
             f"edge_cache={switches.edge_cache} with the workload's networks: all channels share the network behind the "
             "cache; give network, rtt or bandwidth, or edge_cache=none."
         )
-
-
-def _require_fit_for_apart(switches: Switches) -> None:
-    """Refuses separate components for a kind of journey if the edge cannot route to more processes on this machine."""
-    if not switches.apart:
-        return
-    for name, value, remedy in (
-        ("mesh", switches.mesh, "none"),
-        ("runtime", switches.runtime, "native"),
-        ("store", switches.store, "postgres"),
-    ):
-        if value != remedy:
-            raise SwitchError(
-                f"apart={switches.apart} with {name}={value}: separate components for a kind of journey run only on "
-                f"this machine, without a mesh and with PostgreSQL; give {name}={remedy}."
-            )
 
 
 def _require_fit_for_runtime(switches: Switches) -> None:
@@ -536,15 +461,6 @@ def _require_fit_for_runtime(switches: Switches) -> None:
         )
     if switches.store == "memory":
         raise SwitchError("store=memory with runtime=kubernetes: give store=postgres, which is the default.")
-
-
-def _require_istio_delays(delay_ms: Mapping[str, float]) -> None:
-    for component, delay in delay_ms.items():
-        if delay < MIN_ISTIO_DELAY_MS:
-            raise SwitchError(
-                f"delay={component}:{delay:g}ms: Istio injects delays of {MIN_ISTIO_DELAY_MS:g} ms or more; "
-                "give a longer delay, or mesh=envoy."
-            )
 
 
 def delays_in_words(delay_ms: Mapping[str, float]) -> str:

@@ -162,10 +162,9 @@ _NAME_HINT = "use letters and digits, with single hyphens between them, such as 
 
 
 class Program(BaseModel):
-    """A replacement for a Python component: another implementation, or the user's program.
+    """A replacement for a Python component: another implementation (of `BUILT_IN`), or the user's program.
 
     Attributes:
-        implementation: One of `BUILT_IN`.
         command: A command line; a relative path to its program starts at the folder of the topology's file.
         image: The program's image, for a cluster and Compose, which start the image's entry point.
     """
@@ -189,14 +188,12 @@ class Topology(BaseModel):
     """Which components run, which calls which, and over which protocol.
 
     Attributes:
-        name: Name of the topology: letters, digits and hyphens, as folders of results are named after it.
-        about: One sentence about the topology.
+        name: Letters, digits and hyphens, as folders of results are named after it.
         entry: Where each channel's requests go behind the edge, one of `ENTRIES`.
         links: Callees of each caller, with the protocol of the link.
         plan: `naive` sends a request for each item and does not use batches; with `streaming`, gRPC clients read a
             document as a stream. By default, a topology does neither.
-        library: Library through which clients speak gRPC: `connect-go` also speaks gRPC-Web and Connect, and is for
-            comparing them with gRPC.
+        library: `connect-go` also speaks gRPC-Web and Connect, and is for comparing them with gRPC.
         programs: Programs that replace Python components, by the component's name.
         checkout: Folder of the checkout that supplies components and data, absolute or relative to this checkout; empty
             for this checkout. Topology files cannot set it.
@@ -236,8 +233,7 @@ class Topology(BaseModel):
     @property
     def exposed(self) -> dict[str, Protocol]:
         """The services that the edge routes to directly, or that clients call without an edge, and their protocol."""
-        callers = [caller for caller in OUTSIDE if caller in self.links]
-        return {callee: protocol for caller in callers for callee, protocol in self.links[caller].items()}
+        return {callee: protocol for caller in OUTSIDE for callee, protocol in self.links.get(caller, {}).items()}
 
     @property
     def behind_edge(self) -> dict[str, Protocol]:
@@ -270,12 +266,8 @@ class Topology(BaseModel):
         return self.translates or Protocol.CONNECT in self.exposed.values()
 
     def client_speaks(self, channel: Channel) -> str:
-        """The request format of a channel's clients: `graphql`, `rest`, `rest-transcoded`, `grpc-web`, `BY_CONNECT`, or
-        one of `CLIENT_SPEAKS`.
-
-        With `federation`, they send documents to a router, in terms of the services' own types. With `rest`, a journey
-        is one request to the REST gateway; with `rest-services`, the client composes it from the services' own APIs.
-        """
+        """The request format of a channel's clients: `graphql`, `rest`, `rest-transcoded`, `grpc-web`, `federation`,
+        `BY_CONNECT`, or one of `CLIENT_SPEAKS`, with which they compose journeys from the services' own APIs."""
         entry = self.entry[channel]
         if entry == ROUTER and self.federates:
             return Protocol.FEDERATION.value
@@ -307,14 +299,6 @@ class Topology(BaseModel):
         """Whether customers get updates of their orders."""
         return NOTIFICATION in self.services
 
-    @property
-    def waits_for(self) -> dict[str, list[str]]:
-        """Which components each caller waits for: its callees, except receivers of deliveries."""
-        return {
-            caller: [callee for callee in callees if callee not in DELIVERIES.get(caller, ())]
-            for caller, callees in self.links.items()
-        }
-
     def without_updates(self) -> Topology:
         """The topology without its notification service."""
         links = {
@@ -326,11 +310,7 @@ class Topology(BaseModel):
         return self.model_copy(update={"links": links, "programs": programs})
 
     def with_implementations(self, chosen: Mapping[str, str]) -> Topology:
-        """The topology with other implementations of some components.
-
-        Args:
-            chosen: Name of the implementation by component: `python` or one of `BUILT_IN`.
-        """
+        """The topology with other implementations of some components: `python` or one of `BUILT_IN`."""
         kept = {name: program for name, program in self.programs.items() if name not in chosen}
         other = {name: Program(implementation=one) for name, one in chosen.items() if one != PYTHON}
         return self.model_copy(update={"programs": {**kept, **other}}) if chosen else self
@@ -349,15 +329,8 @@ class Topology(BaseModel):
 
 
 def require_runnable(topology: Topology, key: str) -> None:
-    """Checks that a topology says how to run each of the user's programs.
-
-    Args:
-        topology: The topology.
-        key: What says how to run a program: `command` on this machine, or `image` in a cluster and with Compose.
-
-    Raises:
-        TopologyError: A program lacks the key.
-    """
+    """Raises a TopologyError if a program of the user lacks the key that says how to run it: `command` on this machine,
+    `image` in a cluster and with Compose."""
     for name, program in topology.programs.items():
         if key == "image" and program.implementation == "hive":
             raise TopologyError(
@@ -377,12 +350,11 @@ def find_unserved(topology: Topology) -> Iterator[tuple[str, str]]:
         if component not in topology.components:
             yield component, f"{topology.name} does not run {component}; it runs {', '.join(topology.components)}"
         elif name := program.implementation:
-            serves = {language: served.get(component) for language, served in BUILT_IN.items()}
-            able = [language for language, served in serves.items() if served]
-            if not serves.get(name):
-                yield component, f"there is no {component} in {name!r}; valid: {', '.join([PYTHON, *able])}"
-            elif lacking := [one for one in topology.protocols_of(component) if one not in (serves[name] or ())]:
-                valid = ", ".join(sorted(serves[name] or ()))
+            serves = {language: served[component] for language, served in BUILT_IN.items() if component in served}
+            if name not in serves:
+                yield component, f"there is no {component} in {name!r}; valid: {', '.join([PYTHON, *serves])}"
+            elif lacking := [one for one in topology.protocols_of(component) if one not in serves[name]]:
+                valid = ", ".join(sorted(serves[name]))
                 yield component, f"{component} in {name} does not serve {', '.join(lacking)}; it serves {valid}"
             elif others := sorted({*topology.links.get(component, {}).values()} - {CALLS_OVER[name]}):
                 calls = CALLS_OVER[name]
@@ -404,43 +376,33 @@ def entrance_name(service: str) -> str:
     return f"{service}-thrift-entrance"
 
 
-def names(folder: Path = TOPOLOGIES, *, updates: str = "off") -> list[str]:
-    """The names of the topologies that come with the project.
-
-    Args:
-        folder: Where their files are.
-        updates: The switch of this name: "on" leaves out topologies without a notification service.
+def names(*, updates: str = "off") -> list[str]:
+    """The names of the topologies that come with the project; only those with a notification service for `updates=on`.
 
     Raises:
         TopologyError: One of their files is wrong; the message names the file, the line and the mistake.
     """
-    files = sorted(folder.glob("*.yaml"), key=lambda file: file.stem)
+    files = sorted(TOPOLOGIES.glob("*.yaml"), key=lambda file: file.stem)
     return [file.stem for file in files if updates == "off" or _parse_file(file).has_updates]
 
 
-def load_topology(which: str, folder: Path = TOPOLOGIES, *, updates: str = "off") -> Topology:
-    """Loads a topology by its name, or from any other file.
-
-    Args:
-        which: A name such as `hybrid`, or the path of a YAML file.
-        folder: Folder of the topologies that have names.
-        updates: The switch of this name: "on" for a topology with its notification service.
+def load_topology(which: str, *, updates: str = "off") -> Topology:
+    """Loads a topology by its name, or from any other YAML file; with its notification service for `updates=on`.
 
     Raises:
         TopologyError: The topology is unknown or wrong; the message names the file, the line and the mistake.
     """
-    file = folder / f"{which}.yaml"
+    file, problem = TOPOLOGIES / f"{which}.yaml", "" if which in names() else " is unknown"
     if which.endswith((".yaml", ".yml")) or "/" in which:
         file = Path(which).expanduser()
-        if not file.is_file():
-            raise TopologyError(f"topology={which}: there is no such file. {_choices(folder)}")
-    elif which not in names(folder):
-        raise TopologyError(f"topology={which} is unknown. {_choices(folder)}")
+        problem = "" if file.is_file() else ": there is no such file"
+    if problem:
+        raise TopologyError(f"topology={which}{problem}. Valid: {', '.join(names())}, or the path of a YAML file.")
     topology = _parse_file(file)
     if updates == "off":
         return topology.without_updates()
     if not topology.has_updates:
-        able = ", ".join(names(folder, updates=updates))
+        able = ", ".join(names(updates=updates))
         raise TopologyError(
             f"updates=on with topology={which}, which has no {NOTIFICATION} service. Valid: {able}, or the path of a "
             "YAML file whose links have it."
@@ -453,11 +415,7 @@ def _parse_file(file: Path) -> Topology:
 
 
 def parse_topology(text: str, source: str) -> Topology:
-    """Parses and checks the text of a topology file.
-
-    Args:
-        text: YAML.
-        source: Name of the file, for messages.
+    """Parses and checks the text of a topology file, whose name `source` is for messages.
 
     Raises:
         TopologyError: The text is not YAML, has the wrong shape, or describes a system that cannot run.
@@ -467,8 +425,7 @@ def parse_topology(text: str, source: str) -> Topology:
 
 def _topology_of(file: YamlFile) -> Topology:
     topology = validate(file, Topology, {_NAME: _NAME_HINT}.__getitem__)
-    problems = list(_problems(topology))
-    if problems:
+    if problems := list(_problems(topology)):
         raise file.all_wrong(problems)
     return topology.model_copy(update={"programs": _with_absolute_paths(Path(file.source).parent, topology.programs)})
 
@@ -484,10 +441,6 @@ def _with_absolute_paths(folder: Path, programs: Mapping[str, Program]) -> dict[
     return absolute
 
 
-def _choices(folder: Path) -> str:
-    return f"Valid: {', '.join(names(folder))}, or the path of a YAML file."
-
-
 Problem = tuple[list[str], str]
 
 
@@ -495,13 +448,16 @@ def _problems(topology: Topology) -> Iterator[Problem]:
     """Yields each problem that keeps a well-formed topology from running, with its place in the file."""
     if topology.checkout:
         yield ["checkout"], "cannot be set in a file; give `make compare-versions` two revisions"
-    unknown = list(_unknown_components(topology))
-    if unknown:
+    if unknown := list(_unknown_components(topology)):
         yield from unknown
         return
     yield from _entry_problems(topology)
+    waited_for = {
+        caller: [callee for callee in callees if callee not in DELIVERIES.get(caller, ())]
+        for caller, callees in topology.links.items()
+    }
     try:
-        TopologicalSorter(topology.waits_for).prepare()
+        TopologicalSorter(waited_for).prepare()
     except CycleError as error:
         callers = error.args[1][::-1]
         yield ["links", callers[0]], f"makes a cycle: {' -> '.join(callers)}"
@@ -513,7 +469,6 @@ def _problems(topology: Topology) -> Iterator[Problem]:
 
 
 def _unknown_components(topology: Topology) -> Iterator[Problem]:
-    known = ", ".join(SERVES)
     for channel, component in topology.entry.items():
         if component not in SERVES and component not in ENTRIES:
             yield ["entry", channel], f"{component} is an unknown component; valid: {', '.join(ENTRIES)}"
@@ -522,7 +477,7 @@ def _unknown_components(topology: Topology) -> Iterator[Problem]:
             yield ["links", caller], f"{caller} is an unknown component; valid: {', '.join(CALLS)}"
         for callee in callees:
             if callee not in SERVES:
-                yield ["links", caller, callee], f"{callee} is an unknown component; valid: {known}"
+                yield ["links", caller, callee], f"{callee} is an unknown component; valid: {', '.join(SERVES)}"
 
 
 def _entry_problems(topology: Topology) -> Iterator[Problem]:
@@ -543,11 +498,9 @@ def _link_problems(topology: Topology) -> Iterator[Problem]:
         for callee, protocol in callees.items():
             place = ["links", caller, callee]
             if callee not in CALLS[caller]:
-                calls = ", ".join(sorted(CALLS[caller])) or "nobody"
-                yield place, f"{caller} does not call {callee}; it calls {calls}"
+                yield place, f"{caller} does not call {callee}; it calls {', '.join(sorted(CALLS[caller])) or 'nobody'}"
             elif protocol not in SERVES[callee]:
-                valid = ", ".join(sorted(SERVES[callee]))
-                yield place, f"{callee} does not serve {protocol}; valid: {valid}"
+                yield place, f"{callee} does not serve {protocol}; valid: {', '.join(sorted(SERVES[callee]))}"
             elif callee == NOTIFICATION and caller in GATEWAYS and protocol is Protocol.REST:
                 valid = f"{Protocol.GRPC}, {Protocol.GRAPHQL}"
                 yield place, f"no gateway follows the streams of {callee} over {protocol}; valid: {valid}"
@@ -555,8 +508,7 @@ def _link_problems(topology: Topology) -> Iterator[Problem]:
                 valid = f"{Protocol.GRPC}, {Protocol.REST}"
                 yield place, f"{callee} has no subscriptions for clients over its own {protocol}; valid: {valid}"
             elif protocol not in SPEAKS[caller]:
-                valid = ", ".join(sorted(SPEAKS[caller]))
-                yield place, f"{caller} does not speak {protocol}; valid: {valid}"
+                yield place, f"{caller} does not speak {protocol}; valid: {', '.join(sorted(SPEAKS[caller]))}"
     for caller in sorted(running):
         # Only a service that delivers updates must have a link to the notification service.
         tells = topology.has_updates and caller in DELIVERIES
@@ -580,13 +532,8 @@ def _mixture_problems(topology: Topology) -> Iterator[Problem]:
         yield ["links", ROUTER], f"a router joins subgraphs over {Protocol.FEDERATION} only, and not over {others}"
     for one, other in combinations((TRANSCODER, SERVICES_ENTRY, "rest-gateway"), 2):
         if {one, other} <= set(topology.entry.values()):
-            yield (
-                ["entry"],
-                f"{one} and {other} cannot both be entries: the edge could not tell requests below /v1 apart",
-            )
+            apart = "the edge could not tell requests below /v1 apart"
+            yield ["entry"], f"{one} and {other} cannot both be entries: {apart}"
     if {"graphql-gateway", SERVICES_ENTRY} <= set(topology.entry.values()) and Protocol.GRAPHQL in spoken:
-        yield (
-            ["entry"],
-            f"graphql-gateway and {SERVICES_ENTRY} over {Protocol.GRAPHQL} cannot both be entries: the edge could not "
-            "tell requests below /graphql apart",
-        )
+        both, apart = f"graphql-gateway and {SERVICES_ENTRY}", "the edge could not tell requests below /graphql apart"
+        yield ["entry"], f"{both} over {Protocol.GRAPHQL} cannot both be entries: {apart}"

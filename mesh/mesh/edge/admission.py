@@ -1,12 +1,9 @@
 """Refuses requests at the edge, early and cheaply, when a component answers more slowly than it should.
 
-Each component behind the edge has an adaptive concurrency filter of Envoy. Every 200 ms, it compares the median
-response time with a fixed time, and adjusts how many concurrent requests it admits. All other requests get a 503
-immediately. Checkouts and later requests of a multi-step journey declare a higher urgency (RFC 9218); their limits are
-less strict. Callers that send many requests a second share a part of the capacity, so that other callers get through.
-
-Requests that are slow by nature, such as password hashes, pass only a fixed limit: their duration says nothing about
-congestion. Nor does the duration of a stream, so streams pass no limit.
+Each component behind the edge has adaptive concurrency filters of Envoy (docs/adr/system/048-admission-by-delay.md).
+Checkouts and later requests of a multi-step journey declare a higher urgency (RFC 9218); their limits are less strict.
+The duration of requests that are slow by nature says nothing about congestion, so they pass only a fixed limit, and
+streams pass none.
 """
 
 from __future__ import annotations
@@ -17,8 +14,8 @@ from typing import Any
 
 from mesh.description.topology import GATEWAYS, Protocol, Topology
 from mesh.edge import limits
-from mesh.edge.routes import OF_SERVICES, Match, Route
-from mesh.envoy_config import TYPES
+from mesh.edge.routes import OF_SERVICES, Match, Route, calls_of
+from mesh.envoy_config import TYPES, http_filter
 from mesh.envoy_replies import header
 
 PRIORITY = "priority"
@@ -39,12 +36,7 @@ BUSY_SHARE = 0.5
 
 @dataclass(frozen=True)
 class Share:
-    """The request rate up to which a caller does not count as busy.
-
-    Attributes:
-        per_s: Requests per second in the long run.
-        burst: Maximum number of requests at once.
-    """
+    """The rate up to which a caller does not count as busy: requests per second in the long run, and at once."""
 
     per_s: int
     burst: int
@@ -116,14 +108,7 @@ BULK = Limit("admission.bulk", 50, 16, min_requests=2)
 
 @dataclass(frozen=True)
 class Slow:
-    """Requests that are slow by nature, and pass only one limit.
-
-    Attributes:
-        service: The service that answers these requests.
-        limit: The limit.
-        paths: Their paths by protocol.
-        method: Their method; empty for any.
-    """
+    """Requests that are slow by nature, and pass only one limit; an empty method stands for any."""
 
     service: str
     limit: Limit
@@ -131,30 +116,17 @@ class Slow:
     method: str = ""
 
 
-def _calls(*paths: str) -> Mapping[Protocol, Sequence[str]]:
-    return dict.fromkeys((Protocol.GRPC, Protocol.CONNECT), paths)
+def _calls(service: str, *methods: str) -> Mapping[Protocol, Sequence[str]]:
+    paths = tuple(calls_of(service) + method for method in methods)
+    return {Protocol.GRPC: paths, Protocol.CONNECT: paths}
 
 
 SLOW = (
     Slow(
-        "user",
-        HASHES,
-        {
-            Protocol.REST: ("/v1/sessions", "/v1/users"),
-            **_calls("/shop.user.v1.UserService/Login", "/shop.user.v1.UserService/CreateUser"),
-        },
-        "POST",
+        "user", HASHES, {Protocol.REST: ("/v1/sessions", "/v1/users"), **_calls("user", "Login", "CreateUser")}, "POST"
     ),
-    Slow(
-        "order",
-        BULK,
-        {Protocol.REST: ("/v1/order-lines",), **_calls("/shop.order.v1.OrderService/StreamOrderLines")},
-    ),
-    Slow(
-        "product",
-        BULK,
-        {Protocol.REST: ("/v1/product-rows",), **_calls("/shop.product.v1.ProductService/StreamProductRows")},
-    ),
+    Slow("order", BULK, {Protocol.REST: ("/v1/order-lines",), **_calls("order", "StreamOrderLines")}),
+    Slow("product", BULK, {Protocol.REST: ("/v1/product-rows",), **_calls("product", "StreamProductRows")}),
 )
 """Requests that hash a password or read thousands of rows. GraphQL has one path for everything: its gateway limits
 password hashes itself (`shop.platform.admission`), and pages are short. Thrift has one path for each service."""
@@ -162,16 +134,9 @@ password hashes itself (`shop.platform.admission`), and pages are short. Thrift 
 
 def openings_filter() -> Mapping[str, Any]:
     """Returns the HTTP filter that refuses a token's streams when it opens too many; routes of streams enable it."""
-    config = {
-        "@type": f"{TYPES}/envoy.extensions.filters.http.local_ratelimit.v3.LocalRateLimit",
-        "stat_prefix": "openings",
-        "filter_enabled": {"default_value": {"numerator": 100}},
-        "filter_enforced": {"default_value": {"numerator": 100}},
-        "rate_limits": [BY_TOKEN],
-        "descriptors": [of_token(Share(limits.OPENINGS_PER_S, limits.OPENINGS))],
-        "max_dynamic_descriptors": limits.MAX_CALLERS,
-    }
-    return {"name": OPENINGS, "disabled": True, "typed_config": config}
+    share = Share(limits.OPENINGS_PER_S, limits.OPENINGS)
+    rendered = _counting("openings", 100, rate_limits=[BY_TOKEN], descriptors=[_of_token(share)])
+    return {**rendered, "name": OPENINGS, "disabled": True}
 
 
 def admission_filters(topology: Topology) -> Sequence[Mapping[str, Any]]:
@@ -223,27 +188,35 @@ def _callers() -> Mapping[str, Any]:
         {"header_value_match": {"descriptor_value": "none", "expect_match": False, "headers": [anonymous]}},
         {"remote_address": {}},
     ]
-    config = {
-        "@type": f"{TYPES}/envoy.extensions.filters.http.local_ratelimit.v3.LocalRateLimit",
-        "stat_prefix": "callers",
-        "filter_enabled": {"default_value": {"numerator": 100}},
-        "filter_enforced": {"default_value": {"numerator": 0}},
-        "request_headers_to_add_when_not_enforced": [header(BUSY, "1")],
-        "rate_limits": [BY_TOKEN, {"actions": by_address}],
-        "descriptors": [
-            of_token(OF_TOKEN),
-            {
-                "entries": [{"key": "header_match", "value": "none"}, {"key": "remote_address"}],
-                "token_bucket": _bucket(OF_ADDRESS),
-            },
-        ],
-        "max_dynamic_descriptors": limits.MAX_CALLERS,
+    of_address = {
+        "entries": [{"key": "header_match", "value": "none"}, {"key": "remote_address"}],
+        "token_bucket": _bucket(OF_ADDRESS),
     }
-    return {"name": CALLERS, "typed_config": config}
+    rendered = _counting(
+        "callers",
+        0,
+        request_headers_to_add_when_not_enforced=[header(BUSY, "1")],
+        rate_limits=[BY_TOKEN, {"actions": by_address}],
+        descriptors=[_of_token(OF_TOKEN), of_address],
+    )
+    return {**rendered, "name": CALLERS}
 
 
-def of_token(share: Share) -> Mapping[str, Any]:
-    """Returns the descriptor of a rate limit per token. An entry without a value matches any token."""
+def _counting(prefix: str, enforced: int, **config: Any) -> Mapping[str, Any]:
+    """A filter that counts each caller's requests; `enforced` is how many percent of the surplus it refuses."""
+    return http_filter(
+        "local_ratelimit",
+        "LocalRateLimit",
+        stat_prefix=prefix,
+        filter_enabled={"default_value": {"numerator": 100}},
+        filter_enforced={"default_value": {"numerator": enforced}},
+        **config,
+        max_dynamic_descriptors=limits.MAX_CALLERS,
+    )
+
+
+def _of_token(share: Share) -> Mapping[str, Any]:
+    """The descriptor of a rate limit per token. An entry without a value matches any token."""
     return {"entries": [{"key": "token"}], "token_bucket": _bucket(share)}
 
 
@@ -267,11 +240,8 @@ def _filter(limit: Limit, component: str) -> Mapping[str, Any]:
             "buffer": {"value": 0},
         },
     }
-    config = {
-        "@type": f"{TYPES}/envoy.extensions.filters.http.adaptive_concurrency.v3.AdaptiveConcurrency",
-        "gradient_controller_config": gradient,
-    }
-    return {"name": limit.of(component), "typed_config": config}
+    rendered = http_filter("adaptive_concurrency", "AdaptiveConcurrency", gradient_controller_config=gradient)
+    return {**rendered, "name": limit.of(component)}
 
 
 def _but(limit: Limit, rendered: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -33,27 +33,14 @@ HANDING_OVER = (
 
 
 def edge_component(program: str, plan: EdgePlan, folder: RunFolder, environ: Mapping[str, str]) -> Component:
-    """What to run for the edge; writes its configuration into the run's folder.
-
-    Args:
-        program: `envoy` or `kong`.
-        plan: What the edge must do.
-        folder: Folder of the run.
-        environ: `KONG_BIN` is read from it.
+    """What to run for the edge, `envoy` or `kong`; writes its configuration into the run's folder.
 
     Raises:
         NotInstalledError: There is no such program.
         SwitchError: Kong cannot be this topology's edge.
     """
-    return kong_component(plan, folder, environ) if program == "kong" else envoy_component(plan, folder)
-
-
-def envoy_component(plan: EdgePlan, folder: RunFolder) -> Component:
-    """Envoy as the edge.
-
-    Raises:
-        NotInstalledError: There is no Envoy program.
-    """
+    if program == "kong":
+        return kong_component(plan, folder, environ)
     admin = folder.admin_socket(EDGE)
     config = envoy.render(plan)
     config["admin"]["address"] = pipe_address(admin)
@@ -63,46 +50,21 @@ def envoy_component(plan: EdgePlan, folder: RunFolder) -> Component:
     ready = http_ok_at(admin, "/ready")
     if not sys.platform.startswith("linux"):  # Envoy's hot restart exists on Linux only
         return Component(EDGE, argv=lambda: command(file, ALONE), ready=ready)
-    line = _Line(file, folder)
-    return Component(EDGE, argv=line.first, ready=ready, successor=line.next)
+    # The socket is in a private folder, because any process that can reach it gets the edge's listeners.
+    place = ("--base-id", str(folder.envoy_id), "--socket-path", str(folder.sockets / "envoy"))
+    epoch = 0
 
+    def argv(of: int) -> Sequence[str]:
+        nonlocal epoch
+        epoch = of
+        return command(file, *place, *HANDING_OVER, "--restart-epoch", str(epoch))
 
-class _Line:
-    """Command lines of Envoys that take over from each other, which Envoy calls hot restart.
-
-    Args:
-        file: Their configuration.
-        folder: Folder of the run.
-    """
-
-    def __init__(self, file: Path, folder: RunFolder) -> None:
-        self._file = file
-        # The socket is in a private folder, because any process that can reach it gets the edge's listeners.
-        place = ("--base-id", str(folder.envoy_id), "--socket-path", str(folder.sockets / "envoy"))
-        self._options = (*place, *HANDING_OVER)
-        self._epoch = 0
-
-    def first(self) -> Sequence[str]:
-        """The command line of the first Envoy, which does not take over from another."""
-        self._epoch = 0
-        return self._command()
-
-    def next(self) -> Sequence[str]:
-        """The command line of the next Envoy, which takes over from the current one."""
-        self._epoch += 1
-        return self._command()
-
-    def _command(self) -> Sequence[str]:
-        return command(self._file, *self._options, "--restart-epoch", str(self._epoch))
+    # The first Envoy takes over from no other; each further Envoy takes over from the current one.
+    return Component(EDGE, argv=lambda: argv(0), ready=ready, successor=lambda: argv(epoch + 1))
 
 
 def kong_component(plan: EdgePlan, folder: RunFolder, environ: Mapping[str, str]) -> Component:
-    """Kong as the edge.
-
-    Raises:
-        NotInstalledError: There is no Kong program.
-        SwitchError: Kong cannot be this topology's edge.
-    """
+    """Kong as the edge; errors as of `edge_component`."""
     program = kong_program(environ)
     file = write_config(folder.config / "kong.yaml", kong.render(plan))
     # Kong listens on internal sockets in its prefix, so the prefix must not be below a checkout, whose path may be too
@@ -114,11 +76,15 @@ def kong_component(plan: EdgePlan, folder: RunFolder, environ: Mapping[str, str]
         # Kong's status page can only be at a port, where any user of the machine could read it.
         "KONG_STATUS_LISTEN": str(plan.metrics or "off"),
     }
+    if os.geteuid() == 0:
+        # Otherwise root's nginx runs its worker as a user who may enter neither a private checkout nor the folder of
+        # sockets.
+        own["KONG_NGINX_MAIN_USER"] = f"{pwd.getpwuid(0).pw_name} {grp.getgrgid(0).gr_name}"
     trusted = None if plan.certificate is None else plan.certificate.trusted
     return Component(
         EDGE,
         argv=lambda: [str(kong.LUA / "start.sh"), str(program), str(prefix)],
-        env={**kong.settings(plan), **_owner(), **own},
+        env={**kong.settings(plan), **own},
         # A route in the configuration answers this request.
         ready=http_ok(plan.listen.port, limits.HEALTH_PATH, trusted=trusted),
         # If nginx's master is killed, it leaves its worker behind.
@@ -137,14 +103,6 @@ def config_text(config: Mapping[str, Any]) -> str:
     """An edge's configuration as YAML, with multi-line texts as literal blocks."""
     text: str = yaml.dump(config, Dumper=_Dumper, sort_keys=False)
     return text
-
-
-def _owner() -> dict[str, str]:
-    if os.geteuid() != 0:
-        return {}
-    # Otherwise root's nginx runs its worker as a user who may enter neither a private checkout nor the folder of
-    # sockets.
-    return {"KONG_NGINX_MAIN_USER": f"{pwd.getpwuid(0).pw_name} {grp.getgrgid(0).gr_name}"}
 
 
 class _Dumper(yaml.CSafeDumper):

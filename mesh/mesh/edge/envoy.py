@@ -36,10 +36,11 @@ from mesh.envoy_config import (
     base_config,
     endpoints,
     holding_streams,
+    http_filter,
     pipe_address,
     tcp_address,
 )
-from mesh.envoy_replies import header, mapper, mappers_of, of_call, path, shapes
+from mesh.envoy_replies import NO_STORE, header, mapper, mappers_of, of_call, path, shapes
 
 if TYPE_CHECKING:
     from mesh.sidecars.certificates import Certificate
@@ -66,8 +67,7 @@ GRPC_WEB_FILTER = "envoy.filters.http.grpc_web"
 
 def render(plan: EdgePlan) -> dict[str, Any]:
     """Envoy's whole configuration, as plain data."""
-    topology = plan.topology
-    table = plan.routes
+    topology, table = plan.topology, plan.routes
     config = base_config(EDGE_FILE)
     config["admin"]["address"] = tcp_address(plan.admin.host, plan.admin.port)
     (monitor,) = config["overload_manager"]["resource_monitors"]
@@ -114,10 +114,10 @@ def render(plan: EdgePlan) -> dict[str, Any]:
     if any(route.streams for route in table):
         filters = [openings_filter(), *filters]
     if topology.translates:
-        filters = [_filter("grpc_web", "GrpcWeb"), *filters]
+        filters = [http_filter("grpc_web", "GrpcWeb"), *filters]
     if topology.admits_browsers:
         # This filter is first in the chain, so that pages can read refusals too.
-        filters = [_filter("cors", "Cors"), *filters]
+        filters = [http_filter("cors", "Cors"), *filters]
     manager["http_filters"] = [*filters, buffer, *([compressor, transcoder] if topology.transcodes else []), router]
     manager["access_log"] += [plugin.envoy_log for plugin in plugins if plugin.envoy_log]
     for plugin in plugins:
@@ -141,11 +141,6 @@ def render(plan: EdgePlan) -> dict[str, Any]:
     return config
 
 
-def _filter(name: str, kind: str) -> dict[str, Any]:
-    full_type = f"{TYPES}/envoy.extensions.filters.http.{name}.v3.{kind}"
-    return {"name": f"envoy.filters.http.{name}", "typed_config": {"@type": full_type}}
-
-
 def _admit_browsers(routes: list[dict[str, Any]]) -> None:
     """Lets pages of every origin make calls. Pages do not gain customers' permissions: browsers do not add tokens."""
     policy = {
@@ -167,11 +162,9 @@ def _admit_browsers(routes: list[dict[str, Any]]) -> None:
     led = next(route["route"] for route in calls if "route" in route)
     asked = [{"name": name, "present_match": True} for name in ("origin", "access-control-request-method")]
     # This route comes before the refusals of methods. The CORS filter answers, but needs a route with an upstream.
+    by_options = {"name": ":method", "string_match": {"exact": "OPTIONS"}}
     preflight = {
-        "match": {
-            "prefix": limits.CALLS,
-            "headers": [{"name": ":method", "string_match": {"exact": "OPTIONS"}}, *asked],
-        },
+        "match": {"prefix": limits.CALLS, "headers": [by_options, *asked]},
         "route": {"cluster": led["cluster"]},
         "typed_per_filter_config": {CORS: policy},
     }
@@ -192,10 +185,8 @@ def _is_of_calls(route: Mapping[str, Any]) -> bool:
 
 def _tls(certificate: Certificate) -> dict[str, Any]:
     full_type = f"{TYPES}/envoy.extensions.transport_sockets.tls.v3.DownstreamTlsContext"
-    return {
-        "name": "envoy.transport_sockets.tls",
-        "typed_config": {"@type": full_type, **_tls_context(certificate, limits.ALPN)},
-    }
+    config = {"@type": full_type, **_tls_context(certificate, limits.ALPN)}
+    return {"name": "envoy.transport_sockets.tls", "typed_config": config}
 
 
 def _quic(listener: Mapping[str, Any], certificate: Certificate) -> dict[str, Any]:
@@ -228,12 +219,13 @@ def _tls_context(certificate: Certificate, protocols: Sequence[str]) -> dict[str
         "certificate_chain": {"filename": str(certificate.chain)},
         "private_key": {"filename": str(certificate.key)},
     }
-    common = {
-        "tls_params": {"tls_minimum_protocol_version": "TLSv1_3", "tls_maximum_protocol_version": "TLSv1_3"},
-        "alpn_protocols": protocols,
-        "tls_certificates": [shown],
+    return {
+        "common_tls_context": {
+            "tls_params": {"tls_minimum_protocol_version": "TLSv1_3", "tls_maximum_protocol_version": "TLSv1_3"},
+            "alpn_protocols": protocols,
+            "tls_certificates": [shown],
+        }
     }
-    return {"common_tls_context": common}
 
 
 def _limit(manager: dict[str, Any]) -> None:
@@ -255,19 +247,18 @@ def _limit(manager: dict[str, Any]) -> None:
 
 def _refusal(header: limits.Checked) -> dict[str, Any]:
     valid = {"name": header.name, "string_match": {"safe_regex": {"regex": header.pattern}}}
-    return {
-        "match": {"prefix": header.below, "headers": [{**valid, "invert_match": True}]},
-        **_refuse(header.answer),
-    }
+    match = {"prefix": header.below, "headers": [{**valid, "invert_match": True}]}
+    return {"match": match, **_refuse(header.answer)}
 
 
 def _refuse(status: int) -> dict[str, Any]:
     """A route's answer, which the edge sends before the request is complete."""
-    return {"direct_response": {"status": status}, "typed_per_filter_config": _no_buffer()}
+    return {"direct_response": {"status": status}, "typed_per_filter_config": _off(BUFFER, "buffer.v3.BufferPerRoute")}
 
 
-def _no_buffer() -> dict[str, Any]:
-    return {BUFFER: {"@type": f"{TYPES}/envoy.extensions.filters.http.buffer.v3.BufferPerRoute", "disabled": True}}
+def _off(name: str, kind: str) -> dict[str, Any]:
+    """A route's configuration that turns a filter off."""
+    return {name: {"@type": f"{TYPES}/envoy.extensions.filters.http.{kind}", "disabled": True}}
 
 
 def _page(routing: dict[str, Any], page: str) -> Iterator[dict[str, Any]]:
@@ -277,10 +268,7 @@ def _page(routing: dict[str, Any], page: str) -> Iterator[dict[str, Any]]:
     yield {
         "match": {"path": "/", "headers": [{"name": ":method", "string_match": {"safe_regex": {"regex": "GET|HEAD"}}}]},
         "direct_response": {"status": 200, "body": {"inline_string": page}},
-        "response_headers_to_add": [
-            header("content-type", "text/html; charset=utf-8"),
-            header("cache-control", "no-store"),
-        ],
+        "response_headers_to_add": [header("content-type", "text/html; charset=utf-8"), NO_STORE],
         "tracing": never,
     }
 
@@ -302,18 +290,12 @@ def _first_routes(action: Mapping[str, Any], plan: EdgePlan) -> Iterator[dict[st
 
 
 def _route(
-    route: Route,
-    action: Mapping[str, Any],
-    upstream: Upstream,
-    plan: EdgePlan,
-    passed: Sequence[Limit] = LIMITS,
+    route: Route, action: Mapping[str, Any], upstream: Upstream, plan: EdgePlan, passed: Sequence[Limit] = LIMITS
 ) -> dict[str, Any]:
-    rendered: dict[str, Any] = {
-        "match": MATCHES[route.match](route.path),
-        "route": {"cluster": upstream.name, **action},
-    }
+    match = MATCHES[route.match](route.path)
+    rendered: dict[str, Any] = {"match": match, "route": {"cluster": upstream.name, **action}}
     if route.converses:
-        rendered["typed_per_filter_config"] = _no_buffer()
+        rendered["typed_per_filter_config"] = _off(BUFFER, "buffer.v3.BufferPerRoute")
         rendered["route"]["max_stream_duration"] = {"max_stream_duration": f"{limits.CONVERSES_S}s"}
     elif plan.admission and not route.streams:
         rendered["typed_per_filter_config"] = {**admitted_by(route.component, passed)}
@@ -331,16 +313,15 @@ def _route(
         rendered["route"]["retry_policy"] = {**unsent, **ON_ANOTHER_INSTANCE}
     if upstream.authority is not None:
         rendered["route"]["host_rewrite_literal"] = upstream.authority
-    if upstream.protocol is Protocol.GRPC and plan.topology.transcodes:
-        # The transcoder's clients read with GET, and gRPC answers set no cache headers.
-        rendered["response_headers_to_add"] = [header(name, value, "ADD_IF_ABSENT") for name, value in PERSONAL]
     if upstream.protocol is Protocol.GRPC:
+        if plan.topology.transcodes:
+            # The transcoder's clients read with GET, and gRPC answers set no cache headers.
+            rendered["response_headers_to_add"] = [header(name, value, "ADD_IF_ABSENT") for name, value in PERSONAL]
         # Without this header, gRPC resets the call, and the client gets UNAVAILABLE.
         rendered["request_headers_to_add"] = [header("te", "trailers")]
     if plan.topology.transcodes and route.component in GATEWAYS:
         # A gateway compresses its answers itself, with or without a transcoder.
-        per_route = "envoy.extensions.filters.http.compressor.v3.CompressorPerRoute"
-        whole = {COMPRESSOR: {"@type": f"{TYPES}/{per_route}", "disabled": True}}
+        whole = _off(COMPRESSOR, "compressor.v3.CompressorPerRoute")
         rendered["typed_per_filter_config"] = {**rendered.get("typed_per_filter_config", {}), **whole}
     return rendered
 
@@ -360,9 +341,7 @@ def _cluster(base: Mapping[str, Any], upstream: Upstream, *, streams: bool) -> d
 
 
 def _health_check(protocol: Protocol) -> dict[str, Any]:
-    asked = (
-        {"grpc_health_check": {}} if protocol is Protocol.GRPC else {"http_health_check": {"path": limits.HEALTH_PATH}}
-    )
+    over_http = {"http_health_check": {"path": limits.HEALTH_PATH}}
     return {
         "timeout": f"{limits.CHECK_LIMIT_S}s",
         "interval": f"{limits.CHECK_EVERY_S}s",
@@ -370,7 +349,7 @@ def _health_check(protocol: Protocol) -> dict[str, Any]:
         "no_traffic_interval": f"{limits.CHECK_EVERY_S}s",
         "unhealthy_threshold": limits.UNHEALTHY_AFTER,
         "healthy_threshold": 1,
-        **asked,
+        **({"grpc_health_check": {}} if protocol is Protocol.GRPC else over_http),
     }
 
 

@@ -48,11 +48,7 @@ CORS = {
 
 
 def require_kong(topology: Topology) -> None:
-    """Checks that Kong can be a topology's edge.
-
-    Raises:
-        SwitchError: Kong cannot; the message has the reason.
-    """
+    """Raises a SwitchError with the reason if Kong cannot be a topology's edge."""
     if topology.translates:
         raise SwitchError(
             f"edge=kong: {topology.name} needs an edge that translates gRPC-Web to gRPC. Kong's grpc-web plugin loses "
@@ -68,14 +64,14 @@ def require_kong(topology: Topology) -> None:
 
 
 def render(plan: EdgePlan) -> dict[str, Any]:
-    """Kong's declarative configuration, as plain data.
-
-    Raises:
-        SwitchError: Kong cannot be this topology's edge.
-    """
+    """Kong's declarative configuration, as plain data; errors as of `require_kong`."""
     require_kong(plan.topology)
     table = plan.routes
     upstreams = [*plan.upstreams.values(), *plan.apart.values()]
+    answered = [_termination(plan, "healthz", limits.HEALTH_PATH, 1000, "text/plain", "ok\n")]
+    if plan.page:
+        page = _termination(plan, "start-page", "/", 1001, "text/html; charset=utf-8", plan.page)
+        answered.append({**page, "methods": ["GET", "HEAD"]})
     config = {
         "_format_version": "3.0",
         "services": [
@@ -83,7 +79,7 @@ def render(plan: EdgePlan) -> dict[str, Any]:
             for upstream in upstreams
             for streams in sorted({route.streams for route in table if route.component == upstream.component})
         ],
-        "routes": [_health(plan), *([_page(plan)] if plan.page else [])],
+        "routes": answered,
         "upstreams": [_upstream(upstream) for upstream in upstreams if upstream.is_balanced],
         "plugins": [
             {"name": "pre-function", "config": {phase: [_edge_lua(plan)] for phase in PHASES}},
@@ -249,15 +245,6 @@ def _check() -> dict[str, Any]:
     }
 
 
-def _health(plan: EdgePlan) -> dict[str, Any]:
-    return _termination(plan, "healthz", limits.HEALTH_PATH, 1000, "text/plain", "ok\n")
-
-
-def _page(plan: EdgePlan) -> dict[str, Any]:
-    page = _termination(plan, "start-page", "/", 1001, "text/html; charset=utf-8", plan.page)
-    return {**page, "methods": ["GET", "HEAD"]}
-
-
 def _termination(plan: EdgePlan, name: str, path: str, priority: int, content_type: str, body: str) -> dict[str, Any]:
     """A route that Kong itself answers."""
     answer = {"status_code": 200, "content_type": content_type, "body": body}
@@ -276,7 +263,7 @@ def _protocols(plan: EdgePlan, protocol: str) -> list[str]:
 
 def _reply(reply: Reply) -> dict[str, Any]:
     extra = {"type": reply.type, "extensions": reply.extensions, "grpc_details": reply.grpc_details}
-    return {**asdict(reply), **extra}
+    return {name: value for name, value in (asdict(reply) | extra).items() if value is not None}
 
 
 def _edge_lua(plan: EdgePlan) -> str:
@@ -296,7 +283,7 @@ def _edge_lua(plan: EdgePlan) -> str:
         "routes": [{"pattern": route.pattern, "allow": ", ".join(route.methods)} for route in table],
         "graphql": GRAPHQL,
         "graphql_type": GRAPHQL_TYPE,
-        "replies": [{name: value for name, value in _reply(reply).items() if value is not None} for reply in REPLIES],
+        "replies": [_reply(reply) for reply in REPLIES],
     }
     settings = f"local EDGE = require('cjson').decode([==[\n{json.dumps(edge, indent=1)}\n]==])\n"
     return settings + (LUA / "edge.lua").read_text()

@@ -89,7 +89,6 @@ class Checked:
         name: Name of the header, or of the pseudo-header of HTTP/2 that stands for it.
         pattern: Regular expression that its whole value must match.
         answer: The status that selects the reply to an invalid value (`mesh.edge.replies`).
-        refusal: Message for the client.
         below: Prefix of the paths for which the header is checked.
     """
 

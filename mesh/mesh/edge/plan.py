@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,8 +25,6 @@ class Upstream:
     """A gateway or service behind the edge.
 
     Attributes:
-        component: Name of the gateway or service.
-        protocol: The protocol between the edge and the component.
         places: Where the component is reached. The edge balances requests over several places, and over the addresses
             of a name.
         socket: The Unix domain socket where the edge's own sidecar accepts requests for the component; None without a
@@ -59,21 +57,14 @@ class EdgePlan:
     """The inputs of an edge's configuration.
 
     Attributes:
-        topology: The topology; the edge routes to its entries.
-        listen: Where clients reach the edge.
         admin: The edge's admin address in a container; on a shared machine there is no admin port.
         upstreams: The components behind the edge, by name.
-        otlp_grpc: Where the trace store accepts spans over gRPC.
-        otlp_http: Where the trace store accepts spans over HTTP.
-        access_log: File of the JSON access log.
         plugins: The edge's functions in addition to routing: `none`, `typical` or `all` (`mesh.edge.plugins`).
         jwt_public_key: The key, in PEM form, that checks the shop's tokens; only plugins need it.
         certificate: The edge's certificate for clients, which connect with TLS; None for no TLS.
         quic: Whether the edge speaks HTTP/3 too, at the same port number over UDP; needs a certificate.
         apart: The separate components that serve one kind of journey only, by name; empty if there are none.
         admission: Whether the edge refuses requests when answers take too long (`mesh.edge.admission`).
-        metrics: Where the edge exposes its metrics; None if it does not.
-        page: HTML of the page at the edge's root; empty for no page.
         describer: Name of the component that describes the gRPC services to clients; empty for none.
         sampling: Percentage of requests that are traced, unless the sender opts out.
     """
@@ -130,39 +121,21 @@ def edge_plan(
     page: str = "",
     describer: str = "",
 ) -> EdgePlan:
-    """The plan of a topology's edge.
+    """The plan of a topology's edge; arguments are as in `EdgePlan`, except these.
 
     Args:
-        topology: The topology.
-        places: Where everything listens and is reached.
-        access_log: File of the JSON access log.
         sidecar: The edge as a part of a native mesh, where it sends everything through its sidecar; None without a
             sidecar.
-        plugins: The edge's functions in addition to routing.
-        jwt_public_key: The key, in PEM form, that checks the shop's tokens; only plugins need it.
-        certificate: The edge's certificate for clients; None for no TLS.
-        quic: Whether the edge speaks HTTP/3 too; needs a certificate.
         apart: The kind of journey that has separate components, and their places; None if there are none.
-        admission: Whether the edge refuses requests when answers take longer than they should.
-        metrics: Whether the edge exposes its metrics.
-        page: HTML of the page at the edge's root; empty for no page.
-        describer: Name of the component that describes the gRPC services to clients; empty for none.
     """
-    through = {outbound.callee: outbound for outbound in sidecar.outbound} if sidecar else {}
+    upstreams = _upstreams(topology, places)
+    for to in sidecar.outbound if sidecar else ():
+        upstreams[to.callee] = replace(upstreams[to.callee], socket=to.socket, authority=to.authority)
     return EdgePlan(
         topology=topology,
         listen=places.listens(EDGE),
         admin=places.listens("edge-admin"),
-        upstreams={
-            component: Upstream(
-                component,
-                protocol,
-                places.endpoints(port_name(component, protocol)),
-                socket=through[component].socket if component in through else None,
-                authority=through[component].authority if component in through else None,
-            )
-            for component, protocol in topology.behind_edge.items()
-        },
+        upstreams=upstreams,
         otlp_grpc=places.endpoints("jaeger-otlp-grpc")[0],
         otlp_http=places.endpoints("jaeger-otlp-http")[0],
         access_log=access_log,
@@ -170,7 +143,7 @@ def edge_plan(
         jwt_public_key=jwt_public_key,
         certificate=certificate,
         quic=quic,
-        apart=_apart(topology, *apart) if apart else {},
+        apart=_upstreams(topology, apart[1], apart[0]) if apart else {},
         admission=admission,
         metrics=places.listens("edge-metrics") if metrics else None,
         page=page,
@@ -178,7 +151,7 @@ def edge_plan(
     )
 
 
-def _apart(topology: Topology, journey: str, places: Places) -> dict[str, Upstream]:
+def _upstreams(topology: Topology, places: Places, journey: str = "") -> dict[str, Upstream]:
     return {
         component: Upstream(component, protocol, places.endpoints(port_name(component, protocol)), journey=journey)
         for component, protocol in topology.behind_edge.items()

@@ -10,7 +10,7 @@ from typing import Any
 
 from mesh.edge import limits
 from mesh.edge.plan import STDOUT, EdgePlan
-from mesh.envoy_config import TYPES
+from mesh.envoy_config import TYPES, http_filter
 
 REQUEST_ID = "x-request-id"
 REQUESTS_PER_S = 100_000
@@ -44,12 +44,40 @@ class Plugin:
     envoy_log: Mapping[str, Any] | None = None
 
 
+_ALWAYS = {"default_value": {"numerator": 100, "denominator": "HUNDRED"}}
+_RATE_LIMIT = Plugin(
+    kong={"name": "rate-limiting", "config": {"second": REQUESTS_PER_S, "policy": "local", "limit_by": "ip"}},
+    envoy_filter=http_filter(
+        "local_ratelimit",
+        "LocalRateLimit",
+        stat_prefix="rate_limit",
+        token_bucket={"max_tokens": REQUESTS_PER_S, "tokens_per_fill": REQUESTS_PER_S, "fill_interval": "1s"},
+        filter_enabled=_ALWAYS,
+        filter_enforced=_ALWAYS,
+    ),
+)
+_CORRELATION_ID = Plugin(
+    kong={
+        "name": "correlation-id",
+        "config": {"header_name": REQUEST_ID, "generator": "uuid", "echo_downstream": True},
+    },
+    # Envoy gives every request an id anyway; this also sends it to the client.
+    envoy_manager={"always_set_request_id_in_response": True},
+)
+# Envoy's buffer filter has this limit in every set of plugins; so does Kong's nginx.
+_SIZE = {"allowed_payload_size": limits.MAX_BODY, "size_unit": "bytes"}
+_SIZE_LIMIT = Plugin(kong={"name": "request-size-limiting", "config": _SIZE})
+# Envoy always counts, and shows its counters at its admin address.
+_COUNTED = dict.fromkeys(("status_code_metrics", "latency_metrics", "bandwidth_metrics"), True)
+_METRICS = Plugin(kong={"name": "prometheus", "config": _COUNTED})
+
+
 def plugins_of(plan: EdgePlan) -> Sequence[Plugin]:
     """The plugins in the set that a plan names."""
     if plan.plugins == "none":
         return []
-    typical = [_rate_limit(), _correlation_id(), _size_limit(), _jwt(plan.jwt_public_key)]
-    return typical if plan.plugins == "typical" else [*typical, _metrics(), _file_log(plan)]
+    typical = [_RATE_LIMIT, _CORRELATION_ID, _SIZE_LIMIT, _jwt(plan.jwt_public_key)]
+    return typical if plan.plugins == "typical" else [*typical, _METRICS, _file_log(plan)]
 
 
 def consumers(plan: EdgePlan) -> list[dict[str, Any]]:
@@ -60,39 +88,6 @@ def consumers(plan: EdgePlan) -> list[dict[str, Any]]:
     return [{"username": "shop", "jwt_secrets": [key]}, {"username": ANONYMOUS}]
 
 
-def _rate_limit() -> Plugin:
-    bucket = {"max_tokens": REQUESTS_PER_S, "tokens_per_fill": REQUESTS_PER_S, "fill_interval": "1s"}
-    always = {"default_value": {"numerator": 100, "denominator": "HUNDRED"}}
-    return Plugin(
-        kong={"name": "rate-limiting", "config": {"second": REQUESTS_PER_S, "policy": "local", "limit_by": "ip"}},
-        envoy_filter=_filter(
-            "local_ratelimit",
-            "LocalRateLimit",
-            stat_prefix="rate_limit",
-            token_bucket=bucket,
-            filter_enabled=always,
-            filter_enforced=always,
-        ),
-    )
-
-
-def _correlation_id() -> Plugin:
-    return Plugin(
-        kong={
-            "name": "correlation-id",
-            "config": {"header_name": REQUEST_ID, "generator": "uuid", "echo_downstream": True},
-        },
-        # Envoy gives every request an id anyway; this also sends it to the client.
-        envoy_manager={"always_set_request_id_in_response": True},
-    )
-
-
-def _size_limit() -> Plugin:
-    # Envoy's buffer filter has this limit in every set of plugins; so does Kong's nginx.
-    size = {"allowed_payload_size": limits.MAX_BODY, "size_unit": "bytes"}
-    return Plugin(kong={"name": "request-size-limiting", "config": size})
-
-
 def _jwt(public_pem: str) -> Plugin:
     # A request without a valid token passes: services decide which calls need one, and refuse with their own message.
     provider = {"issuer": ISSUER, "local_jwks": {"inline_string": _key_set(public_pem)}, "forward": True}
@@ -100,14 +95,8 @@ def _jwt(public_pem: str) -> Plugin:
     rule = {"match": {"prefix": "/"}, "requires": {"requires_any": {"requirements": either}}}
     return Plugin(
         kong={"name": "jwt", "config": {"anonymous": ANONYMOUS, "uri_param_names": [], "claims_to_verify": ["exp"]}},
-        envoy_filter=_filter("jwt_authn", "JwtAuthentication", providers={"shop": provider}, rules=[rule]),
+        envoy_filter=http_filter("jwt_authn", "JwtAuthentication", providers={"shop": provider}, rules=[rule]),
     )
-
-
-def _metrics() -> Plugin:
-    # Envoy always counts, and shows its counters at its admin address.
-    counted = dict.fromkeys(("status_code_metrics", "latency_metrics", "bandwidth_metrics"), True)
-    return Plugin(kong={"name": "prometheus", "config": counted})
 
 
 def _file_log(plan: EdgePlan) -> Plugin:
@@ -123,11 +112,6 @@ def _file_log(plan: EdgePlan) -> Plugin:
             "typed_config": {"@type": log_type, "path": path, "log_format": line},
         },
     )
-
-
-def _filter(name: str, kind: str, **config: Any) -> dict[str, Any]:
-    full_type = f"{TYPES}/envoy.extensions.filters.http.{name}.v3.{kind}"
-    return {"name": f"envoy.filters.http.{name}", "typed_config": {"@type": full_type, **config}}
 
 
 def _key_set(public_pem: str) -> str:

@@ -27,9 +27,6 @@ class Route:
     """Paths that lead to a component.
 
     Attributes:
-        component: The gateway or service.
-        match: How the path is compared.
-        path: The path, or the regular expression.
         methods: Methods of the route's paths; empty if the route is part of another route, which lists the methods.
         streams: Whether answers are long-lived: they have no time limit while data keeps arriving.
         sockets: Whether requests may become WebSockets.
@@ -106,9 +103,7 @@ _STREAMING = {Protocol.REST: READS, Protocol.GRAPHQL: QUERIES, Protocol.GRPC: CA
 def routes(topology: Topology, describer: str = "") -> list[Route]:
     """The edge's routes for a topology; the first route that matches a path wins. Framed Thrift bypasses the edge.
 
-    Args:
-        topology: The topology.
-        describer: Name of the component that describes the gRPC services; empty for none.
+    `describer` names the component that describes the gRPC services; empty for none.
     """
     to_gateways = [route for gateway in topology.gateways for route in OF_GATEWAYS if route.component == gateway]
     protocols = sorted(set(topology.exposed.values()))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import sys
 import time
@@ -12,7 +11,7 @@ from pathlib import Path
 
 from mesh.errors import MeshError
 from mesh.paths import RunFolder
-from mesh.supervisor.process_record import require_unlocked
+from mesh.supervisor.process_record import already_running, lock_holder
 from mesh.supervisor.running_state import State, read_state
 from mesh.supervisor.signals import Interrupts
 
@@ -31,7 +30,8 @@ def start_detached(options: Sequence[str], folder: RunFolder) -> State:
     interrupts.install()
     log = folder.path / "up.log"
     try:
-        require_unlocked(folder)
+        if (holder := lock_holder(folder)) is not None:
+            raise already_running(folder, str(holder))
         folder.state.unlink(missing_ok=True)
         with log.open("wb") as out:
             process = subprocess.Popen(  # noqa: S603 - our own command line
@@ -68,10 +68,9 @@ def _show(log: Path, shown: int) -> int:
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    if process.poll() is None:
-        process.send_signal(signal.SIGTERM)
-        try:
-            process.wait(timeout=60)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+    process.terminate()
+    try:
+        process.wait(timeout=60)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()

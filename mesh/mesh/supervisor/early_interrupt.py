@@ -18,8 +18,7 @@ def end_quietly() -> None:
 
 def raise_again() -> None:
     """Lets Ctrl-C raise KeyboardInterrupt, as Python does by default."""
-    main = threading.current_thread() is threading.main_thread()
-    if main and signal.getsignal(signal.SIGINT) is _end:
+    if threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGINT) is _end:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 

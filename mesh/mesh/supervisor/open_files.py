@@ -15,11 +15,8 @@ other components."""
 def allow(connections: int) -> None:
     """Raises this process's limit on open files, which components inherit; many systems default to 1,024.
 
-    Args:
-        connections: Connections that clients open.
-
     Raises:
-        SwitchError: The user's limit is too low for this number.
+        SwitchError: The user's limit is too low for this number of clients' connections.
     """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     # A proxy has two connections for each request, one on each side.

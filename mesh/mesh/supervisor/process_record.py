@@ -23,14 +23,7 @@ LEFTOVER_LIMIT_S = 5.0
 
 @dataclass(frozen=True)
 class Started:
-    """A process; its start time distinguishes it from a later process with the same pid.
-
-    Args:
-        component: Name of its component.
-        pid: Process id.
-        created: When it started, in seconds since the epoch, as psutil reports it.
-        stop_signal: Signal that asks it to stop.
-    """
+    """A process; its start, in seconds since the epoch, distinguishes it from a later process with the same pid."""
 
     component: str
     pid: int
@@ -80,12 +73,9 @@ def read_record(folder: RunFolder) -> list[Started]:
 
 
 def sweep(folder: RunFolder) -> list[str]:
-    """Ends the processes that a crashed run has left behind.
+    """Ends the processes that a crashed run has left behind, and returns their components.
 
     Only the holder of the folder's lock may call it.
-
-    Returns:
-        The components of the processes that were ended.
     """
     left = [item for item in read_record(folder) if item.find() is not None]
     for which in (None, signal.SIGKILL):
@@ -108,11 +98,7 @@ class RunLock:
         self._file: IO[str] | None = None
 
     def acquire(self) -> None:
-        """Takes the lock, and writes this process's id into its file.
-
-        Raises:
-            AlreadyRunningError: Another process has the lock.
-        """
+        """Takes the lock, and writes this process's id into its file; raises AlreadyRunningError if another has it."""
         file = self._folder.lock.open("a+")
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -120,7 +106,7 @@ class RunLock:
             file.seek(0)
             holder = file.read().strip()
             file.close()
-            raise _already_running(self._folder, holder) from error
+            raise already_running(self._folder, holder) from error
         file.truncate(0)
         file.write(f"{os.getpid()}\n")
         file.flush()
@@ -138,17 +124,6 @@ class RunLock:
             self._file = None
 
 
-def require_unlocked(folder: RunFolder) -> None:
-    """Checks that no run holds the lock of a port base.
-
-    Raises:
-        AlreadyRunningError: A run holds the lock.
-    """
-    holder = lock_holder(folder)
-    if holder is not None:
-        raise _already_running(folder, str(holder))
-
-
 def lock_holder(folder: RunFolder) -> int | None:
     """The process that holds the lock of a port base; 0 if the lock file does not name it, None if no process does."""
     try:
@@ -163,7 +138,8 @@ def lock_holder(folder: RunFolder) -> int | None:
     return None
 
 
-def _already_running(folder: RunFolder, holder: str) -> AlreadyRunningError:
+def already_running(folder: RunFolder, holder: str) -> AlreadyRunningError:
+    """The error for a port base whose lock a process holds."""
     return AlreadyRunningError(
         f"Port base {folder.path.name} already has a run (process {holder or 'unknown'}). "
         "Stop it with `make down`, or choose another base: SHOP_PORT_BASE=… make …"

@@ -39,16 +39,13 @@ class Component:
 
     Attributes:
         name: Name of the process, and of its log.
-        argv: Gives the command line when the component is started.
         env: Variables in addition to those of `PASSED_ON`.
         ready: Checks whether the process answers; None for a task, which is ready once it has exited with 0.
         after: Components that must be ready before this component starts.
         imports_meanwhile: Whether the process starts at once, does its imports, and then waits for the end of its
             standard input, which closes when the components of `after` are ready.
         stop_rank: Components of the lowest rank are stopped first, components of one rank together.
-        start_limit_s: How long it may take to get ready, in seconds.
         stop_limit_s: How long it may take to stop before it is killed, in seconds.
-        stop_signal: Signal that asks it to stop.
         death_signal: Signal that it gets when its supervisor is killed.
         echo: Whether the user sees a task's progress (its standard error).
         replica_of: The component that this component is a further replica of, and to which its resources are added;
@@ -154,11 +151,7 @@ class Supervisor:
         self._record()
 
     def restart(self, name: str) -> None:
-        """Stops a component if it runs, starts it again, and waits until it is ready.
-
-        Raises:
-            StartError: The component did not become ready.
-        """
+        """Stops a component if it runs, starts it again, and waits until it is ready; raises a StartError if not."""
         with self._interrupts.defer():
             if name in self._running:
                 self._stop([self._running[name]])
@@ -184,8 +177,7 @@ class Supervisor:
             self.restart(name)
 
     def _replace(self, running: _Running, successor: Callable[[], Sequence[str]], ready: Check) -> None:
-        component = running.component
-        name = component.name
+        component, name = running.component, running.component.name
         other = replace(component, name=f"{name}-before", replica_of=component.replica_of or name)
         before = replace(running, component=other)
         with self._interrupts.defer():
@@ -206,14 +198,7 @@ class Supervisor:
             time.sleep(POLL_S)
 
     def stop(self, ranks: Container[int] | None = None) -> list[str]:
-        """Stops components, gracefully if they end in time.
-
-        Args:
-            ranks: Only components of these stop ranks; None for all.
-
-        Returns:
-            The components that had to be killed.
-        """
+        """Stops components, of these stop ranks or all, and returns the components that had to be killed."""
         killed: list[str] = []
         running_ranks = {running.component.stop_rank for running in self._running.values()}
         for rank in sorted(rank for rank in running_ranks if ranks is None or rank in ranks):
@@ -356,17 +341,14 @@ class _Running:
 
 
 def guard(argv: Sequence[str], death_signal: signal.Signals) -> list[str]:
-    """A command line whose process gets a signal when its parent dies, if the machine supports that.
-
-    Otherwise the next start ends leftover processes.
-    """
+    """A command line whose process gets a signal when its parent dies, if the machine supports that. Otherwise the next
+    start ends leftover processes."""
     setpriv = death_signals()
     if setpriv is None:
         return list(argv)
     flag = ["--pdeathsig", death_signal.name.removeprefix("SIG")]
-    if argv[0] == setpriv:  # already changes users; one call must do both, because a change of users clears the signal
-        return [setpriv, *flag, *argv[1:]]
-    return [setpriv, *flag, *argv]
+    # If it already changes users, one call must do both, because a change of users clears the signal.
+    return [setpriv, *flag, *(argv[1:] if argv[0] == setpriv else argv)]
 
 
 @functools.cache
@@ -381,6 +363,4 @@ def death_signals() -> str | None:
 
 
 def _ending(code: int) -> str:
-    if code >= 0:
-        return f"with exit code {code}"
-    return f"killed by {signal.Signals(-code).name}"
+    return f"with exit code {code}" if code >= 0 else f"killed by {signal.Signals(-code).name}"

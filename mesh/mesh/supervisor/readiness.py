@@ -45,19 +45,13 @@ def http_ok_at(listener: Path, path: str) -> Check:
 
 
 class UnixConnection(http.client.HTTPConnection):
-    """HTTP over a Unix domain socket.
-
-    Args:
-        listener: The socket.
-        timeout_s: Time limit of the connect and of each read, in seconds.
-    """
+    """HTTP over a Unix domain socket; the time limit, in seconds, is for the connect and for each read."""
 
     def __init__(self, listener: Path, timeout_s: float = TIMEOUT_S) -> None:
         super().__init__("localhost", timeout=timeout_s)
         self._listener = listener
 
     def connect(self) -> None:
-        """Connects to the socket."""
         self.sock = _connect(self._listener, self.timeout)
 
 

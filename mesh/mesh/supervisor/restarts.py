@@ -24,21 +24,14 @@ class Restartable(Protocol):
         """An error for every component that should run but has ended."""
 
     def restart(self, component: str) -> None:
-        """Starts a component again.
-
-        Raises:
-            StartError: The component did not become ready.
-        """
+        """Starts a component again; raises a StartError if it does not become ready."""
 
 
 class Restarts:
     """Keeps the components of a run alive. It must be used from the thread that started them.
 
-    Args:
-        run: The run, already started.
-        say: Receives a message about each death and the action taken.
-        clock: Gives the time in seconds.
-        every: Whether all components are restarted; if not, the death of a required component ends the run.
+    `say` receives a message about each death and the action taken. Unless `every` component is restarted, the death of
+    a required component ends the run.
     """
 
     def __init__(
@@ -60,10 +53,7 @@ class Restarts:
         self.counts: Counter[str] = Counter()
 
     def look(self) -> bool:
-        """Restarts the components that have died and whose pause is over.
-
-        Returns:
-            Whether a component was restarted.
+        """Restarts the components that have died and whose pause is over; returns whether there were any.
 
         Raises:
             ComponentDiedError: A required component has died, or died too often if such components are restarted.

@@ -23,14 +23,7 @@ from mesh.supervisor.signals import Interrupts
 
 
 class Run:
-    """A context manager: components run inside it, and no component is left running, for whichever reason it ends.
-
-    Args:
-        ports: Ports of the run.
-        folder: Folder of the run.
-        port_names: Names of the ports that must be free before the start.
-        components: Gives the components to run, once the lock is held.
-    """
+    """A context manager: components run inside it, and no component is left running, for whichever reason it ends."""
 
     def __init__(
         self,
@@ -53,11 +46,7 @@ class Run:
         return self._port_names
 
     def require_free(self) -> None:
-        """Checks that nothing else listens on the run's ports.
-
-        Raises:
-            PortError: A port is taken.
-        """
+        """Raises a PortError if something else listens on the run's ports."""
         self.ports.require_free(self.port_names())
 
     def components(self) -> Sequence[Component]:
@@ -73,8 +62,7 @@ class Run:
         atexit.register(self._close)
         try:
             self._lock.acquire()
-            ended = sweep(self.folder)
-            if ended:
+            if ended := sweep(self.folder):
                 print(f"Stopped processes that an earlier run left behind: {', '.join(ended)}.", file=sys.stderr)
             self.require_free()
             for log in self.folder.logs.iterdir():
@@ -115,7 +103,6 @@ class Run:
         self._spared.look()
 
     def find_dead(self) -> list[ComponentDiedError]:
-        """An error for every component that should run but has ended, with the end of its log."""
         return self._supervisor.find_dead()
 
     def pids(self) -> dict[str, list[int]]:
@@ -131,19 +118,10 @@ class Run:
         self._supervisor.kill(component)
 
     def restart(self, component: str) -> None:
-        """Starts a component again, after stopping it if it runs, and waits until it is ready.
-
-        Raises:
-            StartError: The component did not become ready.
-        """
         self._supervisor.restart(component)
 
     def hand_over(self, component: str) -> None:
-        """Replaces a component's process, or its children, without downtime if the component supports that.
-
-        Raises:
-            StartError: The new process did not become ready, or the old process did not end.
-        """
+        """Replaces a component's process, or its children, as `Supervisor.hand_over`."""
         self._supervisor.hand_over(component)
 
     def stop_ranks(self, ranks: Container[int]) -> None:
@@ -152,8 +130,7 @@ class Run:
             self._stop(ranks)
 
     def _stop(self, ranks: Container[int] | None = None) -> None:
-        killed = self._supervisor.stop(ranks)
-        if killed:
+        if killed := self._supervisor.stop(ranks):
             print(f"These components did not stop in time and were killed: {', '.join(killed)}.", file=sys.stderr)
 
     def _close(self) -> None:

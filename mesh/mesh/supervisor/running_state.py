@@ -25,15 +25,11 @@ class State:
     """The state of a ready run, for `status`.
 
     Attributes:
-        topology: Name of the topology.
-        switches: Values of the switches.
         urls: URLs that people open, by the page's name.
         commands: Commands that query the proxies' admin pages, by topic.
         edge: URL at which clients reach the topology.
-        logs: Folder of the logs.
         since: When the run became ready, in seconds since the epoch.
         ca_certificate: File of the certificate that clients must trust; empty without TLS.
-        restarts: How often each component was restarted.
         additions: What switches add to the topology, as lines of text, by the switch.
     """
 
@@ -81,10 +77,7 @@ def component_table(folder: RunFolder) -> list[dict[str, object]]:
 
 
 def stop_run(folder: RunFolder) -> list[str]:
-    """Stops the run on a base, or ends the processes that a crashed run has left behind.
-
-    Returns:
-        The components that were stopped; nothing if none ran.
+    """Stops the run on a base, or ends the processes that a crashed run has left behind; returns their components.
 
     Raises:
         MeshError: The run did not stop in time.

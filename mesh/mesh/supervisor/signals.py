@@ -63,20 +63,12 @@ class Interrupts:
         self._held = True
 
     def release(self) -> None:
-        """Raises signals from now on, as soon as they arrive.
-
-        Raises:
-            Interrupted: A signal has already arrived.
-        """
+        """Raises signals from now on, as soon as they arrive, and a signal that has already arrived."""
         self._held = False
         self.check()
 
     def check(self) -> None:
-        """Raises the signal that was held back, or that was raised but got lost.
-
-        Raises:
-            Interrupted: A signal has arrived.
-        """
+        """Raises the signal that was held back, or that was raised but got lost, as Interrupted."""
         signum = self._pending or self._raised
         self._pending = self._raised = None
         if signum is not None:

@@ -32,13 +32,8 @@ class Data:
 
     @classmethod
     def demo(cls, *, products: int = 200, users: int = 20, regulars: int = 5) -> Data:
-        """Returns data like the seed's: 3 reviews per product, 10 orders for each of the first users.
-
-        Args:
-            products: Number of products, 100 of them in each category.
-            users: Number of users.
-            regulars: Number of users with 10 orders each; the others have no orders.
-        """
+        """Returns data like the seed's: 100 products per category, 3 reviews per product, 10 orders for each of the
+        first users, the `regulars`."""
         data = cls(
             products=[_product(id_) for id_ in range(1, products + 1)],
             reviews=[_review(id_, (id_ + 2) // 3, 1 + id_ % users) for id_ in range(1, 3 * products + 1)],
@@ -65,11 +60,7 @@ class Data:
 
     @classmethod
     def largest(cls, *, lines: int = MAX_LINES) -> Data:
-        """Returns data with lists of maximum length: 50 orders of one user, 20 reviews per product, and a document.
-
-        Args:
-            lines: Number of lines of each order.
-        """
+        """Returns data with lists of maximum length: 50 orders of one user, 20 reviews per product, and a document."""
         data = cls.demo(products=2 * MAX_LINES, users=100, regulars=5)
         data.reviews = [_review(id_, 1 + id_ % 100, 1 + id_ % 100) for id_ in range(1, 2_001)]
         for place, order in enumerate(data.orders):

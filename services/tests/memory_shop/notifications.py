@@ -18,11 +18,7 @@ WHEN = datetime(2026, 1, 2, 3, 4, 5, 678_900, UTC)
 
 
 class MemoryNotifications:
-    """The notification store in one process.
-
-    Args:
-        gone: Users whose accounts have been deleted.
-    """
+    """The notification store in one process; `gone` are users whose accounts have been deleted."""
 
     def __init__(self, gone: Set[int] = frozenset()) -> None:
         self.watchers = Watchers(self)

@@ -21,12 +21,8 @@ class Call:
 
 @dataclass(slots=True)
 class Record:
-    """The calls made so far.
-
-    Args:
-        on_call: Awaited at the start of every call with the method's name; may wait or raise, like a slow or broken
-            service.
-    """
+    """The calls made so far. Each call first awaits `on_call` with the method's name, which may wait or raise, like a
+    slow or broken service."""
 
     on_call: Callable[[str], Awaitable[None]] | None = None
     calls: list[Call] = field(default_factory=list)
@@ -47,6 +43,5 @@ class Record:
         return [call.method for call in self.calls]
 
     def _moment(self) -> int:
-        """Returns the next number of the logical clock that orders starts and ends."""
         self._moments += 1
         return self._moments

@@ -59,10 +59,7 @@ class Signer:
 class RecordedService:
     """One service as its callers see it; each call is recorded, except calls that the services make themselves.
 
-    Args:
-        record: Records the calls.
-        service: Returns the service.
-        served: Whether a server calls the service; a server reads streams by the chunk.
+    A server, which calls the service if it is `served`, reads streams by the chunk.
     """
 
     def __init__(self, record: Record, service: Callable[[], Any], *, served: bool = False) -> None:
@@ -90,12 +87,7 @@ class RecordedService:
 
 
 class MemoryShop:
-    """The services over stores in memory.
-
-    Args:
-        data: The initial data.
-        sign: Makes the token for the login of a user id.
-    """
+    """The services over stores in memory."""
 
     products: MemoryProductStore
     users: MemoryUserStore

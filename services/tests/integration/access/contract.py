@@ -100,16 +100,9 @@ class UnclassifiedError(AssertionError):
 
 
 def classify(where: str, name: str, resource: str, *, names_user: bool) -> Kind | None:
-    """Returns what an argument identifies.
+    """Returns what an argument (in snake case) of a method for a resource identifies; raises an UnclassifiedError.
 
-    Args:
-        where: The method and the path of the argument, for the message.
-        name: The argument in snake case.
-        resource: The resource of the method: "Order".
-        names_user: Whether the method also names a user: its pages then belong to that user.
-
-    Raises:
-        UnclassifiedError: The argument is not classified yet.
+    If the method also names a user, its pages belong to that user.
     """
     if name in OWNED:
         return OWNED[name]
@@ -140,8 +133,6 @@ class Attempt:
     """One argument of one method that may identify another customer's thing.
 
     Attributes:
-        name: Protocol, method and argument.
-        kind: What the argument identifies.
         send: Makes the call with a token and a value, and the caller's own values elsewhere; returns the answer.
         makes: Whether the call creates something with a new id.
         ignored: Whether the service ignores the argument, no matter who sends it.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import json
 from collections.abc import Iterator
 from typing import Any
@@ -25,6 +24,7 @@ from shop.contract.graphql import camel
 from shop.contract.signatures import PortMethod, methods_of
 from shop.platform.graphql.schema import core_schema
 from shop.platform.graphql.service import client_path
+from update_doors import global_id
 
 from .contract import CONDITIONS, NONCE, NONCES, PLAIN, RESOURCES, Attempt, Ids, Kind, classify, resource_of, snake
 from .over_grpc import METHODS, Send, attempts
@@ -138,7 +138,7 @@ def _nested_attempts(client: httpx.Client) -> Iterator[Attempt]:
             continue
         for name, field in type_.fields.items():
             if field.args:
-                around = {"User": "me { {} }", "Product": f'product(id: "{_global("Product", 9000)}") {{ {{}} }}'}
+                around = {"User": "me { {} }", "Product": f'product(id: "{global_id("Product", 9000)}") {{ {{}} }}'}
                 selection = _selection(get_named_type(field.type))
                 yield from _attempts(client, "query", name, field, type_.name, selection, around[type_.name])
 
@@ -169,7 +169,7 @@ def _literal(
     kind, leaf = kinds[place], snake(place[-1])
     if kind is None:
         if leaf in ("id", "product_id"):
-            return json.dumps(_global("Product", 9000))
+            return json.dumps(global_id("Product", 9000))
         value = PLAIN.get(leaf, "")
         if isinstance(named, GraphQLEnumType):
             return str(value)
@@ -184,7 +184,7 @@ def _literal(
         value = own.of(kind)
     if kind is Kind.PAGE:
         return json.dumps(f"0.{value}")
-    return json.dumps(_global(OF_KIND[kind], value) if kind in OF_KIND else value)
+    return json.dumps(global_id(OF_KIND[kind], value) if kind in OF_KIND else value)
 
 
 def _selection(type_: Any, depth: int = DEPTH) -> str:
@@ -201,7 +201,3 @@ def _select(name: str, field: Any, depth: int) -> str:
     first = "(first: 2)" if "first" in field.args else ""
     inner = _selection(named, depth - 1) if depth > 1 else ""
     return f"{name}{first} {inner}" if inner else ""
-
-
-def _global(resource: str, number: Any) -> str:
-    return base64.b64encode(f"{resource}:{number}".encode()).decode()

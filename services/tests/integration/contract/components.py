@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -12,6 +11,7 @@ import psycopg
 
 from shop.contract import calls
 from shop.contract.calls import Access
+from update_doors import global_id
 
 from .doors import SERVICES, ConnectDoor, Door, GrpcDoor, HttpDoor, RestDoor
 
@@ -34,12 +34,7 @@ class Rows:
 
 @dataclass(frozen=True)
 class Call:
-    """A call of a component.
-
-    Attributes:
-        name: Its method.
-        content: Makes the call's content from the rows.
-    """
+    """A call of a component, by its method, with content that is made from the rows."""
 
     name: str
     content: Callable[[Rows], Any]
@@ -129,14 +124,9 @@ def of_gateway(name: str, served: str, *, read: Call, reads_by: str, **row: Any)
     )
 
 
-def node(kind: str, number: int) -> str:
-    """Returns a global id of GraphQL."""
-    return base64.b64encode(f"{kind}:{number}".encode()).decode()
-
-
 def document(text: str, *ids: tuple[str, str]) -> Callable[[Rows], str]:
     """Makes a document with global ids of things in the rows; `ids` has each thing's type and field of the rows."""
-    return lambda rows: text % tuple(node(kind, getattr(rows, which)) for kind, which in ids)
+    return lambda rows: text % tuple(global_id(kind, getattr(rows, which)) for kind, which in ids)
 
 
 COMPONENTS = {
@@ -218,7 +208,7 @@ COMPONENTS = {
             "POST /graphql",
             reads_by="BatchGetProducts",
             read=Call("graphql", document('{ product(id: "%s") { title } }', ("Product", "product"))),
-            missing=Call("graphql", lambda _: f'{{ product(id: "{node("Product", 999_999_999)}") {{ title }} }}'),
+            missing=Call("graphql", lambda _: f'{{ product(id: "{global_id("Product", 999_999_999)}") {{ title }} }}'),
             wrong=(Call("graphql", lambda _: "{ products(first: 1001) { edges { cursor } } }"), "first"),
             held=Call(
                 "graphql",

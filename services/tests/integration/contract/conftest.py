@@ -116,16 +116,7 @@ def settings(contracted: ComponentContract, told: dict[str, str], free_address: 
 
 @dataclass
 class RunningProgram:
-    """The program as a separate process.
-
-    Attributes:
-        component: The component that it implements.
-        command: Its command line.
-        process: The process, which leads a separate group.
-        log: The file of its standard error.
-        door: The door by which it is called.
-        target: The door's address.
-    """
+    """The program as a separate process, which leads a separate group; its standard error is in `log`."""
 
     component: str
     command: tuple[str, ...]
@@ -171,9 +162,8 @@ class RunningProgram:
 
     def _survivors(self) -> list[str]:
         """Returns the command lines of the processes in the program's group that survive its end."""
-        alive = (
-            one for one in psutil.process_iter(["cmdline", "status"]) if one.info["status"] != psutil.STATUS_ZOMBIE
-        )
+        every = psutil.process_iter(["cmdline", "status"])
+        alive = (one for one in every if one.info["status"] != psutil.STATUS_ZOMBIE)
         return [shlex.join(one.info["cmdline"] or ["?"]) for one in alive if _group(one.pid) == self.process.pid]
 
     def messages(self) -> str:

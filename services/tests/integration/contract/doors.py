@@ -59,13 +59,7 @@ class Door(Protocol):
         """Whether the component's health check succeeds; also False if nothing answers."""
 
     def ask(self, name: str, content: Any, headers: Headers = NONE) -> Answer:
-        """Makes a call.
-
-        Args:
-            name: Method of the call.
-            content: Its content, in the protocol's own form.
-            headers: Headers of the call.
-        """
+        """Makes a call of a method, with content in the protocol's own form."""
 
     def close(self) -> None:
         """Ends its connections."""

@@ -51,14 +51,7 @@ class Answer:
 
 
 async def exchange(port: int, headers: Sequence[Header], *chunks: bytes, pause_s: float = 0.0) -> Answer:
-    """Sends one request over a separate connection, without checking it.
-
-    Args:
-        port: Port on this machine to send to.
-        headers: All headers of the request, including pseudo-headers.
-        chunks: The body; without any, the request never ends.
-        pause_s: How long to wait between the body's chunks.
-    """
+    """Sends one request over a separate connection, without checking it; without a body, it never ends."""
     config = H2Configuration(validate_outbound_headers=False, normalize_outbound_headers=False, header_encoding=None)
     link = H2Connection(config)
     reader, writer = await asyncio.open_connection("127.0.0.1", port)

@@ -4,11 +4,10 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-from mesh.components.cache_accounts import CacheCounts, cache_counts
+from mesh.components.accounts import CacheCounts, SpanAccount, cache_counts, span_accounts
 from mesh.components.keys import KeyPair
 from mesh.components.postgres import Database
 from mesh.components.shop_processes import Surroundings, shop_component
-from mesh.components.span_accounts import SpanAccount, span_accounts
 from mesh.description.ports import load_ports
 from mesh.description.topology import load_topology
 from mesh.paths import RunFolder
@@ -43,4 +42,4 @@ def test_cache_requests_during_a_load_are_summed_by_component(tmp_path: Path) ->
         (folder.telemetry / "cache" / f"{name}.json").write_text(json.dumps(seconds))
     assert span_accounts(folder) == {}
     both = CacheCounts(6, 4, 1)
-    assert cache_counts(folder, 100.7, 104.2) == {"product": both.plus(*both), "product-canary": both}
+    assert cache_counts(folder, 100.7, 104.2) == {"product": CacheCounts(12, 8, 2), "product-canary": both}
