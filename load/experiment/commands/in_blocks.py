@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from typing import Any
 import typer
 
 from experiment.arguments import checked_seed, number, topologies_of, whole_number
-from experiment.blocks import LONG, THE_SHOP, Choose, Makers, expected_s
+from experiment.blocks import LONG, THE_SHOP, Makers, expected_s
 from experiment.commands import options
 from experiment.commands.on_targets import begin_targets, run_targets
 from experiment.commands.preflight import Preflight, speed_sentences
@@ -158,25 +158,8 @@ class Running:
     verbose: str = "on"
 
 
-@dataclass(frozen=True, slots=True)
-class Choosing:
-    """How a kind of experiment chooses its arms during a run.
-
-    Attributes:
-        choose: Chooses and measures the arms.
-        announce: Says beforehand what will run, and how long it takes.
-    """
-
-    choose: Choose
-    announce: Callable[[Plan], Iterator[str]]
-
-
 def experiment(
-    kind: str,
-    *,
-    choosing: Choosing | None = None,
-    makers: Makers = THE_SHOP,
-    announce: Callable[[Plan], Iterator[str]] | None = None,
+    kind: str, *, makers: Makers = THE_SHOP, announce: Callable[[Plan], Iterator[str]] | None = None
 ) -> Callable[[Callable[..., Plan]], Callable[..., None]]:
     """Makes the command of a kind of experiment from the function that makes its plan.
 
@@ -186,12 +169,10 @@ def experiment(
 
     Args:
         kind: Kind of the experiment.
-        choosing: How this kind chooses its arms during a run; None if the plan lists all arms from the start.
-        makers: Factories for what the trials need.
+        makers: Factories for what the trials need, and `choose` if the kind chooses its arms during a run.
         announce: Says beforehand what will run; `announcement` by default.
     """
-    announce = announce or (choosing.announce if choosing else announcement)
-    makers = replace(makers, choose=choosing.choose) if choosing else makers
+    announce = announce or announcement
 
     def decorate(plan_of: Callable[..., Plan]) -> Callable[..., None]:
         @takes_settings(kind, plan=plan_of)

@@ -15,11 +15,11 @@ from math import ceil
 from typing import Any, cast, get_args
 
 from experiment.arguments import ascending, duration_s, number, profile_of, whole_number
-from experiment.blocks import TRIAL_OVERHEAD_S, Measure
+from experiment.blocks import TRIAL_OVERHEAD_S, Makers, Measure
 from experiment.commands import in_blocks
 from experiment.errors import UsageError
 from experiment.plan.arms_in_blocks import Arm, Plan, arms_of, read_switches
-from experiment.plan.closed_loop import MAX_THINK, MAX_VUS, ClosedLoop
+from experiment.plan.closed_loop import MAX_TAPE_RATE, MAX_THINK, MAX_VUS, ClosedLoop
 from experiment.plan.networks import refuse_networks
 from experiment.plan.own_load import OwnLoad, Sending
 from experiment.plan.profiles import DEFAULT_RATE, Profile
@@ -44,8 +44,6 @@ DEFAULT_FACTORS, MAX_FACTOR = "1,2,5,10", 100
 USERS_PER_CONNECTION = 100
 """The edge allows 1,024 concurrent requests on an HTTP/2 connection, and a journey sends up to ten at a time."""
 MIN_CONNECTIONS, MAX_HTTP1_CONNECTIONS = 4, 1024
-MAX_TAPE_RATE = 5000.0
-"""Two cores cannot even refuse this many journeys per second, so a higher rate would only make tapes larger."""
 PARITY_SAMPLES = 3
 MAX_SEARCHES = 20
 """Maximum number of blocks, each with a search per topology."""
@@ -166,7 +164,7 @@ def announce(plan: Plan) -> Iterator[str]:
     )
 
 
-@in_blocks.experiment(KIND, choosing=in_blocks.Choosing(choose, announce))
+@in_blocks.experiment(KIND, makers=Makers(choose=choose), announce=announce)
 def command(
     *,
     load: str,

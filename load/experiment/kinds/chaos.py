@@ -10,7 +10,7 @@ from typing import Any
 import typer
 
 from experiment.arguments import topologies_of
-from experiment.blocks import THE_SHOP, expected_s
+from experiment.blocks import Makers, expected_s
 from experiment.commands import in_blocks
 from experiment.errors import UsageError
 from experiment.faults.faults import FAULTS, TargetedFault, parse_faults, unavailable
@@ -48,7 +48,7 @@ def announce(plan: Plan) -> Iterator[str]:
     )
 
 
-@in_blocks.experiment(KIND, makers=replace(THE_SHOP, run=run_struck), announce=announce)
+@in_blocks.experiment(KIND, makers=Makers(run=run_struck), announce=announce)
 def command(*, topologies: str, faults: str | None, common: in_blocks.Common, switches: Given) -> Plan:
     """The command `chaos`; `commands.toml` has its help."""
     refuse_other_stores()

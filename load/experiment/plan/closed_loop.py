@@ -12,7 +12,8 @@ MAX_THINK = "10m"
 FASTEST_JOURNEY_S = 0.0005
 """A journey takes longer than this in every topology, so a tape made for this duration outlasts the loop."""
 MAX_TAPE_RATE = 10_000.0
-"""Two cores cannot answer this many journeys per second of any kind, so a higher rate would only make tapes larger."""
+"""Two cores can neither answer nor refuse this many journeys per second of any kind, so a higher rate would only make
+tapes larger."""
 MARGIN = 1.25
 """Arrivals are random, so a tape may have somewhat fewer journeys than its rate implies."""
 
