@@ -42,6 +42,14 @@ WORKLOAD = "workload.yaml"
 """File name of a copy of the workload; a resumed experiment reads this copy, so its workload stays the same."""
 RunTrial = Callable[..., Trial]
 """The type of `run_trial`."""
+CONCLUDING = (
+    "experiment.trial.record",
+    "hops.analysis.summary",
+    "hops.report",
+    "hops.tables.seconds",
+    "hops.terminal",
+)
+"""Modules that a run needs after its trials, and imports during a warm-up."""
 LONG, FIRST_TRIALS = 4, 2
 """A run of at least `LONG` trials warns early if its first `FIRST_TRIALS` trials are NOISY."""
 TRIAL_OVERHEAD_S = 6.0
@@ -83,20 +91,10 @@ class Blocks:
         plan: The experiment; once a first stage has decided the number of blocks, the plan has all of them.
     """
 
-    def __init__(
-        self,
-        plan: Plan,
-        folder: ResultsFolder,
-        ports: Ports,
-        run: RunTrial | None = None,
-        makers: Makers = THE_SHOP,
-        *,
-        brief: bool = False,
-    ) -> None:
+    def __init__(self, plan: Plan, folder: ResultsFolder, ports: Ports, makers: Makers, *, brief: bool) -> None:
         self.plan = plan
         self._folder = folder
         self._ports = ports
-        self._run = run or makers.run
         self._makers = makers
         self._say = Progress(brief=brief)
         self._checked: set[str] = set()
@@ -104,8 +102,7 @@ class Blocks:
         self._decided: Decided | None = None
         self._noisy: list[TrialRecord] | None = []
         self._files = TrialFiles(folder.path / "trials")
-        again = self._files.recover()
-        if again:
+        if again := self._files.recover():
             self._say(f"running trials again that were interrupted earlier: {', '.join(again)}")
         self._shopload = Shopload(BINARY)
         self._tapes = self._same_tapes(plan)
@@ -258,7 +255,7 @@ class Blocks:
     def _trial(self, planned: Planned, attempt: int, *, parity_in_full: bool) -> TrialRecord:
         began = datetime.now(UTC)
         arm, name = planned.arm, trial_name(self._folder.final.name, planned.name)
-        trial = self._run(
+        trial = self._makers.run(
             self._makers.system(arm.topology, arm.switches, self._ports, name, data=Data(self.plan.scale, DATA_SEED)),
             self._shopload,
             self._tapes,
@@ -347,13 +344,7 @@ def expected_s(plan: Plan) -> float:
 
 
 def _import_conclusions() -> None:
-    for name in (
-        "experiment.trial.record",
-        "hops.analysis.summary",
-        "hops.report",
-        "hops.tables.seconds",
-        "hops.terminal",
-    ):
+    for name in CONCLUDING:
         importlib.import_module(name)
 
 

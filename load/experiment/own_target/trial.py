@@ -35,7 +35,7 @@ from experiment.trial.edge_log import at_edge
 from experiment.trial.machine_speed import machine_speed
 from experiment.trial.outcome import EXEMPLARS, GENERATOR, JOURNEYS, Clock, Trial
 from experiment.trial.probes import observe
-from experiment.trial.resources import CLIENT
+from experiment.trial.resources import CLIENT, peak_memory_mb, peak_memory_of_all_mb
 from experiment.trial.run import MAX_REST_S, REST_CORES, loads_of
 from experiment.trial.sender import LocalSender
 from hops.budget.bands import exemplars
@@ -262,8 +262,8 @@ def run_own_trial(
         generator=generator,
         exemplars=chosen,
         cpu_s=cpu_s,
-        rss_mb=resources.peak_memory_mb(),
-        memory_mb=resources.peak_memory_of_all_mb(),
+        rss_mb=peak_memory_mb(resources.samples),
+        memory_mb=peak_memory_of_all_mb(resources.samples),
         phases_s=clock.phases_s,
         machine_speed=speed,
         programs=resources.other_programs(),

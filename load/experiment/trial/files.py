@@ -65,16 +65,8 @@ class TrialFiles:
         from experiment.trial.record import record_of, write_rows
 
         scratch = self._root / f".{planned.name}.partial"
-        write_rows(trial, scratch, planned.block, planned.arm.label)
-        record = record_of(
-            trial,
-            block=planned.block,
-            topology=planned.arm.label,
-            position=planned.position,
-            attempt=attempt,
-            began=began,
-            commit=commit,
-        )
+        write_rows(trial, scratch, planned)
+        record = record_of(trial, planned, attempt=attempt, began=began, commit=commit)
         write_json(scratch / RECORD, {"schema": SCHEMA, **record})
         self._give_name(scratch, planned.name)
         return record

@@ -19,9 +19,8 @@ from experiment.trial.audit import auditing
 from experiment.trial.edge_log import at_edge, read_edge_log
 from experiment.trial.exemplars import save
 from experiment.trial.outcome import EXEMPLARS, GENERATOR, JOURNEYS, TRACES, Clock, Trial
-from experiment.trial.resources import CLIENT
+from experiment.trial.resources import CLIENT, peak_memory_mb, peak_memory_of_all_mb
 from experiment.trial.sender import Sender, sender_of
-from experiment.trial.sidecars import sidecars_of
 from experiment.trial.span_costs import Spans, spans_of, tracing_record
 from hops.budget.bands import exemplars
 from hops.budget.parts import Budget, budgets_of, component_of
@@ -230,8 +229,8 @@ class Replay:
             generator=generator,
             exemplars=self._exemplars,
             cpu_s=cpu_s,
-            rss_mb=resources.peak_memory_mb(),
-            memory_mb=resources.peak_memory_of_all_mb(),
+            rss_mb=peak_memory_mb(resources.samples),
+            memory_mb=peak_memory_of_all_mb(resources.samples),
             phases_s=self._clock.phases_s,
             machine_speed=machine_speed,
             origin=resources.origin,
@@ -243,6 +242,15 @@ class Replay:
             programs=resources.other_programs(),
             tracing=tracing_record(self._spans, accounts, generator) if self._spans else None,
         )
+
+
+def sidecars_of(system: Runtime) -> Sidecars | None:
+    """Reads the counts of a running system's sidecars, evidence for a mesh's gates; None without a mesh."""
+    facts = system.sidecar_facts()
+    if facts is None:
+        return None
+    encrypted = system.switches.encrypted
+    return Sidecars(silent=facts.silent, refused=facts.refused, unencrypted=facts.unencrypted, encrypted=encrypted)
 
 
 def wrong_answers(journeys: pl.DataFrame, reference: Mapping[str, str]) -> int:

@@ -76,20 +76,18 @@ class Resources(Protocol):
     def cpu_seconds(self) -> Mapping[str, float]:
         """Returns the CPU seconds that each component used."""
 
-    def peak_memory_mb(self) -> Mapping[str, float]:
-        """Returns each component's largest sampled memory, in MiB."""
-
-    def peak_memory_of_all_mb(self) -> float:
-        """Returns the largest total memory of all components at any one look, in MiB."""
-
     def steal_share(self) -> float:
         """Returns the share of CPU time that the machines' hosts took away during the load, 0 to 1."""
 
     def other_cores(self, cpu_s: Iterable[float]) -> float:
-        """Returns how many cores programs outside the run used during the load."""
+        """Returns how many cores programs outside the run used during the load, this program included.
+
+        Args:
+            cpu_s: CPU seconds of each component of the run.
+        """
 
     def other_programs(self) -> Sequence[Program]:
-        """Returns the busiest programs outside the run; empty if they cannot be seen."""
+        """Returns the busiest programs outside the run, without this program; empty if they cannot be seen."""
 
     def disk_stall_share(self) -> float | None:
         """Returns the share of intervals between looks in which the disk stalled, 0 to 1; None if unknown."""
@@ -182,39 +180,22 @@ class ResourceSampler:
         self._others = self._programs.name_busy({pid for of in self._cpu_by_pid.values() for pid, _ in of})
 
     def cpu_seconds(self) -> dict[str, float]:
-        """Returns the CPU seconds that each component used between the first look and the last."""
         return {sample.component: sample.cpu_s for sample in self.samples}
 
-    def peak_memory_mb(self) -> dict[str, float]:
-        """Returns each component's largest sampled memory, in MiB."""
-        return peak_memory_mb(self.samples)
-
-    def peak_memory_of_all_mb(self) -> float:
-        """Returns the largest total memory of all components at any one look, in MiB."""
-        return peak_memory_of_all_mb(self.samples)
-
     def steal_share(self) -> float:
-        """Returns the share of the machine's CPU time that its host took away during the load, 0 to 1."""
         first, last = self._machine
         total_s = last.total_s - first.total_s
         return (last.steal_s - first.steal_s) / total_s if total_s > 0 else 0.0
 
     def other_cores(self, cpu_s: Iterable[float]) -> float:
-        """Returns how many cores programs outside the run, including this program, used during the load.
-
-        Args:
-            cpu_s: CPU seconds of each component of the run.
-        """
         first, last = self._machine
         wall_s = last.at_s - first.at_s
         return max(0.0, last.busy_s - first.busy_s - sum(cpu_s)) / wall_s if wall_s > 0 else 0.0
 
     def other_programs(self) -> Sequence[Program]:
-        """Returns the busiest programs outside the run, excluding this program."""
         return self._others
 
     def disk_stall_share(self) -> float | None:
-        """Returns the share of intervals between looks in which the disk stalled, 0 to 1; None if unknown."""
         return stall_share(self._disk_waits_s)
 
     def _run(self) -> None:
