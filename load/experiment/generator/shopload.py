@@ -100,16 +100,9 @@ class Shopload:
         Raises:
             UsageError: The workload is invalid; the message comes from the generator.
         """
-        arguments = [
-            "tape",
-            "--steps" if steps else "--workload",
-            str(workload),
-            "--out",
-            str(out),
-            "--seed",
-            str(seed),
-        ]
-        arguments += ["--rate", f"{rate:g}", "--duration", f"{duration_s:g}s", "--scale", str(scale)]
+        arguments = ["tape", "--steps" if steps else "--workload", str(workload), "--out", str(out)]
+        arguments += ["--seed", str(seed), "--rate", f"{rate:g}", "--duration", f"{duration_s:g}s"]
+        arguments += ["--scale", str(scale)]
         size = "" if payload == DEFAULT_PAYLOAD else payload
         for name, value in (("--pool", pool), ("--payload", size), ("--without", without)):
             arguments += [name, value] if value else []
@@ -177,21 +170,9 @@ class Shopload:
                 standard error.
         """
         arguments = ["hold", "--tape", str(tape.path), "--target", str(target), "--connections", str(connections)]
-        process = subprocess.Popen(  # noqa: S603 - our own binary
-            self._command(arguments), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True
-        )
-        assert process.stdin is not None
-        assert process.stdout is not None
-        try:
-            ready, _, _ = select.select([process.stdout], [], [], GRACE_S)
-            line = process.stdout.readline() if ready else ""
-            if not line:
-                raise GeneratorError(f"{connections} connections were not open within {GRACE_S:g} s")
+        late = f"{connections} connections were not open within {GRACE_S:g} s"
+        with self._begun(arguments, late, late) as (_, line):
             yield int(json.loads(line)["connections_dialed"])
-        finally:
-            process.stdin.close()
-            process.stdout.close()
-            stop(process)
 
     @contextmanager
     def watch(
@@ -226,24 +207,10 @@ class Shopload:
         arguments = ["watch", "--tape", str(tape.path), "--target", str(target), "--out", str(out), "--way", way]
         arguments += ["--watchers", str(watchers), "--duration", f"{seconds:g}s", "--channel", channel]
         arguments += ["--interval", f"{interval_s:g}s"] if way == "poll" else []
-        process = subprocess.Popen(  # noqa: S603 - our own binary
-            self._command(arguments),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            text=True,
-            start_new_session=True,
-        )
-        assert process.stdout is not None
-        try:
-            opened, _, _ = select.select([process.stdout], [], [], GRACE_S)
-            if not opened:
-                raise GeneratorError(f"{watchers:,} watchers were not all waiting within {GRACE_S:g} s")
-            if not process.stdout.readline():
-                raise GeneratorError(f"{watchers:,} watchers could not all begin to wait; see the message above")
+        late = f"{watchers:,} watchers were not all waiting within {GRACE_S:g} s"
+        failed = f"{watchers:,} watchers could not all begin to wait; see the message above"
+        with self._begun(arguments, late, failed) as (process, _):
             yield process
-        finally:
-            stop(process)
-            process.stdout.close()
 
     def merge(self, parts: Sequence[Path], out: Path) -> None:
         """Merges the results of several generators, each with a shard of a tape, into the results of one generator.
@@ -255,10 +222,34 @@ class Shopload:
         Raises:
             GeneratorError: The shards belong to different replays, or a shard is missing or incomplete.
         """
-        arguments = ["merge", "--out", str(out)]
-        for part in parts:
-            arguments += ["--part", str(part)]
-        self._run(arguments, timeout_s=GRACE_S)
+        named = (word for part in parts for word in ("--part", str(part)))
+        self._run(["merge", "--out", str(out), *named], timeout_s=GRACE_S)
+
+    @contextmanager
+    def _begun(self, arguments: Sequence[str], late: str, failed: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+        """Yields a process and the line that it prints once it has begun; stops the process after the block.
+
+        Args:
+            arguments: Arguments of the generator.
+            late: Message if no line comes within the grace period.
+            failed: Message if the process ends without a line.
+        """
+        process = subprocess.Popen(  # noqa: S603 - our own binary
+            self._command(arguments), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True
+        )
+        assert process.stdin is not None
+        assert process.stdout is not None
+        try:
+            ready, _, _ = select.select([process.stdout], [], [], GRACE_S)
+            if not ready:
+                raise GeneratorError(late)
+            if not (line := process.stdout.readline()):
+                raise GeneratorError(failed)
+            yield process, line
+        finally:
+            process.stdin.close()  # ends connections that are held
+            stop(process)
+            process.stdout.close()
 
     def _command(self, arguments: Sequence[str]) -> list[str]:
         if not self.binary.is_file():

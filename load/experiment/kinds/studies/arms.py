@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 from experiment.errors import UsageError
 from experiment.kinds.studies.page import digest_rules
@@ -159,29 +160,17 @@ def _describe_load(entry: LoadEntry, own: OwnLoad) -> StudyLoad:
 
 
 def _claims(study: StudyFile) -> list[Claim]:
-    return [
-        Claim(
-            id=claim.id,
-            metric=claim.metric,
-            left=claim.left,
-            between=claim.between,
-            right=claim.right,
-            relation=claim.relation,
-            value=claim.value,
-            tolerance=claim.tolerance,
-            under=dict(claim.under),
-            note=claim.note,
-            source=claim.source,
-            published=study.figures_of(claim),
-            topologies=study.topologies_of(claim),
-            why_topologies=study.why_topologies(claim),
-            loads=study.loads_of(claim.id),
-            reason=study.replay.not_comparable.get(claim.id, ""),
-            also={
-                name: study.usual_topologies_of(claim)
-                for name, load in study.replay.loads.items()
-                if claim.id in load.also
-            },
-        )
+    loads = study.replay.loads.items()
+    claims = [
+        {
+            **claim.model_dump(),
+            "published": study.figures_of(claim),
+            "topologies": study.topologies_of(claim),
+            "why_topologies": study.why_topologies(claim),
+            "loads": study.loads_of(claim.id),
+            "reason": study.replay.not_comparable.get(claim.id, ""),
+            "also": {name: study.usual_topologies_of(claim) for name, load in loads if claim.id in load.also},
+        }
         for claim in study.claims
     ]
+    return cast("list[Claim]", claims)
