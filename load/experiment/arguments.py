@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -33,6 +34,14 @@ def number(name: str, given: str | None) -> float | None:
         return float(given)
     except ValueError as error:
         raise UsageError(f"{name}={given} is not a number") from error
+
+
+def float_or_nan(text: str) -> float:
+    """Reads a number; any other text gives NaN, which is in no range."""
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan
 
 
 def whole_number(name: str, given: str, lowest: int, highest: int) -> int:

@@ -94,7 +94,8 @@ def from_rtt(summary: Summary, sooner: str, other: str, journey: str) -> Figure:
 
 def sent_beyond(summary: Summary, topology: str, journey: str) -> Figure:
     """Returns the bytes sent for the parts of an answer that the journey's screen does not show."""
-    return _estimate(_over_fetching(summary, topology, journey)["sent_beyond"], "bytes")
+    of = next(one for one in summary["over_fetching"] if (one["topology"], one["journey"]) == (topology, journey))
+    return _estimate(of["sent_beyond"], "bytes")
 
 
 def hit_share(summary: Summary, topology: str) -> Figure:
@@ -132,8 +133,3 @@ def _comparison(summary: Summary, left: str, right: str, journey: str, metric: s
     if row is None:
         raise LookupError(f"{left} and {right} were not compared")
     return row
-
-
-def _over_fetching(summary: Summary, topology: str, journey: str) -> Mapping[str, Any]:
-    rows: list[Mapping[str, Any]] = summary["over_fetching"]
-    return next(one for one in rows if (one["topology"], one["journey"]) == (topology, journey))

@@ -6,7 +6,6 @@ multiples of the rate that a topology sustains (`overload`).
 
 from __future__ import annotations
 
-import math
 import random
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
@@ -14,7 +13,7 @@ from itertools import count
 from math import ceil
 from typing import Any, cast, get_args
 
-from experiment.arguments import ascending, duration_s, number, profile_of, whole_number
+from experiment.arguments import ascending, duration_s, float_or_nan, number, profile_of, whole_number
 from experiment.blocks import TRIAL_OVERHEAD_S, Makers, Measure
 from experiment.commands import in_blocks
 from experiment.errors import UsageError
@@ -262,10 +261,7 @@ def parse_capacity(given: str, measured: list[str]) -> Mapping[str, float]:
         name, _, rate = part.partition(":")
         if name not in measured:
             raise UsageError(f"capacity={given}: {name} is not measured; measured topologies: {', '.join(measured)}")
-        try:
-            value = float(rate)
-        except ValueError:
-            value = math.nan
+        value = float_or_nan(rate)
         if not 1 <= value <= MAX_RATE:
             raise UsageError(f"capacity={given}: give journeys per second, from 1 to {MAX_RATE:g}")
         capacities[name] = value

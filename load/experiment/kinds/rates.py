@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from experiment.arguments import float_or_nan
 from experiment.commands import in_blocks
 from experiment.errors import UsageError
 from experiment.plan.arms_in_blocks import Arm, Plan, arm_of
@@ -90,10 +90,7 @@ def rate_arms(
 def _amount(item: str, rates: str) -> tuple[float, bool]:
     percent = item.endswith("%")
     most = MAX_PERCENT if percent else MAX_RATE
-    try:
-        amount = float(item.removesuffix("%"))
-    except ValueError:
-        amount = math.nan
+    amount = float_or_nan(item.removesuffix("%"))
     if not LOWEST <= amount <= most:
         raise UsageError(
             f"rates={rates}: {item or 'an empty item'} is not a rate; give journeys per second, from {LOWEST:g} "

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import typer
 
+from experiment.arguments import float_or_nan
 from experiment.commands.options import DOUBTFUL, console, is_doubtful, is_strict, is_yes, reported_errors
 from experiment.errors import UsageError
 from experiment.results.folder import RESULTS, find_run
@@ -103,10 +104,7 @@ def checked_threshold(given: str | None, metrics: str | None) -> Threshold | Non
         if metrics:
             raise UsageError("metrics= needs a threshold: add threshold=10%")
         return None
-    try:
-        share = float(given.removesuffix("%")) / 100
-    except ValueError:
-        share = -1.0
+    share = float_or_nan(given.removesuffix("%")) / 100
     if not given.endswith("%") or not 0 <= share <= 100:
         raise UsageError(f"threshold={given} is not valid: give a percentage from 0% to 10000%, such as 10%")
     names = tuple(dict.fromkeys(name.strip() for name in metrics.split(","))) if metrics else WATCHED

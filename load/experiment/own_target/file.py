@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from experiment.arguments import duration_s
 from experiment.errors import UsageError
-from experiment.plan.workload import Arrival
+from experiment.plan.workload import Arrival, StrictModel
 from mesh.description.topology import MAX_NAME, Channel
 from user_files.mistakes import validate
 from user_files.yaml_file import Place as Keys
@@ -33,16 +33,11 @@ Header = Annotated[str, Field(pattern=HEADER)]
 Pointer = Annotated[str, Field(pattern=POINTER)]
 """A JSON Pointer (RFC 6901): `/items/0/id`; empty for the whole answer."""
 Port = Annotated[int, Field(ge=1, le=65535)]
-MIN_TIMEOUT, MAX_TIMEOUT = "10ms", "30s"
 MAX_PAUSES_S = 30
 """Maximum sum of a journey's pauses, in seconds."""
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Place(_Part):
+class Place(StrictModel):
     """A target's addresses.
 
     Attributes:
@@ -58,7 +53,7 @@ class Place(_Part):
 Version = Annotated[Literal["1.2", "1.3"], BeforeValidator(str)]
 
 
-class Tls(_Part):
+class Tls(StrictModel):
     """TLS settings for `https` and `grpcs`. Paths are relative to the target file; files are in PEM format.
 
     Attributes:
@@ -84,7 +79,7 @@ class Tls(_Part):
         return self
 
 
-class Table(_Part):
+class Table(StrictModel):
     """A CSV file with a column for each variable.
 
     Attributes:
@@ -98,7 +93,7 @@ class Table(_Part):
     take: Literal["once", "again", "random"] = "once"
 
 
-class Expect(_Part):
+class Expect(StrictModel):
     """The expected answer.
 
     Attributes:
@@ -123,7 +118,7 @@ class Expect(_Part):
         return given
 
 
-class Source(_Part):
+class Source(StrictModel):
     """The part of an answer that becomes a variable: a value at a pointer, a header or a cookie. `match` takes only a
     part of the header or the cookie, or of the body if neither is given.
 
@@ -153,17 +148,20 @@ class Source(_Part):
 _ONE_SOURCE = "give a pointer, such as /items/0/id, or one of header and cookie, or match for the body"
 
 
-def _pause(given: Any) -> float:
-    try:
-        return duration_s("think", str(given), "0s", f"{MAX_PAUSES_S}s")
-    except UsageError as error:
-        raise ValueError(str(error)) from error
+def _duration(name: str, lowest: str, highest: str) -> BeforeValidator:
+    def read(given: Any) -> float:
+        try:
+            return duration_s(name, str(given), lowest, highest)
+        except UsageError as error:
+            raise ValueError(str(error)) from error
+
+    return BeforeValidator(read)
 
 
-Pause = Annotated[float, BeforeValidator(_pause)]
+Pause = Annotated[float, _duration("think", "0s", f"{MAX_PAUSES_S}s")]
 
 
-class Think(_Part):
+class Think(StrictModel):
     """A customer's pause before a step, drawn uniformly from a range.
 
     Attributes:
@@ -194,7 +192,7 @@ def _source(given: Any) -> Any:
     return {"pointer": given} if isinstance(given, str) else given
 
 
-class Step(_Part):
+class Step(StrictModel):
     """A request: `http`, `graphql` or `grpc`.
 
     Attributes:
@@ -258,7 +256,7 @@ _FIXED = {
 """Patterns of the header fields that the load generator's clients always write themselves."""
 
 
-class Journey(_Part):
+class Journey(StrictModel):
     """A customer's steps.
 
     Attributes:
@@ -288,14 +286,7 @@ class Journey(_Part):
         return [None, *(self.think if step.think is None else step.think for step in self.steps[1:])]
 
 
-def _seconds(given: Any) -> float:
-    try:
-        return duration_s("timeout", str(given), MIN_TIMEOUT, MAX_TIMEOUT)
-    except UsageError as error:
-        raise ValueError(str(error)) from error
-
-
-class Target(_Part):
+class Target(StrictModel):
     """A target file.
 
     Attributes:
@@ -328,7 +319,7 @@ class Target(_Part):
     http: Literal[1, 2] = 1
     connections: Annotated[int, Field(ge=1, le=1024)] = 16
     keep_alive: bool = True
-    timeout: Annotated[float, BeforeValidator(_seconds)] = 5.0
+    timeout: Annotated[float, _duration("timeout", "10ms", "30s")] = 5.0
     tls: Tls = Tls()
     otlp: str = ""
     traces: Annotated[str, Field(pattern=STORE)] = ""

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from experiment.arguments import float_or_nan
 from experiment.errors import UsageError
 from experiment.plan.arms_in_blocks import MAX_BLOCKS, Plan
 from experiment.progress import minutes
@@ -36,10 +37,7 @@ def parse_precision(given: str | None) -> float | None:
     """
     if not given:
         return None
-    try:
-        share = float(given.removesuffix("%")) / 100
-    except ValueError:
-        share = math.nan
+    share = float_or_nan(given.removesuffix("%")) / 100
     if not given.endswith("%") or not TIGHTEST <= share <= LOOSEST:
         raise UsageError(
             f"precision={given} is not valid: give a percentage from {TIGHTEST:.2%} to {LOOSEST:.0%}, such as 5%"
@@ -68,9 +66,8 @@ class Foreseen:
     @property
     def cause(self) -> str:
         """States the assumption behind the estimate."""
-        if self.known_from:
-            return f"if trials scatter by {percent(self.scatter)}, as in {self.known_from}"
-        return f"if trials scatter by {percent(self.scatter)}"
+        known_from = f", as in {self.known_from}" if self.known_from else ""
+        return f"if trials scatter by {percent(self.scatter)}{known_from}"
 
 
 def foresee(plan: Plan, results: Path, block_s: float) -> Foreseen:
@@ -86,7 +83,7 @@ def foresee(plan: Plan, results: Path, block_s: float) -> Foreseen:
     from hops.statistics.two_stage import blocks_for, foreseen_half_width, half_width_of
 
     assert plan.precision is not None
-    scatter, known_from = _scatter_of_last_run(plan, results) or (USUAL_SCATTER, "")
+    scatter, known_from = next(_of_runs_like(plan, results, _scatter), (USUAL_SCATTER, ""))
     half_width = foreseen_half_width(scatter, len(plan.arms), plan.blocks)
     blocks = blocks_for(half_width, plan.blocks, half_width_of(plan.precision))
     attainable = math.expm1(half_width * math.sqrt(plan.blocks / MAX_BLOCKS))
@@ -162,21 +159,14 @@ def _visible(summary: Mapping[str, Any]) -> tuple[float, float, int] | None:
     return max(ratios), statistics.median(medians), summary["blocks"]
 
 
-def _scatter_of_last_run(plan: Plan, results: Path) -> tuple[float, str] | None:
-    """Returns how far trials scattered in the newest finished run that is like the plan, and the run's name."""
-    return next(_of_runs_like(plan, results, _scatter), None)
-
-
 def _of_runs_like(
     plan: Plan, results: Path, figure: Callable[[Mapping[str, Any]], Figure | None]
 ) -> Iterator[tuple[Figure, str]]:
     """Yields a figure from each finished run that is like the plan, and the run's name; the newest run comes first."""
     for path in sorted(results.glob(f"2*-{plan.name}*/{MANIFEST}"), reverse=True):
         try:
-            if _is_like(plan, read_json(path)):
-                value = figure(read_document(path.parent / SUMMARY))
-                if value:
-                    yield value, path.parent.name
+            if _is_like(plan, read_json(path)) and (value := figure(read_document(path.parent / SUMMARY))):
+                yield value, path.parent.name
         except (HopsError, UsageError, KeyError, TypeError):
             # An estimate must not fail because of another version's files.
             continue

@@ -22,11 +22,7 @@ from user_files.words import describe, valid
 from user_files.yaml_file import Place, YamlFile
 
 DOCUMENT, NOTIFICATIONS = "document", "notifications"
-_EVERYONE, _CUSTOMERS, _PARTNERS = (
-    tuple(Channel),
-    (Channel.WEB, Channel.MOBILE),
-    (Channel.PARTNER,),
-)
+_EVERYONE, _CUSTOMERS, _PARTNERS = tuple(Channel), (Channel.WEB, Channel.MOBILE), (Channel.PARTNER,)
 SENDERS: Mapping[str, Sequence[Channel]] = {
     "browse": _EVERYONE,
     "product": _EVERYONE,
@@ -51,11 +47,13 @@ Factor = Annotated[float, Field(strict=True, ge=0, le=100)]
 Weight = Annotated[float, Field(strict=True, ge=0, le=1e6)]
 
 
-class _Strict(BaseModel):
+class StrictModel(BaseModel):
+    """A part of a user's file; an unknown key is a mistake."""
+
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Arrival(_Strict):
+class Arrival(StrictModel):
     """How customers arrive.
 
     Attributes:
@@ -92,13 +90,13 @@ class Arrival(_Strict):
             yield ("from",), "from and to are both 0"
 
 
-class _Share(_Strict):
+class _Share(StrictModel):
     journey: str
     channel: Channel
     weight: Weight
 
 
-class _Workload(_Strict):
+class _Workload(StrictModel):
     name: Annotated[str, Field(min_length=1)]
     about: str = ""
     arrival: Arrival = Arrival()

@@ -95,15 +95,11 @@ class ResultsFolder:
         (self.path / LOCK).unlink(missing_ok=True)
         self.path.rename(self.final)
         if latest:
-            self._point_latest()
+            scratch = self.final.parent / f".latest-{os.getpid()}"
+            scratch.unlink(missing_ok=True)
+            scratch.symlink_to(self.final.name)
+            scratch.replace(self.final.parent / "latest")
         return self.final
-
-    def _point_latest(self) -> None:
-        latest = self.final.parent / "latest"
-        scratch = self.final.parent / f".latest-{os.getpid()}"
-        scratch.unlink(missing_ok=True)
-        scratch.symlink_to(self.final.name)
-        scratch.replace(latest)
 
     def set_aside(self) -> Path | None:
         """Renames the folder of an unfinished run to `<utc>-<name>.incomplete`, or removes it if it is empty.

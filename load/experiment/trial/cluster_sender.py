@@ -102,8 +102,8 @@ class ClusterSender:
             ) as sampler:
                 replay.send(self.system.check, at_the_ends=lambda: self._look(sampler), meanwhile=self.meanwhile)
             replay.collect(out)
-        journeys = read_rows(out / JOURNEYS)
-        return sampler.during(*_span_ns(journeys))
+        first, last = read_rows(out / JOURNEYS).select(pl.col("started_ns").min(), pl.col("ended_ns").max()).row(0)
+        return sampler.during(int(first), int(last))
 
     def _look(self, sampler: PodSampler) -> None:
         """Takes a sample now, when that disturbs nothing, so that no sample is taken during a short load."""
@@ -143,9 +143,3 @@ class ClusterSender:
         if sorted(by_index) != list(range(count)):
             raise ClusterError(f"the job {job} has pods for the shards {sorted(by_index)} instead of 0 to {count - 1}")
         return [PodNode(self.system.kubectl, by_index[index]) for index in range(count)]
-
-
-def _span_ns(journeys: pl.DataFrame) -> tuple[int, int]:
-    """Returns when the first journey began and the last one ended."""
-    first, last = journeys.select(pl.col("started_ns").min(), pl.col("ended_ns").max()).row(0)
-    return int(first), int(last)
