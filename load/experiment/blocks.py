@@ -42,13 +42,7 @@ WORKLOAD = "workload.yaml"
 """File name of a copy of the workload; a resumed experiment reads this copy, so its workload stays the same."""
 RunTrial = Callable[..., Trial]
 """The type of `run_trial`."""
-CONCLUDING = (
-    "experiment.trial.record",
-    "hops.analysis.summary",
-    "hops.report",
-    "hops.tables.seconds",
-    "hops.terminal",
-)
+CONCLUDING = ("experiment.trial.record", "hops.analysis.summary", "hops.report", "hops.tables.seconds", "hops.terminal")
 """Modules that a run needs after its trials, and imports during a warm-up."""
 LONG, FIRST_TRIALS = 4, 2
 """A run of at least `LONG` trials warns early if its first `FIRST_TRIALS` trials are NOISY."""

@@ -26,12 +26,7 @@ SHOWN = 2
 
 @takes_settings("conformance")
 def conformance_command(
-    *,
-    component: str,
-    command: str,
-    implementation: str,
-    protocols: str,
-    as_json: Json = False,
+    *, component: str, command: str, implementation: str, protocols: str, as_json: Json = False
 ) -> None:
     """The command `conformance`; `commands.toml` has its help."""
     with reported_errors():

@@ -50,10 +50,7 @@ def run_targets(plan: Plan, folder: ResultsFolder, ports: Ports, *, makers: Make
         return make_target(plan, steps, folder.path / "targets", topology.name, switches, trial, ports)
 
     makers = replace(
-        makers,
-        tapes=leaving_nothing(folder)(make_tapes),
-        system=system,
-        run=leaving_nothing(folder)(run_own_trial),
+        makers, tapes=leaving_nothing(folder)(make_tapes), system=system, run=leaving_nothing(folder)(run_own_trial)
     )
     keeps = sent["traces"] and (sent["traces"] == HERE or not sent["otlp"])
     interrupts = Interrupts()

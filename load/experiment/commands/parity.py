@@ -50,13 +50,7 @@ def parity_command(
             load_ports(os.environ),
             shopload,
             lambda out: parity_tape(
-                shopload,
-                out,
-                samples,
-                seed=checked_seed(seed),
-                scale=given.scale,
-                workload=file,
-                payload=given.payload,
+                shopload, out, samples, seed=checked_seed(seed), scale=given.scale, workload=file, payload=given.payload
             ),
             say=Progress(),
         )

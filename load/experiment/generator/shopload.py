@@ -259,11 +259,7 @@ class Shopload:
     def _run(self, arguments: Sequence[str], *, timeout_s: float) -> str:
         try:
             done = subprocess.run(  # noqa: S603 - our own binary
-                self._command(arguments),
-                capture_output=True,
-                text=True,
-                timeout=timeout_s,
-                check=False,
+                self._command(arguments), capture_output=True, text=True, timeout=timeout_s, check=False
             )
         except subprocess.TimeoutExpired as error:
             raise GeneratorError(f"shopload {arguments[0]} did not finish within {timeout_s:g} s") from error

@@ -143,12 +143,5 @@ def parity_tape(
     mix = out.with_suffix(".yaml")
     mix.write_text(yaml.safe_dump(even), encoding="utf-8")
     return shopload.tape(
-        mix,
-        out,
-        seed=seed,
-        rate=len(even["mix"]) * samples,
-        duration_s=1,
-        scale=scale,
-        pool="parity",
-        payload=payload,
+        mix, out, seed=seed, rate=len(even["mix"]) * samples, duration_s=1, scale=scale, pool="parity", payload=payload
     )

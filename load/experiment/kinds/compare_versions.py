@@ -53,10 +53,7 @@ def command(
     checkouts = {side: find_checkout(side, given) for side, given in ((A, a), (B, b))}
     arms = tuple(
         arm_of(
-            side,
-            base.model_copy(update={"checkout": checkout.folder}),
-            {**switches, "delay": delays[side]},
-            networks,
+            side, base.model_copy(update={"checkout": checkout.folder}), {**switches, "delay": delays[side]}, networks
         )
         for side, checkout in checkouts.items()
     )

@@ -15,13 +15,7 @@ from mesh.description.topology import Topology
 
 
 @in_blocks.experiment(KIND)
-def command(
-    *,
-    topology: str,
-    journey: str,
-    common: in_blocks.Common,
-    switches: Given,
-) -> Plan:
+def command(*, topology: str, journey: str, common: in_blocks.Common, switches: Given) -> Plan:
     """The command `isolate`; `commands.toml` has its help."""
     isolated, *others = common.read_measured(topology)
     if others:

@@ -18,13 +18,7 @@ ONLY_WITH_EDGE = ("2", "3")
 
 
 @in_blocks.experiment(ladder.KIND)
-def command(
-    *,
-    topology: str,
-    steps: str,
-    common: in_blocks.Common,
-    switches: Given,
-) -> Plan:
+def command(*, topology: str, steps: str, common: in_blocks.Common, switches: Given) -> Plan:
     """The command `ladder`; `commands.toml` has its help."""
     climbed = load_topology(topology, updates="on" if ladder.UPDATES in steps else "off")
     refuse_networks(common.file, ladder.KIND)

@@ -27,23 +27,13 @@ LOWEST, MAX_PERCENT = 0.1, 100.0
 
 
 @in_blocks.experiment(KIND)
-def command(
-    *,
-    topologies: str,
-    rates: str,
-    common: in_blocks.Common,
-    switches: Given,
-) -> Plan:
+def command(*, topologies: str, rates: str, common: in_blocks.Common, switches: Given) -> Plan:
     """The command `rates`; `commands.toml` has its help."""
     return common.plan(KIND, rate_arms(common.read_measured(topologies), rates, switches, common.file, common.folder))
 
 
 def rate_arms(
-    topologies: Sequence[Topology],
-    rates: str,
-    given: Mapping[str, str | None],
-    workload: Path,
-    results: Path = RESULTS,
+    topologies: Sequence[Topology], rates: str, given: Mapping[str, str | None], workload: Path, results: Path = RESULTS
 ) -> tuple[Arm, ...]:
     """Makes an arm for each topology at each rate, such as `hybrid-20` or `hybrid-60pct`, the lowest rates first.
 

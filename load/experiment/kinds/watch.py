@@ -21,14 +21,7 @@ MAX_WATCHERS = 10_000
 
 @in_blocks.experiment(KIND)
 def command(
-    *,
-    topologies: str,
-    ways: str,
-    watchers: str,
-    channel: str,
-    interval: str,
-    common: in_blocks.Common,
-    switches: Given,
+    *, topologies: str, ways: str, watchers: str, channel: str, interval: str, common: in_blocks.Common, switches: Given
 ) -> Plan:
     """The command `watch`; `commands.toml` has its help."""
     counts, chosen = ascending("watchers", watchers, 1, MAX_WATCHERS), parse_ways(ways)

@@ -92,11 +92,7 @@ def _start(
     if journeys is not None:
         command += ["--acknowledged", str(journeys)]
     with subprocess.Popen(  # noqa: S603 - our own command line
-        command,
-        env={**os.environ, "SHOP_ADMIN_URL": admin_url},
-        stdout=stdout,
-        stderr=subprocess.PIPE,
-        text=True,
+        command, env={**os.environ, "SHOP_ADMIN_URL": admin_url}, stdout=stdout, stderr=subprocess.PIPE, text=True
     ) as process:
         try:
             yield process

@@ -170,11 +170,7 @@ class Replay:
         self.broken = [finding["promise"] for finding in findings["invariants"] if not finding["ok"]]
 
     def trial(
-        self,
-        *,
-        overload: bool = False,
-        edge_log: Path | None = None,
-        machine_speed: float | None = None,
+        self, *, overload: bool = False, edge_log: Path | None = None, machine_speed: float | None = None
     ) -> Trial:
         """Makes the outcome of the trial.
 

@@ -255,10 +255,7 @@ def _machine() -> _Machine:
     times = psutil.cpu_times()
     busy_s = sum(float(getattr(times, name, 0.0)) for name in ("user", "nice", "system", "irq", "softirq"))
     return _Machine(
-        at_s=time.monotonic(),
-        total_s=sum(times),
-        busy_s=busy_s,
-        steal_s=float(getattr(times, "steal", 0.0)),
+        at_s=time.monotonic(), total_s=sum(times), busy_s=busy_s, steal_s=float(getattr(times, "steal", 0.0))
     )
 
 
