@@ -62,10 +62,7 @@ class Makers:
     """Factories for what trials need.
 
     Attributes:
-        tapes: Makes the tapes that all trials share.
-        system: Makes the system that a trial runs on.
         choose: Chooses further arms while the plan runs; None if the plan lists all arms from the start.
-        run: Runs one trial.
     """
 
     tapes: Callable[[Shopload, Plan, Path, Path], Tapes] = make_tapes

@@ -35,7 +35,6 @@ class Progress:
         """Reports a step.
 
         Args:
-            what: The step in words.
             keep: Whether the line stays on the terminal and in a brief log.
         """
         title = f"{self._title}: " if self._title else ""

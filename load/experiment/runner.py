@@ -74,13 +74,9 @@ def run_trials(
     """Runs every unfinished trial of a plan, collects the rows of all trials, and draws a conclusion from them.
 
     Args:
-        plan: The experiment.
         folder: The open folder; its finished trials do not run again.
-        ports: Ports of all components.
         conclude: Called once all rows, the manifest and the trials' records are in the folder; publishes the folder.
         retry: How often to repeat a trial while a gate fails; every attempt is kept, and only the last one counts.
-        makers: Factories for what trials need.
-        brief: Whether to report progress only briefly.
 
     Raises:
         MeshError, HopsError: The run failed; the message is for the user. Nothing is left running, and finished trials

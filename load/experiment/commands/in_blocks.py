@@ -70,11 +70,7 @@ class Common:
 
     @cached_property
     def own(self) -> TargetFile | None:
-        """The target file of the measured targets; None for the shop.
-
-        Raises:
-            UsageError: The file is invalid, or an option was given that needs a target file.
-        """
+        """The target file of the targets, or None for the shop; raises UsageError if it is invalid or missing."""
         if self.target:
             return read_targets(self.target, self.targets)
         for name in ("targets", "target_is_mine"):
@@ -89,11 +85,7 @@ class Common:
 
     @property
     def file(self) -> Path:
-        """File of the journeys: a workload file, or a target file.
-
-        Raises:
-            UsageError: The workload does not exist; the message lists the existing workloads.
-        """
+        """File of the journeys: a workload file, which must exist, or a target file."""
         return self.own.path if self.own else workload_file(self.workload)
 
     @property
@@ -106,10 +98,6 @@ class Common:
     def read_measured(self, topologies: str, *, updates: str = "off") -> list[Topology]:
         """Reads the targets of the target file, or the topologies.
 
-        Args:
-            topologies: The user's value of the option `topologies`.
-            updates: The user's value of the switch `updates`.
-
         Raises:
             TopologyError, UsageError: A topology is unknown, invalid, or named twice.
         """
@@ -121,9 +109,6 @@ class Common:
         """Makes the plan of an experiment with the given arms.
 
         Args:
-            kind: Kind of the experiment.
-            arms: Arms of the experiment.
-            closed: The closed loop that takes the journeys; None for an open loop.
             topology: The topology that all arms run, if they all run the same topology.
 
         Raises:
@@ -168,7 +153,6 @@ def experiment(
     with the setting `verbose` shows only the main figures, unless the setting is on.
 
     Args:
-        kind: Kind of the experiment.
         makers: Factories for what the trials need, and `choose` if the kind chooses its arms during a run.
         announce: Says beforehand what will run; `announcement` by default.
     """
@@ -239,11 +223,7 @@ def too_wide(summary: Summary) -> bool:
 
 
 def refuse_beside_resume(given: typer.Context) -> None:
-    """Refuses options that a resumed experiment would ignore.
-
-    Raises:
-        UsageError: Such options were given; the message names them.
-    """
+    """Raises UsageError, which names them, if options were given that a resumed experiment would ignore."""
     if others := [name for name in given.params if name not in _WITH_RESUME and _is_given(given, name)]:
         raise UsageError(f"resume= keeps the experiment's original settings; leave out {', '.join(others)}")
 
@@ -287,12 +267,7 @@ def announcement(plan: Plan) -> Iterator[str]:
 
 
 def foresee_run(plan: Plan, results: Path) -> Iterator[str]:
-    """Says what the blocks of a long run can show, and whether the machine has its usual speed; yields nothing in CI.
-
-    Args:
-        plan: The experiment.
-        results: The folder of all results.
-    """
+    """Says what the blocks of a long run can show, and how fast the machine is now; says nothing in CI."""
     if options.in_ci() or not (plan.chosen or len(plan.trials()) >= LONG):
         return
     if not plan.chosen and len(plan.arms) > 1 and plan.blocks >= MIN_BLOCKS and plan.precision is None:

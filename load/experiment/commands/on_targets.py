@@ -36,7 +36,6 @@ def run_targets(plan: Plan, folder: ResultsFolder, ports: Ports, *, makers: Make
     """Runs a plan on targets; other arguments and errors are those of `run_plan`.
 
     Args:
-        plan: The experiment.
         folder: The open folder, which contains the steps.
         ports: Ports of the run's own Jaeger.
         makers: Factories, of which only `choose` is used.

@@ -50,8 +50,6 @@ class Fault:
     """A kind of fault.
 
     Attributes:
-        targets: Returns the fault's targets in a topology with the given switches.
-        around: Prepares the fault.
         lacks: Returns what this machine or user lacks for the fault; empty if nothing is missing.
         longer_s: Returns by how many seconds the load must be longer so that a fault at a target ends during the load.
         in_cluster: Whether the fault strikes pods of a cluster instead of processes on this machine.

@@ -19,9 +19,7 @@ def make_repetition(tape: Tape, seqs: Collection[int], out: Path) -> Load:
     """Makes a tape that repeats some of the journeys on another tape.
 
     Args:
-        tape: The tape whose journeys are repeated.
         seqs: Sequence numbers of the journeys; at least one.
-        out: File of the new tape.
     """
     header, *entries = _lines(tape.path)
     wanted = [entry for entry in entries if entry["seq"] in seqs]
@@ -36,14 +34,10 @@ def make_repetition(tape: Tape, seqs: Collection[int], out: Path) -> Load:
 
 
 def write_acknowledged(rounds: Iterable[tuple[Path, Path]], out: Path) -> int:
-    """Writes the purchases for which customers got an answer, in the format that the audit reads.
+    """Writes the purchases for which customers got an answer, as the audit reads them; returns their number.
 
     Args:
         rounds: For each round, the file with the rows of its journeys, and the tape from which they were sent.
-        out: File to write.
-
-    Returns:
-        The number of purchases.
     """
     lines = []
     for rows, tape in rounds:

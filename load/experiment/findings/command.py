@@ -108,11 +108,7 @@ def _time_needed(names: list[str]) -> str:
 
 
 def _run(run: Run, what: str) -> Path:
-    """Makes a run, and returns its folder.
-
-    Raises:
-        UsageError: The run failed.
-    """
+    """Makes a run, and returns its folder; raises UsageError if the run failed."""
     _say(f"run {what}: {' '.join(run.command)}")
     began = time.time()
     status = subprocess.run(  # noqa: S603

@@ -20,7 +20,6 @@ class Figure(NamedTuple):
     """A figure.
 
     Attributes:
-        value: The estimate.
         ends: Both ends of the estimate's 95 % confidence interval over blocks.
         unit: Unit of the estimate: ms, bytes, `times` for a ratio, `%`, or empty for a count.
     """
@@ -112,11 +111,7 @@ FIGURES: Mapping[str, Callable[..., Figure]] = {
 
 
 def read_figure(summary: Summary, reader: str, *arguments: str) -> Figure:
-    """Reads a figure from a summary.
-
-    Raises:
-        UsageError: The summary has no such figure.
-    """
+    """Reads a figure from a summary; raises UsageError if the summary has no such figure."""
     try:
         return FIGURES[reader](summary, *arguments)
     except (LookupError, StopIteration, TypeError) as error:

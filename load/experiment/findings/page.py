@@ -40,11 +40,7 @@ class Stated(NamedTuple):
 
 
 def state(finding: Finding, kept: Kept | None) -> Stated:
-    """Returns what a kept run says about a finding.
-
-    Raises:
-        UsageError: The run has no such figure.
-    """
+    """Returns what a kept run says about a finding; raises UsageError if the run has no such figure."""
     if kept is None:
         return Stated(NOT_MEASURED, "", {})
     figures = {name: read_figure(kept.summary, *asked) for name, asked in finding.figures.items()}

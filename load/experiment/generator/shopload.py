@@ -38,7 +38,6 @@ class Load:
     """A load for the generator.
 
     Attributes:
-        tape: The journeys.
         duration_s: Seconds of load; an open loop ends with its tape.
         closed: The closed loop that takes the journeys; None for an open loop, where they start at the tape's times.
         connections: Total number of client connections; 0 for the number in the target file.
@@ -58,11 +57,7 @@ class Load:
 
 @dataclass(frozen=True, slots=True)
 class Shopload:
-    """The generator's binary.
-
-    Attributes:
-        binary: Path of the executable.
-    """
+    """The generator's binary."""
 
     binary: Path
 
@@ -84,12 +79,6 @@ class Shopload:
         """Makes a tape.
 
         Args:
-            workload: The workload file.
-            out: File of the tape.
-            seed: Seed of arrivals and parameters.
-            rate: Mean number of journeys per second.
-            duration_s: Length in seconds.
-            scale: Scale of the data to which the parameters refer.
             pool: `parity` for the parameters reserved for the parity check; empty for a load's parameters.
             payload: Size of the documents that journeys read; sizes other than the default need a workload that reads
                 documents.
@@ -129,9 +118,6 @@ class Shopload:
         The caller waits for the replay's end with `finish_replay`.
 
         Args:
-            load: The load to send.
-            target: File that describes the target.
-            out: Folder for the replay's files.
             trace: Share of journeys to trace, from 0 to 1.
             quiet: Whether to show no progress.
         """
@@ -190,10 +176,7 @@ class Shopload:
 
         Args:
             tape: Tape whose buyers are the first to wait.
-            target: File that describes the target.
             out: Folder for the received updates, and for the figures.
-            watchers: Number of customers who wait.
-            way: `push` or `poll`.
             interval_s: Seconds between a customer's polls.
             seconds: How long the customers wait, in seconds.
             channel: Channel of the customers: `web`, `mobile` or `partner`.
@@ -214,10 +197,6 @@ class Shopload:
 
     def merge(self, parts: Sequence[Path], out: Path) -> None:
         """Merges the results of several generators, each with a shard of a tape, into the results of one generator.
-
-        Args:
-            parts: Folder of each shard's replay.
-            out: Folder for the merged files.
 
         Raises:
             GeneratorError: The shards belong to different replays, or a shard is missing or incomplete.

@@ -61,13 +61,9 @@ class Lengths:
     Attributes:
         warmup_s: Seconds of load before each step; not counted.
         min_step_s: Minimum length of a step of a search, in seconds; a step lasts longer to send `MIN_JOURNEYS`.
-        max_step_s: Maximum length of a step of a search, in seconds.
         confirm_s: Shortest confirmation, in seconds; it may be up to four times as long to reach `MIN_JOURNEYS`.
-        users_s: Seconds of load at each number of users.
         part_s: Seconds that each part of the load with a peak lasts.
         precision: Precision at which a search ends (`hops.kinds.capacity.search.Bounds`).
-        max_steps: Maximum number of replays of a search.
-        max_confirmations: Maximum number of confirming replays.
     """
 
     warmup_s: int
@@ -239,11 +235,7 @@ def rates(start: str | None, highest: str | None) -> tuple[float, float]:
 
 
 def parse_users(given: str) -> tuple[int, ...]:
-    """Reads the comma-separated numbers of users.
-
-    Raises:
-        UsageError: A number is not an integer from 1 to 10,000, the numbers do not ascend, or there are too many.
-    """
+    """Reads the comma-separated numbers of users; raises UsageError unless up to 20 numbers to 10,000 ascend."""
     users = ascending("users", given, 1, MAX_VUS)
     if len(users) > MAX_STEPS:
         raise UsageError(f"users={given} has {len(users)} steps: give at most {MAX_STEPS}")
@@ -251,11 +243,7 @@ def parse_users(given: str) -> tuple[int, ...]:
 
 
 def parse_capacity(given: str, measured: list[str]) -> Mapping[str, float]:
-    """Reads the rates that topologies sustain, such as `rest:90,grpc:120`.
-
-    Raises:
-        UsageError: A topology is not measured, or a rate is not a number from 1 to 10,000.
-    """
+    """Reads the rates that topologies sustain, such as `rest:90,grpc:120`; raises UsageError for any other text."""
     capacities = {}
     for part in filter(None, (part.strip() for part in given.split(","))):
         name, _, rate = part.partition(":")
@@ -273,10 +261,6 @@ def connections_for(users: int, http: int) -> int:
 
     With HTTP/1.1 a connection carries one request at a time, so each user gets a connection, up to the generator's
     maximum.
-
-    Args:
-        users: Virtual users.
-        http: HTTP version from client to edge.
     """
     if http == 1:
         return min(max(users, MIN_CONNECTIONS), MAX_HTTP1_CONNECTIONS)
@@ -303,10 +287,6 @@ def load_of(asked: Asked, lengths: Lengths, http: int, phase: Phase, amount: flo
     """Returns the load of a step.
 
     Args:
-        asked: The user's request.
-        lengths: The lengths of steps.
-        http: HTTP version from client to edge.
-        phase: Purpose of the step.
         amount: Journeys per second, users, or the height of the peak.
         held: Journeys per second that the topology sustains; a peak is a multiple of this rate.
     """

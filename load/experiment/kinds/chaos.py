@@ -62,11 +62,7 @@ def command(*, topologies: str, faults: str | None, common: in_blocks.Common, sw
 
 
 def refuse_other_stores() -> None:
-    """Refuses stores that the run does not start itself.
-
-    Raises:
-        UsageError: The environment names such a store.
-    """
+    """Raises UsageError if the environment names a store, which the run would not start itself."""
     elsewhere = [name for name in ("DATABASE_URL", "CACHE_URL") if os.environ.get(name)]
     if elsewhere:
         them = "both" if len(elsewhere) > 1 else "it"
@@ -76,11 +72,7 @@ def refuse_other_stores() -> None:
 
 
 def arms_of_faults(topologies: str, faults: str, switches: Mapping[str, str | None]) -> tuple[Arm, ...]:
-    """Makes an arm for each topology and fault, such as `rest-kill-order`.
-
-    Raises:
-        UsageError: A topology, a fault or a switch is invalid.
-    """
+    """Makes an arm for each topology and fault, such as `rest-kill-order`; raises UsageError if one is invalid."""
     try:
         struck, updates = topologies_of(topologies, updates="on"), "on"
     except TopologyError:

@@ -59,10 +59,7 @@ def compared_arms(
     """Makes an arm for each topology, or for each topology with each value of one setting.
 
     Args:
-        topologies: The topologies.
         along: The settings `edges`, `edge_caches` and `selections`, as a user gives them.
-        given: The switches, as a user gives them.
-        networks: The network of each channel for which the workload specifies one.
 
     Raises:
         UsageError: Several of the settings are given, or one contradicts a switch or a topology.

@@ -67,11 +67,7 @@ def command(
 
 
 def journeys_of(common: in_blocks.Common, given: str | None) -> list[str]:
-    """Reads the kinds of journeys whose answers may differ between the two versions.
-
-    Raises:
-        UsageError: The workload has no kind of a given name; the message lists the kinds that it has.
-    """
+    """Reads the kinds of journeys whose answers may differ; raises UsageError, which lists all, for an unknown one."""
     names = [name.strip() for name in given.split(",")] if given else []
     kinds = sorted({kind for kind, _ in common.mix})
     if unknown := [name for name in names if name not in kinds]:

@@ -35,7 +35,6 @@ def ladder_arms(
         steps: Arms, comma-separated, in any order; empty for every arm that the topology can run on this machine.
         http: HTTP version of the clients, the same in all arms; None means 1 if an arm has no edge.
         trace: Share of journeys to trace in the arms that trace; None for the switch's default.
-        payload: Size of the documents that journeys read; None for the switch's default.
 
     Raises:
         UsageError: An arm is unknown, is given twice, has no arm to be compared with, or cannot run; or no journeys

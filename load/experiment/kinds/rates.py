@@ -38,9 +38,7 @@ def rate_arms(
     """Makes an arm for each topology at each rate, such as `hybrid-20` or `hybrid-60pct`, the lowest rates first.
 
     Args:
-        topologies: The topologies.
         rates: Comma-separated, in any order: journeys per second, or percentages of each topology's sustained rate.
-        given: The switches, as a user gives them.
         workload: File of the workload, which may give each channel's network.
         results: The folder of all results; the newest sweep in it with all topologies determines which rate is 100 %.
 

@@ -79,7 +79,6 @@ def exit_code(comparison: RunsComparison, *, strict: bool, allow_wrong: bool) ->
     threshold could not be checked, and 0 otherwise.
 
     Args:
-        comparison: The comparison of the two runs.
         strict: Whether the figures of NOISY runs must not be trusted either.
         allow_wrong: Whether to judge figures even if they must not be trusted.
     """
@@ -95,11 +94,7 @@ def exit_code(comparison: RunsComparison, *, strict: bool, allow_wrong: bool) ->
 
 
 def checked_threshold(given: str | None, metrics: str | None) -> Threshold | None:
-    """Reads a threshold such as `10%`, and the names of metrics.
-
-    Raises:
-        UsageError: The threshold is not a percentage, or a metric is unknown.
-    """
+    """Reads a threshold such as `10%`, and the names of metrics; raises UsageError if one is invalid."""
     if not given:
         if metrics:
             raise UsageError("metrics= needs a threshold: add threshold=10%")

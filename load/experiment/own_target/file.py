@@ -58,10 +58,6 @@ class Tls(StrictModel):
 
     Attributes:
         ca: File of trusted certificates; empty to trust the system's certificates.
-        certificate: File of the client's certificate.
-        key: File of the client's private key.
-        min_version: Lowest TLS version.
-        max_version: Highest TLS version.
     """
 
     ca: str = ""
@@ -84,7 +80,6 @@ class Table(StrictModel):
 
     Attributes:
         file: Path of the file, relative to the target file.
-        numbers: Columns whose values are numbers.
         take: `once` uses each row for one journey of a tape, `again` restarts after the last row, `random` draws rows.
     """
 
@@ -98,7 +93,6 @@ class Expect(StrictModel):
 
     Attributes:
         status: Allowed HTTP status codes; if empty, any code from 200 to 299 is allowed.
-        code: gRPC status code.
         equal: Expected value at each pointer.
         there: Pointers to values that must exist.
         absent: Pointers to values that must be absent or null.
@@ -123,9 +117,7 @@ class Source(StrictModel):
     part of the header or the cookie, or of the body if neither is given.
 
     Attributes:
-        pointer: Pointer to a value in the answer's JSON.
         header: Name of a header field, or of gRPC metadata.
-        cookie: Name of a cookie that the answer sets.
         match: Regular expression (RE2) with one group, which selects a part of the header, the cookie or the body.
     """
 
@@ -261,7 +253,6 @@ class Journey(StrictModel):
 
     Attributes:
         weight: Frequency of the journey, relative to the sum of all weights.
-        channel: Channel that determines the customer's network.
         table: Name of the table from which every journey of this kind takes a row; empty for no table.
         think: Pause before every step after the first that does not set another pause.
     """
@@ -291,14 +282,8 @@ class Target(StrictModel):
 
     Attributes:
         name: Name of the target, used for results folders.
-        about: One sentence about the target.
-        targets: The targets to load, by name; if there are several, they are compared.
-        journeys: What customers do, by name.
-        tables: Variables from CSV files, by name.
-        arrival: How customers arrive, as in a workload file.
         networks: Each channel's network, as in a workload file.
         visit: Whether customers' connections are still open from an earlier visit.
-        http: HTTP version that clients speak.
         connections: Number of connections to each endpoint; over HTTP/1.1 it limits concurrent requests.
         keep_alive: Whether connections are reused; otherwise each request opens a new connection.
         timeout: Maximum seconds for all steps of a journey together; in the file, a duration such as `5s`.
@@ -331,8 +316,6 @@ class TargetFile:
 
     Attributes:
         path: Path of the file; other files are relative to it.
-        yaml: The parsed text.
-        target: The checked document.
     """
 
     path: Path
@@ -349,11 +332,7 @@ class TargetFile:
 
 
 def read_target(path: Path) -> TargetFile:
-    """Reads a target file.
-
-    Raises:
-        UsageError: The file is not a valid target file; the message names the line and the mistake.
-    """
+    """Reads a target file; raises UsageError, which names the line and the mistake, if the file is not valid."""
     file = YamlFile.read(path, UsageError)
     target = validate(file, Target, lambda pattern: _EXAMPLES.get(pattern, ""))
     if problems := list(_problems(target)):

@@ -77,11 +77,8 @@ class OwnTarget:
     """A target that is already running.
 
     Attributes:
-        target: File that describes the target for the load generator.
-        switches: How the load is sent.
         ports: Ports of the target's processes on this machine.
         sockets: Paths of the target's Unix sockets.
-        journeys: The kinds of journeys in the target file.
         sources: Addresses of the stores with the spans of target and load generator; empty if no journey is traced.
         store: Address of the run's own Jaeger if the target's spans go there; empty otherwise.
     """
@@ -111,7 +108,6 @@ def require_steps(steps: Mapping[str, Any], source: Path) -> None:
     """Checks, before the run has a folder, that the load generator accepts the steps.
 
     Args:
-        steps: The document of the steps.
         source: The user's file, for messages.
 
     Raises:
@@ -273,10 +269,7 @@ def run_own_trial(
 
 
 def check(system: OwnTarget, shopload: Shopload, tapes: Tapes, name: str, out: Path) -> list[str]:
-    """Sends the first journey of each kind on the tape, before any load.
-
-    Returns:
-        The kinds of journeys that were sent.
+    """Sends the first journey of each kind on the tape, before any load, and returns the kinds.
 
     Raises:
         TargetError: A journey failed, or could not be sent.

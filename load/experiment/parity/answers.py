@@ -21,10 +21,6 @@ class Difference:
     """A journey whose answer differs from the reference answer.
 
     Attributes:
-        seq: Number of the journey on the parity tape.
-        journey: Name of the journey.
-        channel: Channel that sent the journey.
-        params: Parameters of the journey.
         places: Where the answers differ: path, actual value, expected value.
     """
 
@@ -46,10 +42,6 @@ def check_answers(
     """Sends a parity sample through a system, and compares its answers with the data.
 
     Args:
-        system: A running system on fresh data.
-        shopload: The load generator.
-        tape: The sample.
-        out: File for the answers.
         may_differ: Kinds of journeys whose answers are not compared; these journeys must still end ok.
 
     Returns:
@@ -68,12 +60,7 @@ def check_answers(
 
 
 def drop_aborted(rows: list[dict[str, Any]], *, aborts: bool) -> list[dict[str, Any]]:
-    """Returns the answers that must be correct, without the shop's failures if sidecars abort calls on purpose.
-
-    Args:
-        rows: Rows that `shopload sample` wrote.
-        aborts: Whether sidecars abort calls.
-    """
+    """Returns the answers that must be correct, without the shop's failures if sidecars abort calls on purpose."""
     return [row for row in rows if not aborts or row["outcome"] != "server"]
 
 
@@ -82,10 +69,6 @@ def compare(rows: Sequence[Mapping[str, Any]], reference: Reference) -> list[Dif
 
     Args:
         rows: Rows that `shopload sample` wrote: seq, journey, channel, params, outcome, error, answer.
-        reference: The correct answers.
-
-    Returns:
-        The journeys whose answers differ; empty if all answers are correct.
     """
     differences = []
     for row in rows:

@@ -56,9 +56,7 @@ class Law:
         file: File of the test.
         suite: Name of the file in a table.
         says: What must hold, taken from the test's name.
-        cases: Number of cases that ran.
         failed: Failed cases, each with the first line of the reason.
-        skipped: Number of skipped cases.
     """
 
     file: str
@@ -82,9 +80,6 @@ def run_suites(
     """Runs tests of a component, shows their progress on the terminal, and returns the results as JUnit XML.
 
     Args:
-        component: The component.
-        argv: The command line that runs the component.
-        protocols: Protocols over which the component is tested.
         suites: Files, folders, or single tests, as pytest names them.
 
     Raises:

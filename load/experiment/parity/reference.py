@@ -24,11 +24,7 @@ LINES_OF_BULK = 1000
 
 
 class Reference:
-    """Reference answers from one database.
-
-    Args:
-        connection: A connection that may read all four schemas.
-    """
+    """Reference answers from one database; the connection may read all four schemas."""
 
     def __init__(self, connection: psycopg.Connection[Any]) -> None:
         self._cursor = connection.cursor(row_factory=dict_row)

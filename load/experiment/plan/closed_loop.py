@@ -23,7 +23,6 @@ class ClosedLoop:
     """Virtual users who take the tape's journeys in order; a user takes another journey once the last one is answered.
 
     Attributes:
-        vus: Number of virtual users.
         think_s: Seconds between an answer and the user's next journey.
     """
 
@@ -46,15 +45,7 @@ class ClosedLoop:
 
 
 def parse_closed_loop(*, vus: str | None, think: str | None, rate: str | None = None) -> ClosedLoop | None:
-    """Reads and checks the user's settings for a closed loop.
-
-    Args:
-        vus: Virtual users; None or empty for an open loop.
-        think: A duration such as `100ms`; None or empty for no think time.
-        rate: Rate of an open loop, if the user gave one.
-
-    Returns:
-        The closed loop; None for an open loop.
+    """Reads the user's settings for a closed loop; returns None, an open loop, without `vus`.
 
     Raises:
         UsageError: A value is invalid, or settings of an open and of a closed loop are combined.

@@ -30,11 +30,7 @@ TIGHTEST, LOOSEST = 0.0001, 0.5
 
 
 def parse_precision(given: str | None) -> float | None:
-    """Reads a precision such as `5%`, and returns it as a share; None if the user gave no precision.
-
-    Raises:
-        UsageError: The value is not a percentage or is out of range.
-    """
+    """Reads a precision such as `5%` as a share, or None without one; raises UsageError for any other text."""
     if not given:
         return None
     share = float_or_nan(given.removesuffix("%")) / 100
@@ -52,8 +48,6 @@ class Foreseen:
     Attributes:
         scatter: Expected scatter of the p50 of trials, as a share.
         known_from: Name of the run in which trials scattered so much; empty if no run shows their scatter.
-        blocks: Number of blocks.
-        seconds: How long the blocks take.
         attainable: The precision that the maximum number of blocks would give.
     """
 
@@ -127,13 +121,7 @@ def percent(share: float, space: str = " ") -> str:
 
 
 def visible_sentence(plan: Plan, results: Path) -> str:
-    """Says which difference of p50 over all journeys a plan's blocks are likely to show, in percent and ms.
-
-    Args:
-        plan: The experiment.
-        results: The folder of all results; the newest finished run in it with the same arms and profile shows how far
-            trials scatter, and how long journeys take.
-    """
+    """Says which difference of p50 over all journeys a plan's blocks are likely to show, in percent and ms."""
     visible = next(_of_runs_like(plan, results, _visible), None)
     blocks = f"{plan.blocks} blocks"
     if visible is None:

@@ -37,7 +37,6 @@ class Holding:
 
     @property
     def takes_s(self) -> float:
-        """How much longer the probe makes a trial, in seconds; a first guess."""
         return HOLD_S * len(self.counts)
 
 
@@ -47,9 +46,7 @@ class Watching:
 
     Attributes:
         way: `push` for streams, `poll` for requests at an interval.
-        watchers: Number of waiting customers.
         interval_s: Seconds between a customer's polls.
-        channel: Channel of the customers.
     """
 
     way: str
@@ -64,7 +61,6 @@ class Watching:
 
     @property
     def takes_s(self) -> float:
-        """How much longer the probe makes a trial, in seconds; a first guess."""
         return self.settle_s + SETTLE_S
 
 

@@ -16,7 +16,6 @@ class Profile:
     """Length and rate of one trial.
 
     Attributes:
-        name: Name by which the user selects the profile.
         warmup_s: Seconds of warm-up load, which are not counted.
         duration_s: Seconds of counted load.
         rate: Mean number of journeys per second, over all channels together.
@@ -49,7 +48,6 @@ def profile_named(name: str, *, rate: float | None = None) -> Profile:
     """Returns the profile with this name, at another rate if one is given.
 
     Args:
-        name: One of `PROFILES`.
         rate: Journeys per second, above 0 and at most 10,000; None for the profile's own rate.
 
     Raises:

@@ -13,9 +13,7 @@ def take_up(results: Path, run: str, kind: str) -> tuple[ResultsFolder, Plan]:
     """Finds an interrupted experiment and its plan.
 
     Args:
-        results: The folder of all results.
         run: The folder's name, or `latest` for the newest; `latest` prefers folders with a finished trial.
-        kind: Kind of the plan.
 
     Raises:
         UsageError: No such folder exists, or another process is running it.

@@ -136,12 +136,7 @@ def _thousandths(value: float) -> int:
 
 
 def workload_file(given: str) -> Path:
-    """Finds a workload by its name or path, and checks it.
-
-    Raises:
-        UsageError: The file does not exist (the message lists the names of workloads), or has a mistake (the message
-            names the line).
-    """
+    """Finds a workload by its name or path, and checks it; raises UsageError, which lists names or names the line."""
     named = {file.stem: file for file in sorted(WORKLOADS.glob("*.yaml"))}
     path = Path(given) if given.endswith((".yaml", ".yml")) else named.get(given)
     if path is None or not path.is_file():
@@ -151,14 +146,7 @@ def workload_file(given: str) -> Path:
 
 
 def mix_of(workload: Path) -> dict[tuple[str, str], float]:
-    """Reads and checks a workload, and returns the weight of each journey and channel.
-
-    Args:
-        workload: File of the workload.
-
-    Raises:
-        UsageError: The file is not a valid workload; the message names the line, the mistake, and the valid values.
-    """
+    """Returns the weight of each journey and channel; raises UsageError, which names the line, for a mistake."""
     file = YamlFile.read(workload, UsageError, MAX_BYTES)
     checked_workload = validate(file, _Workload)
     if problems := list(checked_workload.problems()):

@@ -44,16 +44,7 @@ def manifest_of(
     workload: Path,
     seeds: Mapping[str, int],
 ) -> dict[str, Any]:
-    """Makes the part of the manifest that every run has.
-
-    Args:
-        kind: Kind of the run: `bench`, `compare`, `sweep`, …
-        name: Name of the run.
-        topologies: The measured topologies, by label.
-        switches: The topologies' switches.
-        workload: File of the workload.
-        seeds: All seeds, by their purpose.
-    """
+    """Makes the part of the manifest that every run has."""
     return {
         "kind": kind,
         "name": name,

@@ -32,12 +32,7 @@ INDEX = "batch.kubernetes.io/job-completion-index"
 
 @dataclass(frozen=True, slots=True)
 class PodNode:
-    """A load node in a pod.
-
-    Attributes:
-        kubectl: Runs `kubectl` in the pod's namespace.
-        pod: Name of the pod.
-    """
+    """A load node in a pod."""
 
     kubectl: Kubectl
     pod: str
@@ -76,7 +71,6 @@ class ClusterSender:
     """Sends loads from pods of the system's namespace.
 
     Attributes:
-        system: System to which the loads are sent.
         shopload: The generator on this machine, which merges the results of the cluster's generators.
         meanwhile: Called when a replay begins.
     """

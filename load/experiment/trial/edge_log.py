@@ -21,7 +21,6 @@ def read_edge_log(path: Path, trace_ids: Collection[str]) -> list[LoggedRequest]
 
     Args:
         path: Log of a stopped edge; a running edge buffers the last lines.
-        trace_ids: The traces whose requests to read.
     """
     wanted = frozenset(trace_ids)
     requests = []
@@ -45,7 +44,6 @@ def at_edge(journeys: pl.DataFrame, logged: Sequence[LoggedRequest] | None) -> p
     Both are null if the log has no requests of the journey, or if the edge did not record the times of a request.
 
     Args:
-        journeys: A row for each journey.
         logged: The edge's log of the journeys' requests; None without an edge.
     """
     rows = [(line.trace_id, line.duration_ns, line.behind_ns) for line in logged or ()]

@@ -20,11 +20,6 @@ Exemplars = Mapping[str, Mapping[str, str]]
 def save(query_url: str, chosen: Exemplars, path: Path) -> None:
     """Copies traces from Jaeger to a file, one OTLP document per line; repeated traces are written once.
 
-    Args:
-        query_url: URL of Jaeger's query API.
-        chosen: The traces.
-        path: File for the documents.
-
     Raises:
         JaegerError: Jaeger did not answer.
     """
@@ -44,8 +39,6 @@ def load(path: Path, otlp_http_url: str, copied: Callable[[bytes], bytes] = byte
     """Sends saved traces to a Jaeger that no longer has them.
 
     Args:
-        path: The file that `save` wrote.
-        otlp_http_url: URL of Jaeger's OTLP receiver over HTTP.
         copied: Makes the document to send from each line; by default, the line itself.
 
     Raises:

@@ -21,21 +21,13 @@ RECORD = "trial.json"
 
 
 class TrialFiles:
-    """The trials of an experiment on disk. A trial's record is written last: once it exists, the trial is finished.
-
-    Args:
-        root: The folder `trials` of the experiment.
-    """
+    """The trials of an experiment on disk. A trial's record is written last: once it exists, the trial is finished."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
 
     def recover(self) -> list[str]:
-        """Cleans up after a crash: gives finished trials their names, and removes unfinished ones.
-
-        Returns:
-            The names of the unfinished trials, which must run again.
-        """
+        """Gives finished trials their names after a crash; removes unfinished ones, and returns their names."""
         self._root.mkdir(parents=True, exist_ok=True)
         unfinished = []
         for scratch in sorted(self._root.glob(".*.partial")):

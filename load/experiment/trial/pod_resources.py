@@ -25,9 +25,6 @@ class PodSampler:
     it ends. Otherwise a figure is a mean over both idle time and load.
 
     Args:
-        look: Returns the newest figures of every container.
-        machines: Returns the CPU times of every node.
-        source: Source of the figures.
         interval_s: Seconds between two looks; figures that change less often are read more than once.
         settle_s: Maximum seconds to wait, after the block, for figures that cover its last moments.
         settling_s: Seconds between two looks during that wait, when looks no longer disturb anything.
@@ -127,9 +124,7 @@ class PodResources:
     Containers of one component, such as its replicas, are added up.
 
     Args:
-        looks: The looks, ordered by time.
         machines: CPU times of every node, before the load and after it.
-        source: Source of the looks.
         began_ns: Start of the load, in nanoseconds of the Unix epoch.
         ended_ns: End of the load, in nanoseconds of the Unix epoch.
     """

@@ -103,7 +103,6 @@ class Looks:
     """Samples the resources that the components of a system have in use.
 
     Args:
-        system: The system.
         database: A connection to the system's database; None if the database is unknown.
     """
 
@@ -126,14 +125,7 @@ class Looks:
             time.sleep(max(0.0, looks * every_s - (time.monotonic() - self._began)))
 
     def take_until_steady(self, held: int) -> float:
-        """Samples until the memory of all components is steady, or for `MAX_HOLD_S`.
-
-        Args:
-            held: Number of connections that are open meanwhile.
-
-        Returns:
-            Memory of all components at the last sample, MiB.
-        """
+        """Samples until the memory of all components is steady, or for `MAX_HOLD_S`; returns that memory in MiB."""
         totals_mb, until = [self.take(held)], time.monotonic() + MAX_HOLD_S
         while not is_steady(totals_mb) and time.monotonic() < until:
             time.sleep(LOOK_S)
@@ -179,8 +171,6 @@ def read_updates(
     """Reads which updates reached the watchers and, from the shop's database, which updates should have reached them.
 
     Args:
-        system: The running system.
-        folder: The watchers' files.
         before: The position of each customer's newest notification before the wait.
 
     Returns:

@@ -15,11 +15,7 @@ from hops.run.rows import write_parquet
 
 
 def write_rows(trial: Trial, folder: Path, planned: Planned) -> None:
-    """Writes a trial's rows as parquet files, with `block` and `topology` as the first columns.
-
-    Raises:
-        OSError: The disk is full.
-    """
+    """Writes a trial's rows as parquet files, `block` and `topology` first; raises OSError if the disk is full."""
     labels = (pl.lit(planned.block, pl.Int32).alias("block"), pl.lit(planned.arm.label).alias("topology"))
     of_all = zip(FRAMES, (trial.journeys, trial.hops, trial.resources, trial.calls, trial.paths), strict=True)
     for name, frame in (*of_all, *trial.observed.items()):

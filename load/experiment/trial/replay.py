@@ -45,11 +45,6 @@ class Replay:
     """A replay of a load on a running system, and its evidence.
 
     Args:
-        system: The running system.
-        shopload: The generator.
-        load: The load to send.
-        folder: Folder for the replay's files.
-        clock: Measures how long each phase takes.
         reference: SHA-256 of the correct answers, by `seq`; None if only the parity sample was compared.
         sender: Sends the load; None for the usual sender.
 
@@ -177,7 +172,6 @@ class Replay:
         Args:
             overload: Whether the load is meant to cause failures, which then fail no gate.
             edge_log: Log of the stopped edge; a running edge buffers the last lines.
-            machine_speed: Speed of the machine, as in `Trial`.
         """
         generator, resources, closed = self._generator, self._resources, self._load.closed
         logged = None if edge_log is None else read_edge_log(edge_log, self.journeys)
@@ -253,7 +247,6 @@ def wrong_answers(journeys: pl.DataFrame, reference: Mapping[str, str]) -> int:
     """Counts the journeys that ended ok with a wrong answer.
 
     Args:
-        journeys: Rows of `hops.run.rows.JOURNEYS`.
         reference: SHA-256 of the correct answers, by `seq`; journeys without an entry may have any answer.
     """
     ok = journeys.filter(pl.col("outcome") == "ok").select("seq", "answer_sha256")

@@ -35,11 +35,9 @@ class Sample:
 
     Attributes:
         at_ns: Time of the look, in nanoseconds of the Unix epoch.
-        component: Name of the component.
         cpu_s: CPU seconds (user and system) used since the first look, or since the component's start if that is later.
         memory_mb: Resident memory in MiB at the last look that read memory; pages that processes share are counted once
             (proportional set size).
-        processes: Number of the component's processes.
     """
 
     at_ns: int
@@ -113,7 +111,6 @@ def memory_mb(heads: Mapping[str, Sequence[int]], *, shared: bool = True) -> dic
     """Returns the memory of each component now, in MiB, as in `Sample`.
 
     Args:
-        heads: The ids of each component's head processes.
         shared: Whether shared memory counts. PostgreSQL reserves all its buffers, and pages count once they are used.
     """
     found: dict[str, float] = {}
@@ -126,11 +123,7 @@ def memory_mb(heads: Mapping[str, Sequence[int]], *, shared: bool = True) -> dic
 
 
 def stall_share(waits_s: Sequence[float]) -> float | None:
-    """Returns the share of intervals between looks in which the disk stalled, 0 to 1; constant slowness is no stall.
-
-    Args:
-        waits_s: Seconds of waiting for a disk in each interval.
-    """
+    """Returns the share of intervals between looks in which the disk stalled, 0 to 1; constant slowness is no stall."""
     if not waits_s:
         return None
     limit_s = statistics.median(waits_s) + STALL_S

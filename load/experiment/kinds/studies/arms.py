@@ -29,8 +29,6 @@ class StudyProfile:
     """The length of a replay.
 
     Attributes:
-        name: Name by which the user selects the profile.
-        blocks: Number of blocks.
         length: Factor for the length of each load, in addition to the study's own scale.
         warmup_s: Seconds of warm-up load, which are not counted.
     """
@@ -80,12 +78,6 @@ def arms_of(study: StudyFile, profile: StudyProfile) -> tuple[Study, tuple[Arm, 
 
 def studies_plan(studies: Sequence[StudyFile], profile: StudyProfile, blocks: int, seed: int) -> Plan:
     """Makes the plan for replaying studies; every block contains the arms of all of them.
-
-    Args:
-        studies: The studies.
-        profile: The length of the studies' loads.
-        blocks: Number of blocks.
-        seed: Seed of the tapes and of the order of the arms.
 
     Raises:
         UsageError: An arm cannot run.
