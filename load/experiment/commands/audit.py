@@ -24,7 +24,6 @@ from mesh.supervisor.running_state import read_state
 
 @takes_settings("audit")
 def audit_command(*, run: str, as_json: Json = False) -> None:
-    """The command `audit`; `commands.toml` has its help."""
     with reported_errors():
         ports = load_ports(os.environ)
         state = None if run else read_state(RunFolder.of(ports.base))

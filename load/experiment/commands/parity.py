@@ -36,7 +36,6 @@ def parity_command(
     switches: Given,
     as_json: Json = False,
 ) -> None:
-    """The command `parity`; `commands.toml` has its help."""
     with reported_errors():
         shopload, file = Shopload(BINARY), workload_file(workload)
         given = parse_switches(**switches, trace=0)

@@ -111,7 +111,6 @@ def print_exemplars(loaded: Loaded, query_url: str, console: Console, *, journey
 
 @takes_settings("trace")
 def trace_command(*, run: str, journey: str, topology: str, wait: str) -> None:
-    """The command `trace`; `commands.toml` has its help."""
     with reported_errors():
         stays = is_yes("wait", wait)
         folder = find_run(RESULTS, run)

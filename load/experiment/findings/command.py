@@ -34,7 +34,6 @@ _OF_MAKE = ("MAKEFLAGS", "MFLAGS", "MAKEOVERRIDES", "MAKELEVEL")
 
 @takes_settings("findings")
 def command(*, runs: str, run: str) -> None:
-    """The command `findings`; `commands.toml` has its help."""
     with reported_errors():
         table = read_table()
         names = _names(table, runs)

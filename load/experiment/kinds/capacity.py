@@ -169,7 +169,6 @@ def command(
     switches: Given,
     **chosen: str | None,
 ) -> Plan:
-    """The command `capacity`; `commands.toml` has its help."""
     if load not in get_args(Load):
         raise UsageError(f"load={load} is unknown; valid: {', '.join(get_args(Load))}")
     kind = cast("Load", load)

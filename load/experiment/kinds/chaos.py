@@ -50,7 +50,6 @@ def announce(plan: Plan) -> Iterator[str]:
 
 @in_blocks.experiment(KIND, makers=Makers(run=run_struck), announce=announce)
 def command(*, topologies: str, faults: str | None, common: in_blocks.Common, switches: Given) -> Plan:
-    """The command `chaos`; `commands.toml` has its help."""
     refuse_other_stores()
     in_cluster = parse_switches(**switches).in_cluster
     if faults is None:

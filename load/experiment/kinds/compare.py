@@ -35,7 +35,6 @@ def command(
     vus: str | None,
     think: str | None,
 ) -> Plan:
-    """The command `compare`; `commands.toml` has its help."""
     compared = common.read_measured(topologies, updates=switches.get("updates") or "off")
     along = {"edges": edges, "edge_caches": edge_caches, "selections": selections}
     arms = compared_arms(compared, along, switches, channel_networks(common.file))

@@ -46,7 +46,6 @@ def command(
     delay_b: str | None,
     threshold: str | None,
 ) -> Plan:
-    """The command `compare-versions`; `commands.toml` has its help."""
     base, networks, limit = load_topology(topology), channel_networks(common.file), checked_threshold(threshold, None)
     allowed = journeys_of(common, allow_differences)
     delays: Mapping[str, str | None] = {A: None, B: delay_b}

@@ -55,7 +55,6 @@ def command(
     strict: str | None,
     as_json: Json = False,
 ) -> None:
-    """The command `decide`; `commands.toml` has its help."""
     with reported_errors():
         ends_noisy = is_strict(strict)
         if watchers:

@@ -16,7 +16,6 @@ from mesh.description.topology import Topology
 
 @in_blocks.experiment(KIND)
 def command(*, topology: str, journey: str, common: in_blocks.Common, switches: Given) -> Plan:
-    """The command `isolate`; `commands.toml` has its help."""
     isolated, *others = common.read_measured(topology)
     if others:
         names = ", ".join(one.name for one in (isolated, *others))

@@ -19,7 +19,6 @@ ONLY_WITH_EDGE = ("2", "3")
 
 @in_blocks.experiment(ladder.KIND)
 def command(*, topology: str, steps: str, common: in_blocks.Common, switches: Given) -> Plan:
-    """The command `ladder`; `commands.toml` has its help."""
     climbed = load_topology(topology, updates="on" if ladder.UPDATES in steps else "off")
     refuse_networks(common.file, ladder.KIND)
     return common.plan(ladder.KIND, ladder_arms(climbed, steps, **switches), topology=climbed)

@@ -31,7 +31,6 @@ def command(
     from_har: str,
     common: in_blocks.Common,
 ) -> Plan:
-    """The command `load`; `commands.toml` has its help."""
     if from_har:
         _begin_file(Path(from_har), Path(file or "target.yaml"))
         raise SystemExit(0)

@@ -28,7 +28,6 @@ LOWEST, MAX_PERCENT = 0.1, 100.0
 
 @in_blocks.experiment(KIND)
 def command(*, topologies: str, rates: str, common: in_blocks.Common, switches: Given) -> Plan:
-    """The command `rates`; `commands.toml` has its help."""
     return common.plan(KIND, rate_arms(common.read_measured(topologies), rates, switches, common.file, common.folder))
 
 

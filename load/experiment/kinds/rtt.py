@@ -19,7 +19,6 @@ DEFAULT_RTTS = "0,20,50,100"
 
 @in_blocks.experiment(KIND)
 def command(*, topologies: str, rtts: str, common: in_blocks.Common, switches: Given) -> Plan:
-    """The command `rtt`; `commands.toml` has its help."""
     return common.plan(KIND, rtt_arms(common.read_measured(topologies), rtts, switches))
 
 

@@ -46,7 +46,6 @@ def command(
     strict: str | None,
     as_json: Json = False,
 ) -> None:
-    """The command `compare-runs`; `commands.toml` has its help."""
     with reported_errors():
         if not a:
             raise UsageError("give the baseline run, such as a=20260102T030405Z-compare")

@@ -23,7 +23,6 @@ MAX_WATCHERS = 10_000
 def command(
     *, topologies: str, ways: str, watchers: str, channel: str, interval: str, common: in_blocks.Common, switches: Given
 ) -> Plan:
-    """The command `watch`; `commands.toml` has its help."""
     counts, chosen = ascending("watchers", watchers, 1, MAX_WATCHERS), parse_ways(ways)
     interval_s, entering = duration_s("interval", interval, "1s", "60s"), parse_channel(channel)
     measured = topologies_of(topologies, updates="on")
