@@ -56,14 +56,7 @@ def ascending(name: str, given: str, lowest: int, highest: int) -> tuple[int, ..
 
 
 def read_items(name: str, given: str, read: Callable[[str], T]) -> list[T]:
-    """Reads comma-separated items, in the given order.
-
-    Args:
-        read: Reads one item; raises an error if the item is invalid or empty.
-
-    Raises:
-        UsageError: An item is invalid or is given twice.
-    """
+    """Reads comma-separated items in the given order, each by `read`; raises UsageError if one is given twice."""
     texts = [item.strip() for item in given.split(",")]
     items = [read(text) for text in texts]
     if twice := [text for text, item in dict(zip(texts, items, strict=True)).items() if items.count(item) > 1]:
@@ -92,12 +85,7 @@ def profile_of(profiles: Mapping[str, Profile], name: str) -> Profile:
 
 
 def topologies_of(given: str, *, updates: str = "off") -> list[Topology]:
-    """Reads comma-separated names or paths of topologies.
-
-    Raises:
-        TopologyError: A topology is unknown, or its file is invalid.
-        UsageError: A topology is named twice.
-    """
+    """Reads comma-separated names or paths of topologies; raises an error if one is unknown, invalid or named twice."""
     topologies = [load_topology(name.strip(), updates=updates) for name in given.split(",")]
     refuse_twice([topology.name for topology in topologies])
     return topologies

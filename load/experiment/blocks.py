@@ -59,11 +59,7 @@ Choose = Callable[[Plan, Measure, Progress], Mapping[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class Makers:
-    """Factories for what trials need.
-
-    Attributes:
-        choose: Chooses further arms while the plan runs; None if the plan lists all arms from the start.
-    """
+    """Factories for what trials need; `choose` chooses further arms while the plan runs."""
 
     tapes: Callable[[Shopload, Plan, Path, Path], Tapes] = make_tapes
     system: Callable[..., Any] = system_of
@@ -76,11 +72,7 @@ THE_SHOP = Makers()
 
 
 class Blocks:
-    """The blocks of an experiment, and their trials.
-
-    Attributes:
-        plan: The experiment; once a first stage has decided the number of blocks, the plan has all of them.
-    """
+    """The blocks of an experiment. Once a first stage has decided the number of blocks, `plan` has all of them."""
 
     def __init__(self, plan: Plan, folder: ResultsFolder, ports: Ports, makers: Makers, *, brief: bool) -> None:
         self.plan = plan
@@ -120,7 +112,10 @@ class Blocks:
         ran: list[Arm] = []
 
         def measure(arm: Arm) -> tuple[TrialRecord, pl.DataFrame]:
-            self._tapes = self._with_tapes(replace(self.plan, arms=(arm,)))
+            plan = replace(self.plan, arms=(arm,))
+            if arm.tape not in self._tapes.loads:
+                made = self._same_tapes(plan)
+                self._tapes = replace(made, loads={**self._tapes.loads, **made.loads})
             planned = Planned(1, len(ran) + 1, arm)
             record = self._run_planned(planned, 0 if arm.label in acted_on else retry, arm.label)
             ran.append(arm)
@@ -154,7 +149,8 @@ class Blocks:
                     say(f"trial {number} of {len(trials)} finished: {_verdict(record)}{to_wait}", keep=True)
                     self._warn_of_noise(record, len(trials))
 
-            self._run_planned(planned, retry, _title(planned, number, len(trials)) if several else "", report)
+            title = f"{number}/{len(trials)} {planned.arm.label}, block {planned.block}" if several else ""
+            self._run_planned(planned, retry, title, report)
 
     def _run_planned(
         self, planned: Planned, retry: int, title: str, report: Callable[[TrialRecord], None] | None = None
@@ -259,13 +255,6 @@ class Blocks:
         )
         return self._files.finish(planned, trial, attempt=attempt, began=began, commit=git_state(ROOT)["commit"])
 
-    def _with_tapes(self, plan: Plan) -> Tapes:
-        """Returns the tapes made so far together with the tapes for a plan's arms."""
-        if all(arm.tape in self._tapes.loads for arm in plan.arms):
-            return self._tapes
-        made = self._same_tapes(plan)
-        return replace(made, loads={**self._tapes.loads, **made.loads})
-
     def _same_tapes(self, plan: Plan) -> Tapes:
         """Makes a plan's tapes, and checks that they equal the tapes from earlier starts of the experiment."""
         folder = self._folder.path
@@ -352,10 +341,6 @@ def _cluster_of(plan: Plan) -> dict[str, Any]:
 def trial_name(run: str, trial: str) -> str:
     """Returns the name that a trial has in spans and in the database."""
     return f"{run}/{trial}"
-
-
-def _title(planned: Planned, number: int, of: int) -> str:
-    return f"{number}/{of} {planned.arm.label}, block {planned.block}"
 
 
 def _attempt_of(record: TrialRecord) -> tuple[int, str, int]:

@@ -27,11 +27,7 @@ class GeneratorError(MeshError):
 
 
 class ParityError(MeshError):
-    """A topology's answers differ from the data.
-
-    Args:
-        differences: The journeys whose answers differ; the string form of each says how it differs.
-    """
+    """A topology's answers differ from the data; the string form of each difference says how."""
 
     def __init__(self, topology: str, compared: int, differences: Sequence[object]) -> None:
         lines = "\n".join(f"  {difference}" for difference in differences[:SHOWN])

@@ -96,24 +96,13 @@ class Common:
         return {(name, str(one.channel)): one.weight for name, one in self.own.target.journeys.items()}
 
     def read_measured(self, topologies: str, *, updates: str = "off") -> list[Topology]:
-        """Reads the targets of the target file, or the topologies.
-
-        Raises:
-            TopologyError, UsageError: A topology is unknown, invalid, or named twice.
-        """
+        """Reads the file's targets, or topologies; raises an error if one is unknown, invalid or named twice."""
         return as_topologies(self.own) if self.own else topologies_of(topologies, updates=updates)
 
     def plan(
         self, kind: str, arms: tuple[Arm, ...], closed: ClosedLoop | None = None, topology: Topology | None = None
     ) -> Plan:
-        """Makes the plan of an experiment with the given arms.
-
-        Args:
-            topology: The topology that all arms run, if they all run the same topology.
-
-        Raises:
-            UsageError: An option has an invalid value.
-        """
+        """Makes a plan, named after the topology if all arms run the same; raises UsageError for an invalid option."""
         about, of = {}, "" if topology is None else f"-{topology.name}"
         if self.own is not None:
             mine = sorted(filter(None, (host.strip() for host in self.target_is_mine.split(","))))
@@ -162,10 +151,8 @@ def experiment(
         @takes_settings(kind, plan=plan_of)
         def command(*, given: typer.Context, running: Running, as_json: Json = False, **chosen: Any) -> None:
             with options.reported_errors():
-                repeats, is_strict = (
-                    whole_number("retry", running.retry, 0, MAX_RETRIES),
-                    options.is_strict(running.strict),
-                )
+                repeats = whole_number("retry", running.retry, 0, MAX_RETRIES)
+                is_strict = options.is_strict(running.strict)
                 look, in_brief = Preflight(), not options.is_on("verbose", running.verbose)
                 common = chosen.get("common")
                 results = RESULTS if common is None else common.folder

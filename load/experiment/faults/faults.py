@@ -206,8 +206,6 @@ def parse_faults(given: str, topologies: Sequence[Topology], switches: Switches)
 
     Args:
         given: Comma-separated: kinds (`kill`), kinds at a target (`kill:order`), or `all` that are possible here.
-        topologies: The topologies.
-        switches: The topologies' switches.
 
     Raises:
         UsageError: A fault is unknown or impossible here, or no topology has its target. The message lists valid faults

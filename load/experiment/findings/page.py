@@ -31,7 +31,6 @@ class Stated(NamedTuple):
         doubt: Why the finding must not be quoted: no run, a verdict other than VALID, or a rule that does not hold.
             Empty if it may be quoted.
         text: The finding's sentence with its figures; empty without a run.
-        figures: The finding's figures, by name.
     """
 
     doubt: str

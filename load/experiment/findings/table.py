@@ -56,7 +56,6 @@ class Finding(_Strict):
     """A sentence, the figures in it, and the rules under which it is true.
 
     Attributes:
-        run: Name of the run that supplies the figures.
         says: The sentence, with the names of figures in braces.
         figures: Reader and arguments of each figure, by the figure's name.
         holds: Rules; the sentence is presented as true only if all of them hold.

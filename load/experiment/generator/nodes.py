@@ -60,7 +60,6 @@ def node_arguments(
 
     Args:
         tape: Path of the load's tape on the node, which may be compressed with gzip.
-        out: The node's folder.
         shard: Number of the node's shard, from 0; or an expression for it, such as `$(JOB_COMPLETION_INDEX)`.
 
     Raises:
@@ -80,7 +79,6 @@ class ShardedReplay:
     """A replay by several load nodes; call `get_ready`, `send` and `collect` in this order.
 
     Attributes:
-        shopload: The generator on this machine, which merges the nodes' results.
         ready_s: Seconds that a node may take to get ready.
         start_ahead_s: Seconds from when all nodes are ready until they start; each must get the start time before then.
         poll_s: Seconds between two polls of the nodes.
@@ -194,11 +192,7 @@ def _text_of(node: Node, file: str) -> str | None:
 
 
 def _end_of(node: Node) -> str | None:
-    """Returns a node's final report, or None while the node has not finished.
-
-    Raises:
-        GeneratorError: The node failed.
-    """
+    """Returns a node's final report, or None while the node has not finished; raises GeneratorError if it failed."""
     text = node.read(DONE)
     if text is not None:
         end = json.loads(text)

@@ -119,7 +119,6 @@ class Shopload:
 
         Args:
             trace: Share of journeys to trace, from 0 to 1.
-            quiet: Whether to show no progress.
         """
         arguments = [*_replay(load, target, out), "--trace", f"{trace:g}", *(["--quiet"] if quiet else [])]
         return subprocess.Popen(  # noqa: S603 - our own binary
@@ -130,11 +129,7 @@ class Shopload:
         )
 
     def finish_replay(self, replay: subprocess.Popen[bytes]) -> None:
-        """Waits for the end of a replay whose load is over.
-
-        Raises:
-            GeneratorError: The generator failed, or did not end within the grace period; the caller must stop it.
-        """
+        """Waits for the end of a replay whose load is over; raises GeneratorError if it fails or takes too long."""
         try:
             code = replay.wait(timeout=GRACE_S)
         except subprocess.TimeoutExpired as error:
@@ -146,14 +141,10 @@ class Shopload:
 
     @contextmanager
     def hold(self, tape: Tape, target: Path, connections: int) -> Iterator[int]:
-        """Holds connections open while the context lasts; each has carried a request.
-
-        Yields:
-            The number of connections that were opened.
+        """Holds connections open while the context lasts, after a request on each; yields their number.
 
         Raises:
-            GeneratorError: A connection could not be opened, or a request failed; the generator's message is on
-                standard error.
+            GeneratorError: A connection or a request failed; the generator's message is on standard error.
         """
         arguments = ["hold", "--tape", str(tape.path), "--target", str(target), "--connections", str(connections)]
         late = f"{connections} connections were not open within {GRACE_S:g} s"
@@ -176,8 +167,6 @@ class Shopload:
 
         Args:
             tape: Tape whose buyers are the first to wait.
-            out: Folder for the received updates, and for the figures.
-            interval_s: Seconds between a customer's polls.
             seconds: How long the customers wait, in seconds.
             channel: Channel of the customers: `web`, `mobile` or `partner`.
 
@@ -196,23 +185,13 @@ class Shopload:
             yield process
 
     def merge(self, parts: Sequence[Path], out: Path) -> None:
-        """Merges the results of several generators, each with a shard of a tape, into the results of one generator.
-
-        Raises:
-            GeneratorError: The shards belong to different replays, or a shard is missing or incomplete.
-        """
+        """Merges the results of a tape's shards into one result; raises GeneratorError if the shards do not fit."""
         named = (word for part in parts for word in ("--part", str(part)))
         self._run(["merge", "--out", str(out), *named], timeout_s=GRACE_S)
 
     @contextmanager
     def _begun(self, arguments: Sequence[str], late: str, failed: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
-        """Yields a process and the line that it prints once it has begun; stops the process after the block.
-
-        Args:
-            arguments: Arguments of the generator.
-            late: Message if no line comes within the grace period.
-            failed: Message if the process ends without a line.
-        """
+        """Yields a process and the line that it prints once it has begun; stops the process after the block."""
         process = subprocess.Popen(  # noqa: S603 - our own binary
             self._command(arguments), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True
         )

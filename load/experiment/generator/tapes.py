@@ -68,12 +68,7 @@ def make_tapes(shopload: Shopload, plan: Plan, workload: Path, folder: Path) -> 
 
 
 def load_tapes(shopload: Shopload, plan: Plan, arm: Arm, workload: Path, folder: Path, *, steps: bool = False) -> Load:
-    """Makes the tapes of an arm's load.
-
-    Args:
-        workload: File of the workload, or of a target's steps.
-        steps: Whether `workload` is a file of steps.
-    """
+    """Makes the tapes of an arm's load; with `steps`, `workload` is a file of a target's steps."""
 
     def make(kind: str, seed: int, duration_s: float, rate: float) -> Tape:
         out = folder / f"{kind}{arm.tape.removeprefix(LOAD)}.jsonl"

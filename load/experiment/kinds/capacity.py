@@ -217,11 +217,7 @@ def bounds_of(lengths: Lengths, start: float, highest: float) -> SearchBounds:
 
 
 def rates(start: str | None, highest: str | None) -> tuple[float, float]:
-    """Reads the first and the highest rate of a sweep, in journeys per second.
-
-    Raises:
-        UsageError: A rate is not a number from 1 to 10,000, or the first is above the highest.
-    """
+    """Reads a sweep's first and highest rate; raises UsageError unless both are from 1 to 10,000 and ascend."""
     first, last = number("start", start), number("max", highest) if highest else DEFAULT_MAX
     for name, value in (("start", first), ("max", last)):
         if value is not None and not 1 <= value <= MAX_RATE:

@@ -58,9 +58,6 @@ class Arrival(StrictModel):
 
     Attributes:
         process: Arrival process; with `staircase`, the rate changes in equally long steps; with `ramp`, linearly.
-        steps: Factor for the rate in each step.
-        start: Factor for the rate at the start of a ramp.
-        to: Factor for the rate at the end of a ramp.
     """
 
     process: Literal["poisson", "constant", "staircase", "ramp"] = "poisson"
@@ -155,12 +152,7 @@ def mix_of(workload: Path) -> dict[tuple[str, str], float]:
 
 
 def require_fitting(workload: Path, *of_arms: Switches) -> None:
-    """Checks that a workload's journeys fit the switches of all arms.
-
-    Raises:
-        UsageError: The payload is not the default, but no journey reads documents; or a journey reads notifications,
-            but they are off.
-    """
+    """Raises UsageError if switches ask for documents, or journeys for notifications, that the other side lacks."""
     journeys = {journey for journey, _ in mix_of(workload)}
     for switches in of_arms:
         if switches.payload != SWITCHES["payload"].default and DOCUMENT not in journeys:

@@ -22,11 +22,7 @@ PARTIAL, INCOMPLETE, LOCK = ".partial", ".incomplete", ".lock"
 
 
 class ResultsFolder:
-    """A run's folder, which gets its final name only when the run is complete.
-
-    Args:
-        final: Path of the folder once the run is complete.
-    """
+    """A run's folder, which gets its final name only when the run is complete."""
 
     def __init__(self, final: Path) -> None:
         self.final = final
@@ -35,12 +31,7 @@ class ResultsFolder:
 
     @classmethod
     def new(cls, root: Path, name: str) -> ResultsFolder:
-        """Makes the folder of a run that begins now.
-
-        Raises:
-            UsageError: The name is not valid for a folder, the disk has too little room, or the folder cannot be
-                written.
-        """
+        """Makes the folder of a run that begins now; raises UsageError for an invalid name, or without room."""
         require_folder_name(name)
         stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
         folder = cls(_choose_unused(root, f"{stamp}-{name}"))
@@ -94,11 +85,7 @@ class ResultsFolder:
         return self.final
 
     def set_aside(self) -> Path | None:
-        """Renames the folder of an unfinished run to `<utc>-<name>.incomplete`, or removes it if it is empty.
-
-        Returns:
-            The folder's new path; None if there was no folder.
-        """
+        """Renames an unfinished run's folder to `<utc>-<name>.incomplete` and returns it; removes an empty one."""
         if not self.path.exists():
             return None
         self.release()

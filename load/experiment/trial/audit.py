@@ -58,11 +58,7 @@ def auditing(admin_url: str, name: str, journeys: Path) -> Iterator[Callable[[],
 
 
 def audit(admin_url: str, name: str, journeys: Path | None, *, as_json: bool) -> bool:
-    """Checks every invariant of the shop in a database, prints the findings, and returns whether all hold.
-
-    Raises:
-        MeshError: The audit failed.
-    """
+    """Checks a database's invariants, prints the findings, and returns whether all hold; raises MeshError on errors."""
     with _start(admin_url, name, journeys, as_json=as_json) as process:
         _finish(process)
         return process.returncode == 0

@@ -68,12 +68,7 @@ class PodNode:
 
 @dataclass(frozen=True, slots=True)
 class ClusterSender:
-    """Sends loads from pods of the system's namespace.
-
-    Attributes:
-        shopload: The generator on this machine, which merges the results of the cluster's generators.
-        meanwhile: Called when a replay begins.
-    """
+    """Sends loads from pods of the system's namespace; the generator on this machine merges their results."""
 
     system: ClusterSystem
     shopload: Shopload

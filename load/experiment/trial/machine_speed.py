@@ -24,11 +24,7 @@ _SAME = ("cpu", "cores", "python")
 
 
 def usual_speed(results: Path) -> tuple[float, int] | None:
-    """Returns the median speed over the trials of the latest kept runs on this machine, and the number of trials.
-
-    Returns:
-        None if no kept run on this machine measured its speed.
-    """
+    """Returns the median speed of trials of the latest kept runs here, if there are any, and the number of trials."""
     # Not imported at the top, so that trials do not wait for the import of modules that read rows.
     from hops.run.files import MANIFEST, TRIALS
 

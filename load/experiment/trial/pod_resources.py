@@ -84,15 +84,7 @@ class PodSampler:
                 self._looks.append(usages)
 
     def during(self, began_ns: int, ended_ns: int) -> PodResources:
-        """Returns the resources used during a part of the sampled time.
-
-        Args:
-            began_ns: Start of the load by the nodes' clocks, in nanoseconds of the Unix epoch.
-            ended_ns: End of the load by the nodes' clocks, in nanoseconds of the Unix epoch.
-
-        Raises:
-            MeshError: The cluster gave no figures.
-        """
+        """Returns the resources used between two moments by the nodes' clocks; raises MeshError without figures."""
         if self._failure is not None and (not self._looks or _at_ns(self._looks[-1]) < ended_ns):
             raise self._failure
         return PodResources(self._looks, (self._first, self._last), self._source, began_ns, ended_ns)
@@ -125,8 +117,6 @@ class PodResources:
 
     Args:
         machines: CPU times of every node, before the load and after it.
-        began_ns: Start of the load, in nanoseconds of the Unix epoch.
-        ended_ns: End of the load, in nanoseconds of the Unix epoch.
     """
 
     def __init__(

@@ -100,11 +100,7 @@ def observe(
 
 
 class Looks:
-    """Samples the resources that the components of a system have in use.
-
-    Args:
-        database: A connection to the system's database; None if the database is unknown.
-    """
+    """Samples the resources that the components of a system have in use; without a database, its size counts as 0."""
 
     def __init__(self, system: Loaded, database: psycopg.Connection | None) -> None:
         self._system, self._database = system, database

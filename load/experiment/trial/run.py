@@ -115,11 +115,8 @@ def ready(
     After the block, the system is stopped and its logs are in the folder.
 
     Args:
-        parity: The sample whose answers are compared with the data.
-        warmup: The load that is not counted.
         folder: Folder to make for the generator's files and the components' logs.
         meanwhile: Work during the warm-up, as for `run_trial`.
-        may_differ: Kinds of journeys whose answers are not compared.
 
     Raises:
         ParityError: The system's answers do not match the data.

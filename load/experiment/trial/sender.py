@@ -59,7 +59,6 @@ class LocalSender:
     """Sends loads from this machine.
 
     Attributes:
-        meanwhile: Called when a replay begins.
         helpers: Process ids of other parts of the generator, by name; their CPU time counts as the generator's.
     """
 

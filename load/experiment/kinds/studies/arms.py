@@ -77,11 +77,7 @@ def arms_of(study: StudyFile, profile: StudyProfile) -> tuple[Study, tuple[Arm, 
 
 
 def studies_plan(studies: Sequence[StudyFile], profile: StudyProfile, blocks: int, seed: int) -> Plan:
-    """Makes the plan for replaying studies; every block contains the arms of all of them.
-
-    Raises:
-        UsageError: An arm cannot run.
-    """
+    """Makes the plan for replaying studies; each block has the arms of all. Raises UsageError if an arm cannot run."""
     replays = [arms_of(study, profile) for study in studies]
     arms = tuple(arm for _, own in replays for arm in own)
     return Plan(
