@@ -105,11 +105,7 @@ def is_doubtful(verdict: Verdict, *, strict: bool) -> bool:
 
 
 def end(verdict: Verdict, *, strict: bool, why: str = "") -> None:
-    """Says that the run is finished; exits with code 3 if the run is WRONG or, with `strict`, NOISY.
-
-    Args:
-        why: Sentence that begins with the verdict.
-    """
+    """Says that the run is finished, and why; exits with code 3 if the run is WRONG or, with `strict`, NOISY."""
     because = " strict=on makes the exit code 3." if strict and verdict == NOISY else ""
     typer.echo(f"Finished. {why or f'{verdict}.'}{because}", err=True)
     if is_doubtful(verdict, strict=strict):

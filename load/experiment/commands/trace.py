@@ -79,7 +79,6 @@ def print_exemplars(loaded: Loaded, query_url: str, console: Console, *, journey
     """Prints where to find a run's exemplars; if a journey is given, also prints its exemplars' trees and budgets.
 
     Args:
-        query_url: URL of the Jaeger that holds the traces now.
         journey: The journey whose trees and budgets to print; empty to list all journeys.
     """
     rows: list[list[Cell]] = []

@@ -252,11 +252,7 @@ def parse_capacity(given: str, measured: list[str]) -> Mapping[str, float]:
 
 
 def connections_for(users: int, http: int) -> int:
-    """Returns the number of client connections for a closed loop: enough that connections are not the bottleneck.
-
-    With HTTP/1.1 a connection carries one request at a time, so each user gets a connection, up to the generator's
-    maximum.
-    """
+    """Returns so many client connections for a closed loop that they do not limit it: over HTTP/1.1, one per user."""
     if http == 1:
         return min(max(users, MIN_CONNECTIONS), MAX_HTTP1_CONNECTIONS)
     return max(MIN_CONNECTIONS, -(-users // USERS_PER_CONNECTION))

@@ -26,9 +26,7 @@ def command(*, topology: str, journey: str, common: in_blocks.Common, switches: 
 
 
 def isolate_arms(topology: Topology, journey: str, given: Mapping[str, str | None]) -> tuple[Arm, ...]:
-    """Makes the arms of an isolation experiment.
-
-    One arm has all journeys, one lacks one kind, and one has separate components for that kind.
+    """Makes the arms of an isolation experiment: all journeys, without one kind, with separate components for it.
 
     Raises:
         UsageError: The topology cannot run with a switch, or has no edge that could route the kind separately.

@@ -38,7 +38,6 @@ def rate_arms(
 
     Args:
         rates: Comma-separated, in any order: journeys per second, or percentages of each topology's sustained rate.
-        workload: File of the workload, which may give each channel's network.
         results: The folder of all results; the newest sweep in it with all topologies determines which rate is 100 %.
 
     Raises:

@@ -78,7 +78,6 @@ def exit_code(comparison: RunsComparison, *, strict: bool, allow_wrong: bool) ->
     threshold could not be checked, and 0 otherwise.
 
     Args:
-        strict: Whether the figures of NOISY runs must not be trusted either.
         allow_wrong: Whether to judge figures even if they must not be trusted.
     """
     if is_doubtful(comparison["verdict"], strict=strict) and not allow_wrong:

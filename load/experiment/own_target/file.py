@@ -54,11 +54,7 @@ Version = Annotated[Literal["1.2", "1.3"], BeforeValidator(str)]
 
 
 class Tls(StrictModel):
-    """TLS settings for `https` and `grpcs`. Paths are relative to the target file; files are in PEM format.
-
-    Attributes:
-        ca: File of trusted certificates; empty to trust the system's certificates.
-    """
+    """TLS settings for `https` and `grpcs`: PEM files, relative to the target file; without `ca`, the system's own."""
 
     ca: str = ""
     certificate: str = ""
@@ -154,12 +150,7 @@ Pause = Annotated[float, _duration("think", "0s", f"{MAX_PAUSES_S}s")]
 
 
 class Think(StrictModel):
-    """A customer's pause before a step, drawn uniformly from a range.
-
-    Attributes:
-        from_s: Shortest pause in seconds; in the file, `from` is a duration.
-        to_s: Longest pause in seconds; in the file, `to` is a duration.
-    """
+    """A customer's pause before a step, drawn uniformly between `from` and `to`, which are durations in the file."""
 
     from_s: Pause = Field(alias="from")
     to_s: Pause = Field(alias="to")
@@ -287,7 +278,6 @@ class Target(StrictModel):
         connections: Number of connections to each endpoint; over HTTP/1.1 it limits concurrent requests.
         keep_alive: Whether connections are reused; otherwise each request opens a new connection.
         timeout: Maximum seconds for all steps of a journey together; in the file, a duration such as `5s`.
-        tls: TLS settings for `https` and `grpcs`.
         otlp: `host:port` of an OTLP receiver over gRPC, which gets the root spans of traced journeys.
         traces: Address of the Jaeger, Tempo or Zipkin that stores the target's spans, or `here` for an OTLP endpoint
             that is open during the run. Empty if the target is not traced.
@@ -312,11 +302,7 @@ class Target(StrictModel):
 
 @dataclass(frozen=True, slots=True)
 class TargetFile:
-    """A parsed target file.
-
-    Attributes:
-        path: Path of the file; other files are relative to it.
-    """
+    """A parsed target file; the files that it names are relative to its path."""
 
     path: Path
     yaml: YamlFile

@@ -36,11 +36,7 @@ class _LeftOut(Exception):  # noqa: N818 - the entry is not wrong
 
 
 def write_start(source: Path, out: Path) -> list[str]:
-    """Writes a target file from a recording, and returns notes for the user.
-
-    Raises:
-        UsageError: The recording is invalid, or the file exists already.
-    """
+    """Writes a target file, and returns notes; raises UsageError if the recording is invalid, or `out` exists."""
     try:
         if source.stat().st_size > LARGEST:
             raise UsageError(f"{source} is larger than {LARGEST >> 20} MiB")

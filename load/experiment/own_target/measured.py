@@ -75,11 +75,7 @@ def as_topologies(file: TargetFile) -> list[Topology]:
 
 
 def switches_given(file: TargetFile, given: Mapping[str, str | None]) -> dict[str, str | None]:
-    """Returns the load generator's switches; the user's values take precedence over the target file's.
-
-    Raises:
-        UsageError: Journeys are to be traced, but the file names no trace store.
-    """
+    """Returns the generator's switches, the user's before the file's; raises UsageError for traces without a store."""
     target = file.target
     share = given.get("trace") or (USUAL_SHARE if target.traces else "0")
     if SWITCHES["trace"].read("trace", share) and not (target.otlp or target.traces):

@@ -24,12 +24,7 @@ _NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?", re.ASCII)
 
 
 def steps_of(file: TargetFile) -> dict[str, Any]:
-    """Makes the document of the steps, including the contents of the files that the target file names.
-
-    Raises:
-        UsageError: A name is unknown, or a file is missing or invalid; the message names the line, the file and the
-            reason.
-    """
+    """Makes the document of the steps and the files that they name; raises UsageError, which names a mistake's line."""
     target = file.target
     speaks = _endpoints(file)
     descriptors: dict[str, str] = {}

@@ -105,15 +105,7 @@ class OwnTarget:
 
 
 def require_steps(steps: Mapping[str, Any], source: Path) -> None:
-    """Checks, before the run has a folder, that the load generator accepts the steps.
-
-    Args:
-        source: The user's file, for messages.
-
-    Raises:
-        UsageError: The load generator refuses a step; the message names the user's file, the line, the journey and the
-            step.
-    """
+    """Raises UsageError, before the run has a folder, if the generator refuses a step; the message names `source`."""
     with TemporaryDirectory() as folder:
         file = Path(folder) / "steps.json"
         write_json(file, {**steps, "file": str(source)})
@@ -176,12 +168,7 @@ def run_own_trial(
     parity_in_full: bool = True,
     meanwhile: Callable[[], object] = lambda: None,
 ) -> Trial:
-    """Runs one trial; the arguments are those of `experiment.trial.run.run_trial`.
-
-    Raises:
-        TargetError: A journey in the check failed.
-        GeneratorError: The load generator failed.
-    """
+    """Runs one trial, as `experiment.trial.run.run_trial` does; raises TargetError if a journey in the check failed."""
     clock, sender = Clock(), LocalSender(system, shopload)
     warmup, load = loads_of(tapes, plan, arm)
     sending = plan.sending(arm)

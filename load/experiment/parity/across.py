@@ -25,12 +25,7 @@ from mesh.native.system import System
 
 @dataclass(frozen=True, slots=True)
 class Parity:
-    """A topology that gave only correct answers.
-
-    Attributes:
-        compared: Number of compared journeys, by kind of journey.
-        state: Digest of every table after all journeys.
-    """
+    """A topology that gave only correct answers, their number by kind of journey, and each table's final digest."""
 
     topology: str
     compared: Mapping[str, int]

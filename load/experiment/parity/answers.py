@@ -18,11 +18,7 @@ from mesh.runtime import Runtime
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A journey whose answer differs from the reference answer.
-
-    Attributes:
-        places: Where the answers differ: path, actual value, expected value.
-    """
+    """A journey whose answer differs from the reference; each place has a path, the actual and the right value."""
 
     seq: int
     journey: str
@@ -65,11 +61,7 @@ def drop_aborted(rows: list[dict[str, Any]], *, aborts: bool) -> list[dict[str, 
 
 
 def compare(rows: Sequence[Mapping[str, Any]], reference: Reference) -> list[Difference]:
-    """Compares sampled answers with the reference answers.
-
-    Args:
-        rows: Rows that `shopload sample` wrote: seq, journey, channel, params, outcome, error, answer.
-    """
+    """Returns the differences between rows that `shopload sample` wrote and the reference answers."""
     differences = []
     for row in rows:
         if row["outcome"] != "ok":

@@ -30,12 +30,7 @@ class Reference:
         self._cursor = connection.cursor(row_factory=dict_row)
 
     def answer(self, journey: str, params: Mapping[str, Any]) -> Answer:
-        """Returns the canonical answer of one journey.
-
-        Raises:
-            KeyError: The journey or one of its parameters is unknown.
-            LookupError: The parameters name something that is not in the data.
-        """
+        """Returns a journey's canonical answer; raises LookupError if the journey, a parameter or a row is unknown."""
         answer: Callable[[Mapping[str, Any]], Answer] | None = getattr(self, f"_answer_{journey}", None)
         if answer is None:
             raise KeyError(journey)

@@ -24,10 +24,6 @@ def arms_along(
 ) -> list[tuple[Topology, T]]:
     """Reads the places that a setting lists, and pairs every place with every topology, in the order of the places.
 
-    Args:
-        noun: Noun for a place, such as `rate`.
-        example: A valid value.
-
     Raises:
         UsageError: A place is invalid or is given twice, there is only one place, or there are too many arms.
     """

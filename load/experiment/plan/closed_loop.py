@@ -20,11 +20,7 @@ MARGIN = 1.25
 
 @dataclass(frozen=True, slots=True)
 class ClosedLoop:
-    """Virtual users who take the tape's journeys in order; a user takes another journey once the last one is answered.
-
-    Attributes:
-        think_s: Seconds between an answer and the user's next journey.
-    """
+    """Virtual users who take the tape's journeys in order; a user takes another one `think_s` after the last answer."""
 
     vus: int
     think_s: float

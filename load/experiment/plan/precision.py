@@ -71,7 +71,6 @@ def foresee(plan: Plan, results: Path, block_s: float) -> Foreseen:
         plan: The experiment; its blocks are the first stage.
         results: The folder of all results; the newest finished run in it with the same arms and profile shows how far
             trials scatter.
-        block_s: Length of a block, in seconds.
     """
     # Statistics take a while to import, so wrong options are reported before this import.
     from hops.statistics.two_stage import blocks_for, foreseen_half_width, half_width_of

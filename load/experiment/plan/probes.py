@@ -11,11 +11,7 @@ HOLD_S = 7.0
 
 @dataclass(frozen=True, slots=True)
 class Looking:
-    """Samples the resources of components during the load.
-
-    Attributes:
-        every_s: Seconds between two samples.
-    """
+    """Samples the resources of components during the load."""
 
     every_s: float
 
@@ -27,11 +23,7 @@ class Looking:
 
 @dataclass(frozen=True, slots=True)
 class Holding:
-    """Holds connections open before the load, and samples the components' resources until their memory is steady.
-
-    Attributes:
-        counts: Numbers of connections to hold open, one number after another.
-    """
+    """Holds numbers of connections open before the load, each until the memory of the components is steady."""
 
     counts: tuple[int, ...]
 
@@ -46,7 +38,6 @@ class Watching:
 
     Attributes:
         way: `push` for streams, `poll` for requests at an interval.
-        interval_s: Seconds between a customer's polls.
     """
 
     way: str

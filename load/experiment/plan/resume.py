@@ -10,10 +10,7 @@ from experiment.results.folder import ResultsFolder, find_unfinished, read_json
 
 
 def take_up(results: Path, run: str, kind: str) -> tuple[ResultsFolder, Plan]:
-    """Finds an interrupted experiment and its plan.
-
-    Args:
-        run: The folder's name, or `latest` for the newest; `latest` prefers folders with a finished trial.
+    """Reopens an interrupted experiment by its folder's name; `latest` prefers folders with a finished trial.
 
     Raises:
         UsageError: No such folder exists, or another process is running it.

@@ -43,7 +43,6 @@ class Observation:
 
     Attributes:
         sender: Sends the load; None for the usual sender.
-        rows: The probe's rows, by the name of their file.
         account: The generator's account of the probe, in addition to its account of the load.
     """
 

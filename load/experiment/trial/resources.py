@@ -135,7 +135,6 @@ class ResourceSampler:
 
     Args:
         processes: Returns the components' process ids; called at each look, because components may restart.
-        interval_s: Seconds between two looks.
     """
 
     origin: Origin | None = None

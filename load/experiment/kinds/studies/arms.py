@@ -26,12 +26,7 @@ MIN_S = 1.0
 
 @dataclass(frozen=True, slots=True)
 class StudyProfile:
-    """The length of a replay.
-
-    Attributes:
-        length: Factor for the length of each load, in addition to the study's own scale.
-        warmup_s: Seconds of warm-up load, which are not counted.
-    """
+    """The length of a replay; the factor `length` applies in addition to the study's own scale."""
 
     name: str
     blocks: int
@@ -49,11 +44,7 @@ PROFILES = {
 
 
 def arms_of(study: StudyFile, profile: StudyProfile) -> tuple[Study, tuple[Arm, ...]]:
-    """Returns a study's entry for the manifest, and the arms of the study's replay: each topology under each load.
-
-    Raises:
-        UsageError: An arm cannot run: its topology or one of its switches is unknown, or the two do not fit together.
-    """
+    """Returns a study's entry for the manifest, and the arms of its replay; raises UsageError if one cannot run."""
     arms: list[Arm] = []
     loads: dict[str, StudyLoad] = {}
     for name, entry in study.replay.loads.items():

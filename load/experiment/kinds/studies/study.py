@@ -56,12 +56,9 @@ class LoadEntry(_Strict):
         mix: Weights by `journey/channel`, or the name of a workload.
         users: Users of a closed loop; None with `arrivals`.
         arrivals: Number of users who send one request each, spread evenly over the duration; None with `users`.
-        think_s: Seconds between a user's journeys.
         steps: Share of the maximum number of users in each of the load's equally long parts.
         max_per_s: Rate of a closed loop's tape, in journeys per second; above what two cores can answer.
-        duration_s: Length, in seconds.
         overload: Whether the load exceeds what the shop can take; if so, journeys may fail, and blocks may differ.
-        switches: Switches of all arms under this load, in addition to the replay's switches.
         answers: Claims that this load decides.
         also: Claims that this load shows but does not decide.
     """
@@ -113,7 +110,6 @@ class Replay(_Strict):
     """The replay of a study.
 
     Attributes:
-        not_replayed: What the replay leaves out.
         sides: The topology of each side whose topology differs from `SIDES`.
         arms: The topologies of each claim for which the sides' topologies would be an unfair comparison.
         published: For each claim, the path of its absolute figures in the tables, and their unit, such as
