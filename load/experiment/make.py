@@ -130,7 +130,7 @@ def targets_of(makefiles: str) -> Iterator[tuple[str, str, str]]:
 
 
 def help_of(name: str) -> Iterator[str]:
-    """Yields the lines of `make help-NAME`: the settings of a command; raises InputError if it has none."""
+    """Yields the lines of `make help-NAME`: the settings of a command; raises InputError without settings."""
     settings = settings_of(name) if name in TARGETS else ()
     if not settings:
         having = sorted(target for target in TARGETS if settings_of(target))

@@ -205,7 +205,7 @@ def parse_faults(given: str, topologies: Sequence[Topology], switches: Switches)
     """Reads which faults strike each topology: by topology name, in the order of `FAULTS`.
 
     Args:
-        given: Comma-separated: kinds (`kill`), kinds at a target (`kill:order`), or `all` that are possible here.
+        given: Comma-separated kinds (`kill`), kinds at a target (`kill:order`), or `all` without impossible ones.
 
     Raises:
         UsageError: A fault is unknown or impossible here, or no topology has its target. The message lists valid faults

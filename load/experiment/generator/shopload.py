@@ -148,7 +148,7 @@ class Shopload:
         """
         arguments = ["hold", "--tape", str(tape.path), "--target", str(target), "--connections", str(connections)]
         late = f"{connections} connections were not open within {GRACE_S:g} s"
-        with self._begun(arguments, late, late) as (_, line):
+        with self._begin(arguments, late, late) as (_, line):
             yield int(json.loads(line)["connections_dialed"])
 
     @contextmanager
@@ -181,7 +181,7 @@ class Shopload:
         arguments += ["--interval", f"{interval_s:g}s"] if way == "poll" else []
         late = f"{watchers:,} watchers were not all waiting within {GRACE_S:g} s"
         failed = f"{watchers:,} watchers could not all begin to wait; see the message above"
-        with self._begun(arguments, late, failed) as (process, _):
+        with self._begin(arguments, late, failed) as (process, _):
             yield process
 
     def merge(self, parts: Sequence[Path], out: Path) -> None:
@@ -190,7 +190,7 @@ class Shopload:
         self._run(["merge", "--out", str(out), *named], timeout_s=GRACE_S)
 
     @contextmanager
-    def _begun(self, arguments: Sequence[str], late: str, failed: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    def _begin(self, arguments: Sequence[str], late: str, failed: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
         """Yields a process and the line that it prints once it has begun; stops the process after the block."""
         process = subprocess.Popen(  # noqa: S603 - our own binary
             self._command(arguments), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True
