@@ -129,7 +129,7 @@ class Shopload:
         )
 
     def finish_replay(self, replay: subprocess.Popen[bytes]) -> None:
-        """Waits for the end of a replay whose load is over; raises GeneratorError if it fails or takes too long."""
+        """Waits for a replay's end; raises GeneratorError if it fails, or takes so long that the caller must stop it."""
         try:
             code = replay.wait(timeout=GRACE_S)
         except subprocess.TimeoutExpired as error:
@@ -140,16 +140,16 @@ class Shopload:
             raise GeneratorError(f"the replay ended with exit code {code}; its message is above")
 
     @contextmanager
-    def hold(self, tape: Tape, target: Path, connections: int) -> Iterator[int]:
-        """Holds connections open while the context lasts, after a request on each; yields their number.
+    def hold(self, tape: Tape, target: Path, connections: int) -> Iterator[None]:
+        """Holds connections open while the context lasts, after a request on each.
 
         Raises:
             GeneratorError: A connection or a request failed; the generator's message is on standard error.
         """
         arguments = ["hold", "--tape", str(tape.path), "--target", str(target), "--connections", str(connections)]
         late = f"{connections} connections were not open within {GRACE_S:g} s"
-        with self._begin(arguments, late, late) as (_, line):
-            yield int(json.loads(line)["connections_dialed"])
+        with self._begin(arguments, late, late):
+            yield
 
     @contextmanager
     def watch(
@@ -181,7 +181,7 @@ class Shopload:
         arguments += ["--interval", f"{interval_s:g}s"] if way == "poll" else []
         late = f"{watchers:,} watchers were not all waiting within {GRACE_S:g} s"
         failed = f"{watchers:,} watchers could not all begin to wait; see the message above"
-        with self._begin(arguments, late, failed) as (process, _):
+        with self._begin(arguments, late, failed) as process:
             yield process
 
     def merge(self, parts: Sequence[Path], out: Path) -> None:
@@ -190,8 +190,8 @@ class Shopload:
         self._run(["merge", "--out", str(out), *named], timeout_s=GRACE_S)
 
     @contextmanager
-    def _begin(self, arguments: Sequence[str], late: str, failed: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
-        """Yields a process and the line that it prints once it has begun; stops the process after the block."""
+    def _begin(self, arguments: Sequence[str], late: str, failed: str) -> Iterator[subprocess.Popen[str]]:
+        """Yields a process once it has printed a line; stops the process after the block."""
         process = subprocess.Popen(  # noqa: S603 - our own binary
             self._command(arguments), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True
         )
@@ -201,9 +201,9 @@ class Shopload:
             ready, _, _ = select.select([process.stdout], [], [], GRACE_S)
             if not ready:
                 raise GeneratorError(late)
-            if not (line := process.stdout.readline()):
+            if not process.stdout.readline():
                 raise GeneratorError(failed)
-            yield process, line
+            yield process
         finally:
             process.stdin.close()  # ends connections that are held
             stop(process)
