@@ -7,7 +7,7 @@ import select
 import signal
 import subprocess
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -129,7 +129,7 @@ class Shopload:
         )
 
     def finish_replay(self, replay: subprocess.Popen[bytes]) -> None:
-        """Waits for a replay's end; raises GeneratorError if it fails, or takes so long that the caller must stop it."""
+        """Waits for a replay's end; raises GeneratorError if it fails, or if the caller must stop it."""
         try:
             code = replay.wait(timeout=GRACE_S)
         except subprocess.TimeoutExpired as error:
@@ -139,8 +139,7 @@ class Shopload:
         if code != 0:
             raise GeneratorError(f"the replay ended with exit code {code}; its message is above")
 
-    @contextmanager
-    def hold(self, tape: Tape, target: Path, connections: int) -> Iterator[None]:
+    def hold(self, tape: Tape, target: Path, connections: int) -> AbstractContextManager[object]:
         """Holds connections open while the context lasts, after a request on each.
 
         Raises:
@@ -148,10 +147,8 @@ class Shopload:
         """
         arguments = ["hold", "--tape", str(tape.path), "--target", str(target), "--connections", str(connections)]
         late = f"{connections} connections were not open within {GRACE_S:g} s"
-        with self._begin(arguments, late, late):
-            yield
+        return self._begin(arguments, late, late)
 
-    @contextmanager
     def watch(
         self,
         tape: Tape,
@@ -162,7 +159,7 @@ class Shopload:
         interval_s: float,
         seconds: float,
         channel: str = "web",
-    ) -> Iterator[subprocess.Popen[str]]:
+    ) -> AbstractContextManager[subprocess.Popen[str]]:
         """Lets customers wait for updates to their orders; all are waiting when the block begins.
 
         Args:
@@ -181,8 +178,7 @@ class Shopload:
         arguments += ["--interval", f"{interval_s:g}s"] if way == "poll" else []
         late = f"{watchers:,} watchers were not all waiting within {GRACE_S:g} s"
         failed = f"{watchers:,} watchers could not all begin to wait; see the message above"
-        with self._begin(arguments, late, failed) as process:
-            yield process
+        return self._begin(arguments, late, failed)
 
     def merge(self, parts: Sequence[Path], out: Path) -> None:
         """Merges the results of a tape's shards into one result; raises GeneratorError if the shards do not fit."""
