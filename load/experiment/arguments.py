@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -22,11 +23,7 @@ _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0}
 
 
 def number(name: str, given: str | None) -> float | None:
-    """Reads a number; returns None if the user gave nothing.
-
-    Raises:
-        UsageError: The value is not a number.
-    """
+    """Reads a number; returns None if the user gave nothing, and raises UsageError for any other text."""
     if given is None or given == "":
         return None
     try:
@@ -35,23 +32,23 @@ def number(name: str, given: str | None) -> float | None:
         raise UsageError(f"{name}={given} is not a number") from error
 
 
-def whole_number(name: str, given: str, lowest: int, highest: int) -> int:
-    """Reads an integer.
+def float_or_nan(text: str) -> float:
+    """Reads a number; any other text gives NaN, which is in no range."""
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan
 
-    Raises:
-        UsageError: The value is not an integer or is out of range; the message gives the range.
-    """
+
+def whole_number(name: str, given: str, lowest: int, highest: int) -> int:
+    """Reads an integer; raises UsageError, which gives the range, for any other value."""
     if not (given.isascii() and given.isdigit() and lowest <= int(given) <= highest):
         raise UsageError(f"{name}={given} is not valid: give an integer from {lowest} to {highest}")
     return int(given)
 
 
 def ascending(name: str, given: str, lowest: int, highest: int) -> tuple[int, ...]:
-    """Reads comma-separated integers.
-
-    Raises:
-        UsageError: An item is not an integer or is out of range, or the integers do not ascend.
-    """
+    """Reads comma-separated integers; raises UsageError unless all are in the range and ascend."""
     numbers = tuple(whole_number(name, part.strip(), lowest, highest) for part in given.split(","))
     if list(numbers) != sorted(set(numbers)):
         raise UsageError(f"{name}={given} is not valid: each number must be above the one before it")
@@ -59,16 +56,7 @@ def ascending(name: str, given: str, lowest: int, highest: int) -> tuple[int, ..
 
 
 def read_items(name: str, given: str, read: Callable[[str], T]) -> list[T]:
-    """Reads comma-separated items, in the given order.
-
-    Args:
-        name: Name of the setting.
-        given: The user's value.
-        read: Reads one item; raises an error if the item is invalid or empty.
-
-    Raises:
-        UsageError: An item is invalid or is given twice.
-    """
+    """Reads comma-separated items in the given order, each by `read`; raises UsageError if one is given twice."""
     texts = [item.strip() for item in given.split(",")]
     items = [read(text) for text in texts]
     if twice := [text for text, item in dict(zip(texts, items, strict=True)).items() if items.count(item) > 1]:
@@ -77,26 +65,12 @@ def read_items(name: str, given: str, read: Callable[[str], T]) -> list[T]:
 
 
 def checked_seed(given: str) -> int:
-    """Reads a seed.
-
-    Raises:
-        UsageError: The value is not an integer from 0 to 2^53 - 1.
-    """
+    """Reads a seed; raises UsageError unless it is an integer from 0 to 2^53 - 1."""
     return whole_number("seed", given, 0, MAX_SEED)
 
 
 def duration_s(name: str, given: str, lowest: str, highest: str) -> float:
-    """Reads a duration such as `100ms`, `2s` or `1m`, and returns it in seconds.
-
-    Args:
-        name: Name of the setting.
-        given: The user's value.
-        lowest: The shortest valid duration.
-        highest: The longest valid duration.
-
-    Raises:
-        UsageError: The value is not a duration or is out of range; the message gives the range.
-    """
+    """Reads a duration such as `100ms`, `2s` or `1m`, in seconds; raises UsageError unless it is in the range."""
     seconds = _seconds(given)
     if seconds is None or not (_seconds(lowest) or 0.0) <= seconds <= (_seconds(highest) or 0.0):
         raise UsageError(f"{name}={given} is not valid: give a duration from {lowest} to {highest}, such as 100ms")
@@ -104,34 +78,21 @@ def duration_s(name: str, given: str, lowest: str, highest: str) -> float:
 
 
 def profile_of(profiles: Mapping[str, Profile], name: str) -> Profile:
-    """Finds a profile by its name.
-
-    Raises:
-        UsageError: No profile has this name; the message lists all profiles.
-    """
+    """Finds a profile by its name; raises UsageError, which lists all profiles, if there is none."""
     if name not in profiles:
         raise UsageError(f"profile={name} is not known: choose one of {', '.join(profiles)}")
     return profiles[name]
 
 
 def topologies_of(given: str, *, updates: str = "off") -> list[Topology]:
-    """Reads comma-separated names or paths of topologies.
-
-    Raises:
-        TopologyError: A topology is unknown, or its file is invalid.
-        UsageError: A topology is named twice.
-    """
+    """Reads comma-separated names or paths of topologies; raises an error if one is unknown, invalid or named twice."""
     topologies = [load_topology(name.strip(), updates=updates) for name in given.split(",")]
     refuse_twice([topology.name for topology in topologies])
     return topologies
 
 
 def refuse_twice(names: Sequence[str]) -> None:
-    """Checks that no topology is named twice.
-
-    Raises:
-        UsageError: Some topologies are named twice; the message lists them.
-    """
+    """Raises UsageError, which lists them, if topologies are named twice."""
     twice = sorted(name for name, count in Counter(names).items() if count > 1)
     if twice:
         raise UsageError(

@@ -42,6 +42,8 @@ WORKLOAD = "workload.yaml"
 """File name of a copy of the workload; a resumed experiment reads this copy, so its workload stays the same."""
 RunTrial = Callable[..., Trial]
 """The type of `run_trial`."""
+CONCLUDING = ("experiment.trial.record", "hops.analysis.summary", "hops.report", "hops.tables.seconds", "hops.terminal")
+"""Modules that a run needs after its trials, and imports during a warm-up."""
 LONG, FIRST_TRIALS = 4, 2
 """A run of at least `LONG` trials warns early if its first `FIRST_TRIALS` trials are NOISY."""
 TRIAL_OVERHEAD_S = 6.0
@@ -57,14 +59,7 @@ Choose = Callable[[Plan, Measure, Progress], Mapping[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class Makers:
-    """Factories for what trials need.
-
-    Attributes:
-        tapes: Makes the tapes that all trials share.
-        system: Makes the system that a trial runs on.
-        choose: Chooses further arms while the plan runs; None if the plan lists all arms from the start.
-        run: Runs one trial.
-    """
+    """Factories for what trials need; `choose` chooses further arms while the plan runs."""
 
     tapes: Callable[[Shopload, Plan, Path, Path], Tapes] = make_tapes
     system: Callable[..., Any] = system_of
@@ -77,26 +72,12 @@ THE_SHOP = Makers()
 
 
 class Blocks:
-    """The blocks of an experiment, and their trials.
+    """The blocks of an experiment. Once a first stage has decided the number of blocks, `plan` has all of them."""
 
-    Attributes:
-        plan: The experiment; once a first stage has decided the number of blocks, the plan has all of them.
-    """
-
-    def __init__(
-        self,
-        plan: Plan,
-        folder: ResultsFolder,
-        ports: Ports,
-        run: RunTrial | None = None,
-        makers: Makers = THE_SHOP,
-        *,
-        brief: bool = False,
-    ) -> None:
+    def __init__(self, plan: Plan, folder: ResultsFolder, ports: Ports, makers: Makers, *, brief: bool) -> None:
         self.plan = plan
         self._folder = folder
         self._ports = ports
-        self._run = run or makers.run
         self._makers = makers
         self._say = Progress(brief=brief)
         self._checked: set[str] = set()
@@ -104,8 +85,7 @@ class Blocks:
         self._decided: Decided | None = None
         self._noisy: list[TrialRecord] | None = []
         self._files = TrialFiles(folder.path / "trials")
-        again = self._files.recover()
-        if again:
+        if again := self._files.recover():
             self._say(f"running trials again that were interrupted earlier: {', '.join(again)}")
         self._shopload = Shopload(BINARY)
         self._tapes = self._same_tapes(plan)
@@ -132,7 +112,10 @@ class Blocks:
         ran: list[Arm] = []
 
         def measure(arm: Arm) -> tuple[TrialRecord, pl.DataFrame]:
-            self._tapes = self._with_tapes(replace(self.plan, arms=(arm,)))
+            plan = replace(self.plan, arms=(arm,))
+            if arm.tape not in self._tapes.loads:
+                made = self._same_tapes(plan)
+                self._tapes = replace(made, loads={**self._tapes.loads, **made.loads})
             planned = Planned(1, len(ran) + 1, arm)
             record = self._run_planned(planned, 0 if arm.label in acted_on else retry, arm.label)
             ran.append(arm)
@@ -166,7 +149,8 @@ class Blocks:
                     say(f"trial {number} of {len(trials)} finished: {_verdict(record)}{to_wait}", keep=True)
                     self._warn_of_noise(record, len(trials))
 
-            self._run_planned(planned, retry, _title(planned, number, len(trials)) if several else "", report)
+            title = f"{number}/{len(trials)} {planned.arm.label}, block {planned.block}" if several else ""
+            self._run_planned(planned, retry, title, report)
 
     def _run_planned(
         self, planned: Planned, retry: int, title: str, report: Callable[[TrialRecord], None] | None = None
@@ -258,7 +242,7 @@ class Blocks:
     def _trial(self, planned: Planned, attempt: int, *, parity_in_full: bool) -> TrialRecord:
         began = datetime.now(UTC)
         arm, name = planned.arm, trial_name(self._folder.final.name, planned.name)
-        trial = self._run(
+        trial = self._makers.run(
             self._makers.system(arm.topology, arm.switches, self._ports, name, data=Data(self.plan.scale, DATA_SEED)),
             self._shopload,
             self._tapes,
@@ -270,13 +254,6 @@ class Blocks:
             meanwhile=_import_conclusions,
         )
         return self._files.finish(planned, trial, attempt=attempt, began=began, commit=git_state(ROOT)["commit"])
-
-    def _with_tapes(self, plan: Plan) -> Tapes:
-        """Returns the tapes made so far together with the tapes for a plan's arms."""
-        if all(arm.tape in self._tapes.loads for arm in plan.arms):
-            return self._tapes
-        made = self._same_tapes(plan)
-        return replace(made, loads={**self._tapes.loads, **made.loads})
 
     def _same_tapes(self, plan: Plan) -> Tapes:
         """Makes a plan's tapes, and checks that they equal the tapes from earlier starts of the experiment."""
@@ -347,13 +324,7 @@ def expected_s(plan: Plan) -> float:
 
 
 def _import_conclusions() -> None:
-    for name in (
-        "experiment.trial.record",
-        "hops.analysis.summary",
-        "hops.report",
-        "hops.tables.seconds",
-        "hops.terminal",
-    ):
+    for name in CONCLUDING:
         importlib.import_module(name)
 
 
@@ -370,10 +341,6 @@ def _cluster_of(plan: Plan) -> dict[str, Any]:
 def trial_name(run: str, trial: str) -> str:
     """Returns the name that a trial has in spans and in the database."""
     return f"{run}/{trial}"
-
-
-def _title(planned: Planned, number: int, of: int) -> str:
-    return f"{number}/{of} {planned.arm.label}, block {planned.block}"
 
 
 def _attempt_of(record: TrialRecord) -> tuple[int, str, int]:

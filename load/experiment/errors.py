@@ -27,13 +27,7 @@ class GeneratorError(MeshError):
 
 
 class ParityError(MeshError):
-    """A topology's answers differ from the data.
-
-    Args:
-        topology: Name of the topology.
-        compared: Number of journeys that were compared.
-        differences: The journeys whose answers differ; the string form of each says how it differs.
-    """
+    """A topology's answers differ from the data; the string form of each difference says how."""
 
     def __init__(self, topology: str, compared: int, differences: Sequence[object]) -> None:
         lines = "\n".join(f"  {difference}" for difference in differences[:SHOWN])
@@ -45,13 +39,7 @@ class ParityError(MeshError):
 
 
 class EffectsDifferError(MeshError):
-    """Two topologies were sent the same writes, and their databases differ.
-
-    Args:
-        topology: Name of the topology that differs.
-        first: Name of the topology with which that topology was compared.
-        tables: The tables that differ.
-    """
+    """Two topologies were sent the same writes, and their databases differ."""
 
     def __init__(self, topology: str, first: str, tables: Sequence[str]) -> None:
         super().__init__(

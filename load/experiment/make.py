@@ -104,11 +104,7 @@ def line(name: str, overrides: str) -> str:
 
 
 def help_lines(makefiles: str) -> Iterator[str]:
-    """Yields the lines of `make help`: the commands, and the targets that the makefiles describe.
-
-    Args:
-        makefiles: Paths of the makefiles, separated by blanks.
-    """
+    """Yields the lines of `make help`: the commands, and the targets that the makefiles describe."""
     groups: dict[str, list[tuple[str, str]]] = {}
     for name, command in TARGETS.items():
         groups.setdefault(command.heading, []).append((name, command.does))
@@ -134,11 +130,7 @@ def targets_of(makefiles: str) -> Iterator[tuple[str, str, str]]:
 
 
 def help_of(name: str) -> Iterator[str]:
-    """Yields the lines of `make help-NAME`: the settings of a command.
-
-    Raises:
-        InputError: The command has no settings.
-    """
+    """Yields the lines of `make help-NAME`: the settings of a command; raises InputError without settings."""
     settings = settings_of(name) if name in TARGETS else ()
     if not settings:
         having = sorted(target for target in TARGETS if settings_of(target))
@@ -148,11 +140,7 @@ def help_of(name: str) -> Iterator[str]:
 
 
 def unknown(name: str, makefiles: str) -> Iterator[str]:
-    """Refuses an unknown target.
-
-    Raises:
-        InputError: Always; the message names the most similar target.
-    """
+    """Raises InputError, which names the target most similar to an unknown one."""
     names = [*TARGETS, *(target for _, target, _ in targets_of(makefiles))]
     raise InputError(f"there is no target {name}{_nearest(name, names)}; make help lists all")
 
@@ -204,11 +192,7 @@ def _row(cells: Sequence[str]) -> str:
 
 
 def write_page(how: str = "") -> Iterator[str]:
-    """Writes docs/settings.md or, if `how` is `--check`, checks that the page matches the table of commands.
-
-    Raises:
-        InputError: The page does not match the table.
-    """
+    """Writes docs/settings.md; with `--check`, raises InputError instead if the page does not match the table."""
     if how == "--check":
         if PAGE.read_text(encoding="utf-8") != page():
             raise InputError(f"{PAGE} does not match the table of commands: run make settings")

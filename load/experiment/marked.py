@@ -8,11 +8,7 @@ from experiment.errors import UsageError
 
 
 def replace_marked(page: str, name: str, text: str) -> str:
-    """Returns the page with new text between the two marks of a name.
-
-    Raises:
-        UsageError: The page does not contain each of the two marks exactly once.
-    """
+    """Returns the page with new text between the marks of a name; raises UsageError unless each is there once."""
     begin, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->\n"
     if page.count(begin) != 1 or page.count(end) != 1:
         raise UsageError(f"the page must have each of the lines {begin.strip()} and {end.strip()} exactly once")

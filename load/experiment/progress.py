@@ -18,11 +18,7 @@ QUIET_S = 15.0
 
 
 class Progress:
-    """Reports progress on standard error, with the time since the start.
-
-    Args:
-        brief: Whether to show little: on a terminal, one line that is overwritten; in a log, an occasional line.
-    """
+    """Reports progress on standard error, with the time since the start; if brief, one line or occasional ones."""
 
     def __init__(self, *, brief: bool = False) -> None:
         self._began = time.monotonic()
@@ -32,12 +28,7 @@ class Progress:
         self._said_at: float | None = None
 
     def __call__(self, what: str, *, keep: bool = False) -> None:
-        """Reports a step.
-
-        Args:
-            what: The step in words.
-            keep: Whether the line stays on the terminal and in a brief log.
-        """
+        """Reports a step; with `keep`, the line stays on the terminal and in a brief log."""
         title = f"{self._title}: " if self._title else ""
         text = f"[{self._format_elapsed()}] {title}{what}"
         if self._renews and not keep:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
-from experiment.blocks import THE_SHOP, WORKLOAD, Blocks, Makers, RunTrial
+from experiment.blocks import THE_SHOP, WORKLOAD, Blocks, Makers
 from experiment.plan.arms_in_blocks import PLAN, Plan
 from experiment.plan.closed_loop import ClosedLoop
 from experiment.plan.workload import require_fitting
@@ -44,21 +44,11 @@ def begin(plan: Plan, results: Path) -> ResultsFolder:
 
 
 def run_plan(
-    plan: Plan,
-    folder: ResultsFolder,
-    ports: Ports,
-    *,
-    retry: int = 0,
-    run: RunTrial | None = None,
-    makers: Makers = THE_SHOP,
-    brief: bool = False,
+    plan: Plan, folder: ResultsFolder, ports: Ports, *, retry: int = 0, makers: Makers = THE_SHOP, brief: bool = False
 ) -> tuple[Summary, Path]:
-    """Runs every unfinished trial of a plan, then computes and publishes the results.
+    """Runs every unfinished trial of a plan, publishes the results, and returns the summary and the results' folder.
 
     Arguments and errors are those of `run_trials`.
-
-    Returns:
-        The summary, and the folder of the results.
     """
 
     def conclude() -> tuple[Summary, Path]:
@@ -68,7 +58,7 @@ def run_plan(
         summary = summary_with_report(folder.path)
         return summary, folder.publish(latest=plan.compares)
 
-    return run_trials(plan, folder, ports, conclude=conclude, retry=retry, run=run, makers=makers, brief=brief)
+    return run_trials(plan, folder, ports, conclude=conclude, retry=retry, makers=makers, brief=brief)
 
 
 def run_trials(
@@ -78,24 +68,15 @@ def run_trials(
     *,
     conclude: Callable[[], T],
     retry: int = 0,
-    run: RunTrial | None = None,
     makers: Makers = THE_SHOP,
     brief: bool = False,
 ) -> T:
     """Runs every unfinished trial of a plan, collects the rows of all trials, and draws a conclusion from them.
 
     Args:
-        plan: The experiment.
         folder: The open folder; its finished trials do not run again.
-        ports: Ports of all components.
         conclude: Called once all rows, the manifest and the trials' records are in the folder; publishes the folder.
         retry: How often to repeat a trial while a gate fails; every attempt is kept, and only the last one counts.
-        run: Runs one trial; the function of `makers` by default.
-        makers: Factories for what trials need.
-        brief: Whether to report progress only briefly.
-
-    Returns:
-        The conclusion.
 
     Raises:
         MeshError, HopsError: The run failed; the message is for the user. Nothing is left running, and finished trials
@@ -103,7 +84,7 @@ def run_trials(
     """
     blocks = None
     try:
-        blocks = Blocks(plan, folder, ports, run, makers, brief=brief)
+        blocks = Blocks(plan, folder, ports, makers, brief=brief)
         blocks.run_all(retry)
         blocks.gather()
         concluded = conclude()

@@ -1,1 +1,1 @@
-"""The commands of `python -m experiment`, one module per command."""
+"""The commands of `python -m experiment`, one module per command; `commands.toml` has their settings and help."""

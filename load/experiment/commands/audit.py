@@ -23,12 +23,7 @@ from mesh.supervisor.running_state import read_state
 
 
 @takes_settings("audit")
-def audit_command(
-    *,
-    run: str,
-    as_json: Json = False,
-) -> None:
-    """The command `audit`; `commands.toml` has its help."""
+def audit_command(*, run: str, as_json: Json = False) -> None:
     with reported_errors():
         ports = load_ports(os.environ)
         state = None if run else read_state(RunFolder.of(ports.base))
@@ -50,11 +45,7 @@ def audit_command(
 
 
 def _left_by(run: str) -> tuple[str, Path]:
-    """Returns the name of a run's last trial, and the file of the journeys that the trial replayed.
-
-    Raises:
-        UsageError: There is no such run, or its changes never reached the database.
-    """
+    """Returns the name of a run's last trial and the file of its journeys; raises UsageError if there are none."""
     folder = find_run(RESULTS, run)
     last = max(read_document(folder / TRIALS, form=Trials)["trials"], key=lambda trial: trial["ended"])
     for gate in last["gates_left_out"]:

@@ -26,14 +26,8 @@ SHOWN = 2
 
 @takes_settings("conformance")
 def conformance_command(
-    *,
-    component: str,
-    command: str,
-    implementation: str,
-    protocols: str,
-    as_json: Json = False,
+    *, component: str, command: str, implementation: str, protocols: str, as_json: Json = False
 ) -> None:
-    """The command `conformance`; `commands.toml` has its help."""
     with reported_errors():
         name, argv = program_of(component, command, implementation)
         valid = PROTOCOLS[name]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from typing import Any
 import typer
 
 from experiment.arguments import checked_seed, number, topologies_of, whole_number
-from experiment.blocks import LONG, THE_SHOP, Choose, Makers, expected_s
+from experiment.blocks import LONG, THE_SHOP, Makers, expected_s
 from experiment.commands import options
 from experiment.commands.on_targets import begin_targets, run_targets
 from experiment.commands.preflight import Preflight, speed_sentences
@@ -70,11 +70,7 @@ class Common:
 
     @cached_property
     def own(self) -> TargetFile | None:
-        """The target file of the measured targets; None for the shop.
-
-        Raises:
-            UsageError: The file is invalid, or an option was given that needs a target file.
-        """
+        """The target file of the targets, or None for the shop; raises UsageError if it is invalid or missing."""
         if self.target:
             return read_targets(self.target, self.targets)
         for name in ("targets", "target_is_mine"):
@@ -89,11 +85,7 @@ class Common:
 
     @property
     def file(self) -> Path:
-        """File of the journeys: a workload file, or a target file.
-
-        Raises:
-            UsageError: The workload does not exist; the message lists the existing workloads.
-        """
+        """File of the journeys: a workload file, which must exist, or a target file."""
         return self.own.path if self.own else workload_file(self.workload)
 
     @property
@@ -104,31 +96,13 @@ class Common:
         return {(name, str(one.channel)): one.weight for name, one in self.own.target.journeys.items()}
 
     def read_measured(self, topologies: str, *, updates: str = "off") -> list[Topology]:
-        """Reads the targets of the target file, or the topologies.
-
-        Args:
-            topologies: The user's value of the option `topologies`.
-            updates: The user's value of the switch `updates`.
-
-        Raises:
-            TopologyError, UsageError: A topology is unknown, invalid, or named twice.
-        """
+        """Reads the file's targets, or topologies; raises an error if one is unknown, invalid or named twice."""
         return as_topologies(self.own) if self.own else topologies_of(topologies, updates=updates)
 
     def plan(
         self, kind: str, arms: tuple[Arm, ...], closed: ClosedLoop | None = None, topology: Topology | None = None
     ) -> Plan:
-        """Makes the plan of an experiment with the given arms.
-
-        Args:
-            kind: Kind of the experiment.
-            arms: Arms of the experiment.
-            closed: The closed loop that takes the journeys; None for an open loop.
-            topology: The topology that all arms run, if they all run the same topology.
-
-        Raises:
-            UsageError: An option has an invalid value.
-        """
+        """Makes a plan, named after the topology if all arms run the same; raises UsageError for an invalid option."""
         about, of = {}, "" if topology is None else f"-{topology.name}"
         if self.own is not None:
             mine = sorted(filter(None, (host.strip() for host in self.target_is_mine.split(","))))
@@ -158,25 +132,8 @@ class Running:
     verbose: str = "on"
 
 
-@dataclass(frozen=True, slots=True)
-class Choosing:
-    """How a kind of experiment chooses its arms during a run.
-
-    Attributes:
-        choose: Chooses and measures the arms.
-        announce: Says beforehand what will run, and how long it takes.
-    """
-
-    choose: Choose
-    announce: Callable[[Plan], Iterator[str]]
-
-
 def experiment(
-    kind: str,
-    *,
-    choosing: Choosing | None = None,
-    makers: Makers = THE_SHOP,
-    announce: Callable[[Plan], Iterator[str]] | None = None,
+    kind: str, *, makers: Makers = THE_SHOP, announce: Callable[[Plan], Iterator[str]] | None = None
 ) -> Callable[[Callable[..., Plan]], Callable[..., None]]:
     """Makes the command of a kind of experiment from the function that makes its plan.
 
@@ -185,22 +142,17 @@ def experiment(
     with the setting `verbose` shows only the main figures, unless the setting is on.
 
     Args:
-        kind: Kind of the experiment.
-        choosing: How this kind chooses its arms during a run; None if the plan lists all arms from the start.
-        makers: Factories for what the trials need.
+        makers: Factories for what the trials need, and `choose` if the kind chooses its arms during a run.
         announce: Says beforehand what will run; `announcement` by default.
     """
-    announce = announce or (choosing.announce if choosing else announcement)
-    makers = replace(makers, choose=choosing.choose) if choosing else makers
+    announce = announce or announcement
 
     def decorate(plan_of: Callable[..., Plan]) -> Callable[..., None]:
         @takes_settings(kind, plan=plan_of)
         def command(*, given: typer.Context, running: Running, as_json: Json = False, **chosen: Any) -> None:
             with options.reported_errors():
-                repeats, is_strict = (
-                    whole_number("retry", running.retry, 0, MAX_RETRIES),
-                    options.is_strict(running.strict),
-                )
+                repeats = whole_number("retry", running.retry, 0, MAX_RETRIES)
+                is_strict = options.is_strict(running.strict)
                 look, in_brief = Preflight(), not options.is_on("verbose", running.verbose)
                 common = chosen.get("common")
                 results = RESULTS if common is None else common.folder
@@ -258,11 +210,7 @@ def too_wide(summary: Summary) -> bool:
 
 
 def refuse_beside_resume(given: typer.Context) -> None:
-    """Refuses options that a resumed experiment would ignore.
-
-    Raises:
-        UsageError: Such options were given; the message names them.
-    """
+    """Raises UsageError, which names them, if options were given that a resumed experiment would ignore."""
     if others := [name for name in given.params if name not in _WITH_RESUME and _is_given(given, name)]:
         raise UsageError(f"resume= keeps the experiment's original settings; leave out {', '.join(others)}")
 
@@ -306,12 +254,7 @@ def announcement(plan: Plan) -> Iterator[str]:
 
 
 def foresee_run(plan: Plan, results: Path) -> Iterator[str]:
-    """Says what the blocks of a long run can show, and whether the machine has its usual speed; yields nothing in CI.
-
-    Args:
-        plan: The experiment.
-        results: The folder of all results.
-    """
+    """Says what the blocks of a long run can show, and how fast the machine is now; says nothing in CI."""
     if options.in_ci() or not (plan.chosen or len(plan.trials()) >= LONG):
         return
     if not plan.chosen and len(plan.arms) > 1 and plan.blocks >= MIN_BLOCKS and plan.precision is None:

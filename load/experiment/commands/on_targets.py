@@ -36,7 +36,6 @@ def run_targets(plan: Plan, folder: ResultsFolder, ports: Ports, *, makers: Make
     """Runs a plan on targets; other arguments and errors are those of `run_plan`.
 
     Args:
-        plan: The experiment.
         folder: The open folder, which contains the steps.
         ports: Ports of the run's own Jaeger.
         makers: Factories, of which only `choose` is used.
@@ -50,10 +49,7 @@ def run_targets(plan: Plan, folder: ResultsFolder, ports: Ports, *, makers: Make
         return make_target(plan, steps, folder.path / "targets", topology.name, switches, trial, ports)
 
     makers = replace(
-        makers,
-        tapes=leaving_nothing(folder)(make_tapes),
-        system=system,
-        run=leaving_nothing(folder)(run_own_trial),
+        makers, tapes=leaving_nothing(folder)(make_tapes), system=system, run=leaving_nothing(folder)(run_own_trial)
     )
     keeps = sent["traces"] and (sent["traces"] == HERE or not sent["otlp"])
     interrupts = Interrupts()

@@ -74,11 +74,7 @@ def print_places(out: Console, folder: Path) -> None:
 
 
 def is_strict(given: str | None) -> bool:
-    """Returns whether NOISY runs exit with an error, according to the user's value of `strict`.
-
-    Raises:
-        UsageError: The value is neither on nor off.
-    """
+    """Returns whether NOISY runs exit with an error, as `strict` says or, without it, only in CI."""
     if given is None:
         return in_ci()
     return is_on("strict", given)
@@ -90,22 +86,14 @@ def in_ci() -> bool:
 
 
 def is_on(name: str, given: str) -> bool:
-    """Returns whether an option is on.
-
-    Raises:
-        UsageError: The value is neither on nor off.
-    """
+    """Returns whether an option is on; raises UsageError if it is neither on nor off."""
     if given not in ("on", "off"):
         raise UsageError(f"{name}={given} is unknown; valid: on, off")
     return given == "on"
 
 
 def is_yes(name: str, given: str) -> bool:
-    """Returns whether an option is `yes`.
-
-    Raises:
-        UsageError: The value is neither yes nor no.
-    """
+    """Returns whether an option is `yes`; raises UsageError if it is neither yes nor no."""
     if given not in ("yes", "no"):
         raise UsageError(f"{name}={given} is not valid: give yes or no")
     return given == "yes"
@@ -117,13 +105,7 @@ def is_doubtful(verdict: Verdict, *, strict: bool) -> bool:
 
 
 def end(verdict: Verdict, *, strict: bool, why: str = "") -> None:
-    """Says that the run is finished; exits with code 3 if the run is WRONG or, with `strict`, NOISY.
-
-    Args:
-        verdict: Verdict on the run.
-        strict: Whether NOISY runs exit with an error.
-        why: Sentence that begins with the verdict.
-    """
+    """Says that the run is finished, and why; exits with code 3 if the run is WRONG or, with `strict`, NOISY."""
     because = " strict=on makes the exit code 3." if strict and verdict == NOISY else ""
     typer.echo(f"Finished. {why or f'{verdict}.'}{because}", err=True)
     if is_doubtful(verdict, strict=strict):

@@ -36,7 +36,6 @@ def parity_command(
     switches: Given,
     as_json: Json = False,
 ) -> None:
-    """The command `parity`; `commands.toml` has its help."""
     with reported_errors():
         shopload, file = Shopload(BINARY), workload_file(workload)
         given = parse_switches(**switches, trace=0)
@@ -50,13 +49,7 @@ def parity_command(
             load_ports(os.environ),
             shopload,
             lambda out: parity_tape(
-                shopload,
-                out,
-                samples,
-                seed=checked_seed(seed),
-                scale=given.scale,
-                workload=file,
-                payload=given.payload,
+                shopload, out, samples, seed=checked_seed(seed), scale=given.scale, workload=file, payload=given.payload
             ),
             say=Progress(),
         )

@@ -21,11 +21,7 @@ LOOK_S = 2.0
 
 
 def speed_sentences(results: Path) -> Iterator[str]:
-    """Says how fast this machine is now, compared with its usual speed in the trials of kept runs.
-
-    Args:
-        results: The folder of all results.
-    """
+    """Says how fast this machine is now, compared with its usual speed in the trials of kept runs."""
     usual, now = usual_speed(results), machine_speed()
     if usual is None:
         yield (

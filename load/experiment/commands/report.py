@@ -16,7 +16,6 @@ HOLDS = (TRIALS, SUMMARY)
 
 @takes_settings("report")
 def report_command(*, run: str) -> None:
-    """The command `report`; `commands.toml` has its help."""
     with reported_errors():
         page, verdict = make_report(find_run(RESULTS, run, holds=HOLDS))
         typer.echo(f"Report:  {page}\n         {verdict}, {page.stat().st_size:,} bytes")

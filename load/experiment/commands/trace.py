@@ -48,7 +48,6 @@ class Loaded:
         trees: The exemplars' trees, by trace id.
         stands_for: Journeys and percentiles that each trace represents, such as `checkout p50`, by trace id.
         chosen: The trace of each journey and percentile.
-        file: The saved traces.
         traced: Number of traced journeys; 0 if unknown.
     """
 
@@ -66,13 +65,7 @@ class Loaded:
 
 
 def read_exemplars(file: Path, chosen: Exemplars, traced: int = 0) -> Loaded:
-    """Reads a run's exemplars.
-
-    Args:
-        file: The saved traces.
-        chosen: The trace of each journey and percentile.
-        traced: Number of traced journeys; 0 if unknown.
-    """
+    """Reads a run's exemplars."""
     spans = by_trace(read_file(file))
     stands_for: dict[str, list[str]] = {}
     for journey, of in sorted(chosen.items()):
@@ -86,9 +79,6 @@ def print_exemplars(loaded: Loaded, query_url: str, console: Console, *, journey
     """Prints where to find a run's exemplars; if a journey is given, also prints its exemplars' trees and budgets.
 
     Args:
-        loaded: The exemplars.
-        query_url: URL of the Jaeger that holds the traces now.
-        console: Where to print.
         journey: The journey whose trees and budgets to print; empty to list all journeys.
     """
     rows: list[list[Cell]] = []
@@ -119,14 +109,7 @@ def print_exemplars(loaded: Loaded, query_url: str, console: Console, *, journey
 
 
 @takes_settings("trace")
-def trace_command(
-    *,
-    run: str,
-    journey: str,
-    topology: str,
-    wait: str,
-) -> None:
-    """The command `trace`; `commands.toml` has its help."""
+def trace_command(*, run: str, journey: str, topology: str, wait: str) -> None:
     with reported_errors():
         stays = is_yes("wait", wait)
         folder = find_run(RESULTS, run)
@@ -154,11 +137,6 @@ def trace_command(
 
 def show_in_jaeger(shown: Mapping[str, Loaded], run: str, ports: Ports) -> str:
     """Sends the exemplars to Jaeger, and writes a page that lists them.
-
-    Args:
-        shown: The exemplars by topology.
-        run: Name of the run.
-        ports: Ports of Jaeger.
 
     Returns:
         The page's URL: at Jaeger's port if Jaeger has no UI, otherwise the URL of the file.

@@ -51,11 +51,7 @@ def drain_longer_s(topology: Topology, switches: Switches, target: str) -> float
 
 
 def lacks_right(*right: str) -> Callable[[], str]:
-    """Makes a check that returns the name of a permission if the current kubectl context lacks this permission.
-
-    Args:
-        right: Arguments of `kubectl auth can-i`.
-    """
+    """Makes a check that returns the name of a permission if the current kubectl context lacks the permission."""
 
     def lacks() -> str:
         from mesh.kubernetes.cluster.kubectl import Kubectl

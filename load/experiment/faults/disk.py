@@ -42,12 +42,7 @@ def no_volumes() -> str:
 
 @contextmanager
 def on_small_volume(system: System, target: str) -> Iterator[tuple[System, Strike]]:
-    """Puts the database's data on a separate volume, and prepares to fill the volume.
-
-    Args:
-        system: The system, which has not started yet. Its data are new, and are deleted when it ends.
-        target: One of `VOLUMES`.
-    """
+    """Puts the data of a system that has not started on a new volume, and prepares to fill it up."""
     lock = RunLock(system.folder)
     lock.acquire()
     try:

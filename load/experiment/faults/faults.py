@@ -50,15 +50,11 @@ class Fault:
     """A kind of fault.
 
     Attributes:
-        about: Description of the fault, worded to follow the target's name.
-        targets: Returns the fault's targets in a topology with the given switches.
-        around: Prepares the fault.
         lacks: Returns what this machine or user lacks for the fault; empty if nothing is missing.
         longer_s: Returns by how many seconds the load must be longer so that a fault at a target ends during the load.
         in_cluster: Whether the fault strikes pods of a cluster instead of processes on this machine.
     """
 
-    about: str
     targets: Callable[[Topology, Switches], Sequence[str]]
     around: Around
     lacks: Callable[[], str] = lambda: ""
@@ -66,14 +62,7 @@ class Fault:
     in_cluster: bool = False
 
     def require(self, name: str) -> None:
-        """Checks that the fault is possible here.
-
-        Args:
-            name: Name that the user gave.
-
-        Raises:
-            UsageError: The fault is not possible; the message says what it needs.
-        """
+        """Raises UsageError if the fault, under the name that the user gave, is not possible here."""
         if lacking := self.lacks():
             raise UsageError(f"faults={name} needs {lacking}; otherwise leave out this fault")
 
@@ -95,10 +84,6 @@ def _crash(system: System, target: str, wait: Wait) -> None:
     while time.monotonic() < until:
         kill(system, target)
         wait(chance.uniform(0, LIFE_S))
-
-
-def _restart(system: System, target: str, _: Wait) -> None:
-    system.restart(target)
 
 
 @contextmanager
@@ -148,47 +133,27 @@ def _services(topology: Topology, _: Switches) -> Sequence[str]:
 
 
 FAULTS = {
-    "kill": Fault(
-        "killed (SIGKILL), started again at once", parts_of, _plain(lambda system, target, _: kill(system, target))
-    ),
-    "freeze": Fault(f"stopped (SIGSTOP) for {LASTS_S:g} s", parts_of, _plain(freeze)),
-    "crash": Fault("killed again and again at random moments of its life", _services, _plain(_crash)),
-    "cut": Fault(f"no byte gets through for {LASTS_S:g} s", links_of, link_fault("timeout", {"timeout": 0})),
-    "reset": Fault(f"connections are reset for {LASTS_S:g} s", links_of, link_fault("reset_peer", {"timeout": 0})),
-    "slow": Fault(
-        f"everything arrives 400 to 600 ms late for {LASTS_S:g} s",
-        links_of,
-        link_fault("latency", {"latency": 500, "jitter": 100}),
-    ),
-    "pool": Fault(f"its tables are locked for {LASTS_S:g} s, so that its whole pool waits", _services, _plain(_lock)),
+    "kill": Fault(parts_of, _plain(lambda system, target, _: kill(system, target))),
+    "freeze": Fault(parts_of, _plain(freeze)),
+    "crash": Fault(_services, _plain(_crash)),
+    "cut": Fault(links_of, link_fault("timeout", {"timeout": 0})),
+    "reset": Fault(links_of, link_fault("reset_peer", {"timeout": 0})),
+    "slow": Fault(links_of, link_fault("latency", {"latency": 500, "jitter": 100})),
+    "pool": Fault(_services, _plain(_lock)),
     "restart": Fault(
-        "stopped and started again",
         lambda _, switches: [*([EDGE] if switches.has_edge else []), POSTGRES],
-        _plain(_restart),
+        _plain(lambda system, target, _: system.restart(target)),
     ),
-    "readonly": Fault(
-        f"refuses to write for {LASTS_S:g} s", lambda _topology, _switches: [POSTGRES], _plain(_refuse_writes)
-    ),
-    "expire": Fault(
-        f"restarts with an expired certificate, and {LASTS_S:g} s later with a new one",
-        holders,
-        _plain(expire),
-    ),
-    "clock": Fault(f"its clock is an hour ahead for {LASTS_S:g} s", _services, prepare_clock_step, no_faketime),
+    "readonly": Fault(lambda _topology, _switches: [POSTGRES], _plain(_refuse_writes)),
+    "expire": Fault(holders, _plain(expire)),
+    "clock": Fault(_services, prepare_clock_step, no_faketime),
     "disk-full": Fault(
-        f"its volume has no room left for {LASTS_S:g} s",
-        lambda _, switches: [*VOLUMES] if switches.store == "postgres" else [],
-        on_small_volume,
-        no_volumes,
+        lambda _, switches: [*VOLUMES] if switches.store == "postgres" else [], on_small_volume, no_volumes
     ),
     "rolling": Fault(
-        f"edge, gateways, services and sidecars restart one by one, {READY_S:g} s after the previous one was ready",
-        lambda _, switches: [SHOP, *([EDGE] if switches.has_edge else [])],
-        _rolling,
-        longer_s=_rolling_longer_s,
+        lambda _, switches: [SHOP, *([EDGE] if switches.has_edge else [])], _rolling, longer_s=_rolling_longer_s
     ),
     "evict": Fault(
-        "one of its pods is evicted; the cluster makes another",
         serving,
         prepare_eviction,
         lacks_right("create", "pods", "--subresource=eviction"),
@@ -196,7 +161,6 @@ FAULTS = {
         in_cluster=True,
     ),
     "drain": Fault(
-        "the node with most of its pods is drained, and accepts pods again once they are gone",
         lambda _topology, _switches: [SHOP],
         prepare_drain,
         lacks_right("patch", "nodes"),
@@ -204,6 +168,7 @@ FAULTS = {
         in_cluster=True,
     ),
 }
+"""The kinds of faults, which `docs/experiments/faults.md` describes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,17 +180,11 @@ class TargetedFault:
 
     @classmethod
     def parse(cls, name: str) -> TargetedFault:
-        """Reads a fault and its target from a name such as `kill:order`."""
         kind, _, target = name.partition(":")
         return cls(kind, target)
 
     def __str__(self) -> str:
         return f"{self.kind}:{self.target}"
-
-    @property
-    def about(self) -> str:
-        """Description of the fault in words."""
-        return FAULTS[self.kind].about
 
 
 def possible(topology: Topology, switches: Switches) -> list[TargetedFault]:
@@ -243,15 +202,10 @@ def kinds(*, in_cluster: bool) -> list[str]:
 
 
 def parse_faults(given: str, topologies: Sequence[Topology], switches: Switches) -> dict[str, list[TargetedFault]]:
-    """Reads which faults strike each topology.
+    """Reads which faults strike each topology: by topology name, in the order of `FAULTS`.
 
     Args:
-        given: `all`, or comma-separated faults: kinds (`kill`), or kinds at a target (`kill:order`).
-        topologies: The topologies.
-        switches: The topologies' switches.
-
-    Returns:
-        The faults by topology name, in the order of `FAULTS`. `all` leaves out faults that are impossible here.
+        given: Comma-separated kinds (`kill`), kinds at a target (`kill:order`), or `all` without impossible ones.
 
     Raises:
         UsageError: A fault is unknown or impossible here, or no topology has its target. The message lists valid faults
@@ -260,17 +214,16 @@ def parse_faults(given: str, topologies: Sequence[Topology], switches: Switches)
     has = {topology.name: possible(topology, switches) for topology in topologies}
     every = {str(one) for of in has.values() for one in of}
     parts, valid = [part.strip() for part in given.split(",")], kinds(in_cluster=switches.in_cluster)
-    for part in parts:
+    for part in (part for part in parts if part != "all"):
         kind, colon, target = part.partition(":")
-        if part != "all" and kind not in valid:
+        if kind not in valid:
             raise UsageError(f"faults={given}: {_why_not(kind, part)}; valid: all, {', '.join(valid)}")
-        if part != "all" and not any(one == part or (not colon and one.startswith(f"{kind}:")) for one in every):
+        if not any(one == part or (not colon and one.startswith(f"{kind}:")) for one in every):
             targets = sorted(one.partition(":")[2] for one in every if one.startswith(f"{kind}:"))
             raise UsageError(
                 f"faults={given}: {kind} has no target {target!r} here; its targets: {', '.join(targets) or 'none'}"
             )
-        if part != "all":
-            FAULTS[kind].require(part)
+        FAULTS[kind].require(part)
     left_out = unavailable(in_cluster=switches.in_cluster) if "all" in parts else {}
     return {
         name: [

@@ -42,12 +42,7 @@ def links_of(topology: Topology, switches: Switches) -> Sequence[str]:
 
 
 def link_fault(toxic: str, attributes: Mapping[str, int]) -> Around:
-    """Makes a fault that applies one of Toxiproxy's toxics to a link.
-
-    Args:
-        toxic: Type of the toxic.
-        attributes: The toxic's attributes.
-    """
+    """Makes a fault that applies one of Toxiproxy's toxics to a link."""
 
     @contextmanager
     def around(system: System, target: str) -> Iterator[tuple[System, Strike]]:

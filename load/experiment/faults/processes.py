@@ -12,27 +12,14 @@ from mesh.supervisor.run import Run
 
 
 def kill(struck: Run, target: str, meanwhile: Callable[[], None] = lambda: None) -> None:
-    """Kills a component and restarts it.
-
-    Args:
-        struck: The run that has the component.
-        target: Name of the component or replica.
-        meanwhile: Called before the restart.
-    """
+    """Kills a component or replica, and restarts it after a call of `meanwhile`."""
     struck.kill(target)
     meanwhile()
     struck.restart(target)
 
 
 def freeze(struck: Run, target: str, wait: Wait, seconds: float = LASTS_S) -> None:
-    """Stops a component (SIGSTOP) for a while.
-
-    Args:
-        struck: The run that has the component.
-        target: Name of the component or replica.
-        wait: Waits for a number of seconds.
-        seconds: How long the component is stopped, in seconds.
-    """
+    """Stops a component or replica (SIGSTOP) for a while."""
     pids = struck.processes()[target]
     try:
         for pid in pids:

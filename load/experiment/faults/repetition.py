@@ -16,13 +16,7 @@ NS_PER_S = 1_000_000_000
 
 
 def make_repetition(tape: Tape, seqs: Collection[int], out: Path) -> Load:
-    """Makes a tape that repeats some of the journeys on another tape.
-
-    Args:
-        tape: The tape whose journeys are repeated.
-        seqs: Sequence numbers of the journeys; at least one.
-        out: File of the new tape.
-    """
+    """Makes a tape that repeats some of the journeys on another tape, at least one."""
     header, *entries = _lines(tape.path)
     wanted = [entry for entry in entries if entry["seq"] in seqs]
     again = [{**entry, "seq": place, "at_ns": place * NS_PER_S // PER_S} for place, entry in enumerate(wanted)]
@@ -36,15 +30,7 @@ def make_repetition(tape: Tape, seqs: Collection[int], out: Path) -> Load:
 
 
 def write_acknowledged(rounds: Iterable[tuple[Path, Path]], out: Path) -> int:
-    """Writes the purchases for which customers got an answer, in the format that the audit reads.
-
-    Args:
-        rounds: For each round, the file with the rows of its journeys, and the tape from which they were sent.
-        out: File to write.
-
-    Returns:
-        The number of purchases.
-    """
+    """Writes the answered purchases of all rounds (rows and tape of each) for the audit; returns their number."""
     lines = []
     for rows, tape in rounds:
         params = {entry["seq"]: entry["params"] for entry in _lines(tape)[1:]}

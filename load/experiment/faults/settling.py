@@ -25,21 +25,13 @@ UNDELIVERED = """
 
 
 def count_unfinished(url: str, process: str) -> Counter[str]:
-    """Counts the unfinished sagas that a process drives, by kind, state and step.
-
-    Args:
-        url: URL of the shop's database.
-        process: Name of the process.
-    """
+    """Counts the unfinished sagas that a process drives, by kind, state and step."""
     with closing(_connect(url)) as connection:
         return Counter(dict(connection.execute(UNFINISHED, {"driver": f"%/{process}"}).fetchall()))
 
 
 def wait_until_settled(url: str) -> tuple[float, Counter[str]]:
     """Waits until no saga is under way and every update is delivered.
-
-    Args:
-        url: URL of the shop's database.
 
     Returns:
         The seconds that this took, and the number of sagas and updates, by kind, that were unfinished after `LIMIT_S`.

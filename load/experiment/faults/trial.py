@@ -69,16 +69,7 @@ def run_struck(
 
 
 class _Moments:
-    """Causes the fault, and records when it began and ended.
-
-    Args:
-        system: The running system.
-        strike: Causes the fault and undoes it.
-
-    Attributes:
-        began_ns: When the fault began, in nanoseconds of the Unix epoch.
-        ended_ns: When the fault ended, in nanoseconds of the Unix epoch.
-    """
+    """Causes the fault, and records when it began and ended, in nanoseconds of the Unix epoch."""
 
     def __init__(self, system: Runtime, strike: Strike) -> None:
         self._system, self._strike = system, strike

@@ -17,11 +17,7 @@ _ROOM = 1.75
 
 
 def chart(wanted: Chart, kept: Kept) -> Drawn:
-    """Makes a chart, which is drawn when its SVG is read.
-
-    Raises:
-        UsageError: The run has no such figure.
-    """
+    """Makes a chart, which is drawn when its SVG is read; raises UsageError if the run has no such figure."""
     names = wanted.topologies or list(kept.summary["topologies"])
     reader, *arguments = wanted.figure
     figures = {name: read_figure(kept.summary, reader, name, *arguments) for name in names}

@@ -34,7 +34,6 @@ _OF_MAKE = ("MAKEFLAGS", "MFLAGS", "MAKEOVERRIDES", "MAKELEVEL")
 
 @takes_settings("findings")
 def command(*, runs: str, run: str) -> None:
-    """The command `findings`; `commands.toml` has its help."""
     with reported_errors():
         table = read_table()
         names = _names(table, runs)
@@ -108,11 +107,7 @@ def _time_needed(names: list[str]) -> str:
 
 
 def _run(run: Run, what: str) -> Path:
-    """Makes a run, and returns its folder.
-
-    Raises:
-        UsageError: The run failed.
-    """
+    """Makes a run, and returns its folder; raises UsageError if the run failed."""
     _say(f"run {what}: {' '.join(run.command)}")
     began = time.time()
     status = subprocess.run(  # noqa: S603

@@ -20,7 +20,6 @@ class Figure(NamedTuple):
     """A figure.
 
     Attributes:
-        value: The estimate.
         ends: Both ends of the estimate's 95 % confidence interval over blocks.
         unit: Unit of the estimate: ms, bytes, `times` for a ratio, `%`, or empty for a count.
     """
@@ -94,7 +93,8 @@ def from_rtt(summary: Summary, sooner: str, other: str, journey: str) -> Figure:
 
 def sent_beyond(summary: Summary, topology: str, journey: str) -> Figure:
     """Returns the bytes sent for the parts of an answer that the journey's screen does not show."""
-    return _estimate(_over_fetching(summary, topology, journey)["sent_beyond"], "bytes")
+    of = next(one for one in summary["over_fetching"] if (one["topology"], one["journey"]) == (topology, journey))
+    return _estimate(of["sent_beyond"], "bytes")
 
 
 def hit_share(summary: Summary, topology: str) -> Figure:
@@ -111,11 +111,7 @@ FIGURES: Mapping[str, Callable[..., Figure]] = {
 
 
 def read_figure(summary: Summary, reader: str, *arguments: str) -> Figure:
-    """Reads a figure from a summary.
-
-    Raises:
-        UsageError: The summary has no such figure.
-    """
+    """Reads a figure from a summary; raises UsageError if the summary has no such figure."""
     try:
         return FIGURES[reader](summary, *arguments)
     except (LookupError, StopIteration, TypeError) as error:
@@ -132,8 +128,3 @@ def _comparison(summary: Summary, left: str, right: str, journey: str, metric: s
     if row is None:
         raise LookupError(f"{left} and {right} were not compared")
     return row
-
-
-def _over_fetching(summary: Summary, topology: str, journey: str) -> Mapping[str, Any]:
-    rows: list[Mapping[str, Any]] = summary["over_fetching"]
-    return next(one for one in rows if (one["topology"], one["journey"]) == (topology, journey))

@@ -31,7 +31,6 @@ class Stated(NamedTuple):
         doubt: Why the finding must not be quoted: no run, a verdict other than VALID, or a rule that does not hold.
             Empty if it may be quoted.
         text: The finding's sentence with its figures; empty without a run.
-        figures: The finding's figures, by name.
     """
 
     doubt: str
@@ -40,11 +39,7 @@ class Stated(NamedTuple):
 
 
 def state(finding: Finding, kept: Kept | None) -> Stated:
-    """Returns what a kept run says about a finding.
-
-    Raises:
-        UsageError: The run has no such figure.
-    """
+    """Returns what a kept run says about a finding; raises UsageError if the run has no such figure."""
     if kept is None:
         return Stated(NOT_MEASURED, "", {})
     figures = {name: read_figure(kept.summary, *asked) for name, asked in finding.figures.items()}

@@ -56,13 +56,9 @@ class Finding(_Strict):
     """A sentence, the figures in it, and the rules under which it is true.
 
     Attributes:
-        title: Heading.
-        run: Name of the run that supplies the figures.
         says: The sentence, with the names of figures in braces.
         figures: Reader and arguments of each figure, by the figure's name.
         holds: Rules; the sentence is presented as true only if all of them hold.
-        chart: The finding's chart.
-        changes: What would change the finding.
         readme: Whether the README states the finding too.
     """
 
@@ -93,11 +89,7 @@ class Table(_Strict):
 
 
 def read_table(file: Path = TABLE) -> Table:
-    """Reads and checks the table.
-
-    Raises:
-        UsageError: The table cannot be read or is invalid; the message names the line and the valid values.
-    """
+    """Reads and checks the table; raises UsageError, which names the line and valid values, for a mistake."""
     opened = YamlFile.read(file, UsageError)
     table = validate(opened, Table)
     if problems := list(_problems(table)):

@@ -59,13 +59,8 @@ def node_arguments(
     """Returns the arguments of the generator on a load node.
 
     Args:
-        load: The load that all nodes send together.
         tape: Path of the load's tape on the node, which may be compressed with gzip.
-        target: File on the node that describes the target.
-        out: The node's folder.
         shard: Number of the node's shard, from 0; or an expression for it, such as `$(JOB_COMPLETION_INDEX)`.
-        shards: Number of shards.
-        trace: Share of journeys to trace, from 0 to 1.
 
     Raises:
         UsageError: The load is a closed loop, which cannot be split into shards.
@@ -84,9 +79,6 @@ class ShardedReplay:
     """A replay by several load nodes; call `get_ready`, `send` and `collect` in this order.
 
     Attributes:
-        nodes: The running nodes, by shard.
-        load: The load that the nodes send together.
-        shopload: The generator on this machine, which merges the nodes' results.
         ready_s: Seconds that a node may take to get ready.
         start_ahead_s: Seconds from when all nodes are ready until they start; each must get the start time before then.
         poll_s: Seconds between two polls of the nodes.
@@ -200,11 +192,7 @@ def _text_of(node: Node, file: str) -> str | None:
 
 
 def _end_of(node: Node) -> str | None:
-    """Returns a node's final report, or None while the node has not finished.
-
-    Raises:
-        GeneratorError: The node failed.
-    """
+    """Returns a node's final report, or None while the node has not finished; raises GeneratorError if it failed."""
     text = node.read(DONE)
     if text is not None:
         end = json.loads(text)

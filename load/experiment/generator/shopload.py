@@ -7,7 +7,7 @@ import select
 import signal
 import subprocess
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -38,7 +38,6 @@ class Load:
     """A load for the generator.
 
     Attributes:
-        tape: The journeys.
         duration_s: Seconds of load; an open loop ends with its tape.
         closed: The closed loop that takes the journeys; None for an open loop, where they start at the tape's times.
         connections: Total number of client connections; 0 for the number in the target file.
@@ -58,11 +57,7 @@ class Load:
 
 @dataclass(frozen=True, slots=True)
 class Shopload:
-    """The generator's binary.
-
-    Attributes:
-        binary: Path of the executable.
-    """
+    """The generator's binary."""
 
     binary: Path
 
@@ -84,12 +79,6 @@ class Shopload:
         """Makes a tape.
 
         Args:
-            workload: The workload file.
-            out: File of the tape.
-            seed: Seed of arrivals and parameters.
-            rate: Mean number of journeys per second.
-            duration_s: Length in seconds.
-            scale: Scale of the data to which the parameters refer.
             pool: `parity` for the parameters reserved for the parity check; empty for a load's parameters.
             payload: Size of the documents that journeys read; sizes other than the default need a workload that reads
                 documents.
@@ -100,16 +89,9 @@ class Shopload:
         Raises:
             UsageError: The workload is invalid; the message comes from the generator.
         """
-        arguments = [
-            "tape",
-            "--steps" if steps else "--workload",
-            str(workload),
-            "--out",
-            str(out),
-            "--seed",
-            str(seed),
-        ]
-        arguments += ["--rate", f"{rate:g}", "--duration", f"{duration_s:g}s", "--scale", str(scale)]
+        arguments = ["tape", "--steps" if steps else "--workload", str(workload), "--out", str(out)]
+        arguments += ["--seed", str(seed), "--rate", f"{rate:g}", "--duration", f"{duration_s:g}s"]
+        arguments += ["--scale", str(scale)]
         size = "" if payload == DEFAULT_PAYLOAD else payload
         for name, value in (("--pool", pool), ("--payload", size), ("--without", without)):
             arguments += [name, value] if value else []
@@ -136,11 +118,7 @@ class Shopload:
         The caller waits for the replay's end with `finish_replay`.
 
         Args:
-            load: The load to send.
-            target: File that describes the target.
-            out: Folder for the replay's files.
             trace: Share of journeys to trace, from 0 to 1.
-            quiet: Whether to show no progress.
         """
         arguments = [*_replay(load, target, out), "--trace", f"{trace:g}", *(["--quiet"] if quiet else [])]
         return subprocess.Popen(  # noqa: S603 - our own binary
@@ -151,11 +129,7 @@ class Shopload:
         )
 
     def finish_replay(self, replay: subprocess.Popen[bytes]) -> None:
-        """Waits for the end of a replay whose load is over.
-
-        Raises:
-            GeneratorError: The generator failed, or did not end within the grace period; the caller must stop it.
-        """
+        """Waits for a replay's end; raises GeneratorError if it fails, or if the caller must stop it."""
         try:
             code = replay.wait(timeout=GRACE_S)
         except subprocess.TimeoutExpired as error:
@@ -165,35 +139,16 @@ class Shopload:
         if code != 0:
             raise GeneratorError(f"the replay ended with exit code {code}; its message is above")
 
-    @contextmanager
-    def hold(self, tape: Tape, target: Path, connections: int) -> Iterator[int]:
-        """Holds connections open while the context lasts; each has carried a request.
-
-        Yields:
-            The number of connections that were opened.
+    def hold(self, tape: Tape, target: Path, connections: int) -> AbstractContextManager[object]:
+        """Holds connections open while the context lasts, after a request on each.
 
         Raises:
-            GeneratorError: A connection could not be opened, or a request failed; the generator's message is on
-                standard error.
+            GeneratorError: A connection or a request failed; the generator's message is on standard error.
         """
         arguments = ["hold", "--tape", str(tape.path), "--target", str(target), "--connections", str(connections)]
-        process = subprocess.Popen(  # noqa: S603 - our own binary
-            self._command(arguments), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True
-        )
-        assert process.stdin is not None
-        assert process.stdout is not None
-        try:
-            ready, _, _ = select.select([process.stdout], [], [], GRACE_S)
-            line = process.stdout.readline() if ready else ""
-            if not line:
-                raise GeneratorError(f"{connections} connections were not open within {GRACE_S:g} s")
-            yield int(json.loads(line)["connections_dialed"])
-        finally:
-            process.stdin.close()
-            process.stdout.close()
-            stop(process)
+        late = f"{connections} connections were not open within {GRACE_S:g} s"
+        return self._begin(arguments, late, late)
 
-    @contextmanager
     def watch(
         self,
         tape: Tape,
@@ -204,16 +159,11 @@ class Shopload:
         interval_s: float,
         seconds: float,
         channel: str = "web",
-    ) -> Iterator[subprocess.Popen[str]]:
+    ) -> AbstractContextManager[subprocess.Popen[str]]:
         """Lets customers wait for updates to their orders; all are waiting when the block begins.
 
         Args:
             tape: Tape whose buyers are the first to wait.
-            target: File that describes the target.
-            out: Folder for the received updates, and for the figures.
-            watchers: Number of customers who wait.
-            way: `push` or `poll`.
-            interval_s: Seconds between a customer's polls.
             seconds: How long the customers wait, in seconds.
             channel: Channel of the customers: `web`, `mobile` or `partner`.
 
@@ -226,39 +176,34 @@ class Shopload:
         arguments = ["watch", "--tape", str(tape.path), "--target", str(target), "--out", str(out), "--way", way]
         arguments += ["--watchers", str(watchers), "--duration", f"{seconds:g}s", "--channel", channel]
         arguments += ["--interval", f"{interval_s:g}s"] if way == "poll" else []
-        process = subprocess.Popen(  # noqa: S603 - our own binary
-            self._command(arguments),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            text=True,
-            start_new_session=True,
-        )
-        assert process.stdout is not None
-        try:
-            opened, _, _ = select.select([process.stdout], [], [], GRACE_S)
-            if not opened:
-                raise GeneratorError(f"{watchers:,} watchers were not all waiting within {GRACE_S:g} s")
-            if not process.stdout.readline():
-                raise GeneratorError(f"{watchers:,} watchers could not all begin to wait; see the message above")
-            yield process
-        finally:
-            stop(process)
-            process.stdout.close()
+        late = f"{watchers:,} watchers were not all waiting within {GRACE_S:g} s"
+        failed = f"{watchers:,} watchers could not all begin to wait; see the message above"
+        return self._begin(arguments, late, failed)
 
     def merge(self, parts: Sequence[Path], out: Path) -> None:
-        """Merges the results of several generators, each with a shard of a tape, into the results of one generator.
+        """Merges the results of a tape's shards into one result; raises GeneratorError if the shards do not fit."""
+        named = (word for part in parts for word in ("--part", str(part)))
+        self._run(["merge", "--out", str(out), *named], timeout_s=GRACE_S)
 
-        Args:
-            parts: Folder of each shard's replay.
-            out: Folder for the merged files.
-
-        Raises:
-            GeneratorError: The shards belong to different replays, or a shard is missing or incomplete.
-        """
-        arguments = ["merge", "--out", str(out)]
-        for part in parts:
-            arguments += ["--part", str(part)]
-        self._run(arguments, timeout_s=GRACE_S)
+    @contextmanager
+    def _begin(self, arguments: Sequence[str], late: str, failed: str) -> Iterator[subprocess.Popen[str]]:
+        """Yields a process once it has printed a line; stops the process after the block."""
+        process = subprocess.Popen(  # noqa: S603 - our own binary
+            self._command(arguments), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True
+        )
+        assert process.stdin is not None
+        assert process.stdout is not None
+        try:
+            ready, _, _ = select.select([process.stdout], [], [], GRACE_S)
+            if not ready:
+                raise GeneratorError(late)
+            if not process.stdout.readline():
+                raise GeneratorError(failed)
+            yield process
+        finally:
+            process.stdin.close()  # ends connections that are held
+            stop(process)
+            process.stdout.close()
 
     def _command(self, arguments: Sequence[str]) -> list[str]:
         if not self.binary.is_file():
@@ -268,11 +213,7 @@ class Shopload:
     def _run(self, arguments: Sequence[str], *, timeout_s: float) -> str:
         try:
             done = subprocess.run(  # noqa: S603 - our own binary
-                self._command(arguments),
-                capture_output=True,
-                text=True,
-                timeout=timeout_s,
-                check=False,
+                self._command(arguments), capture_output=True, text=True, timeout=timeout_s, check=False
             )
         except subprocess.TimeoutExpired as error:
             raise GeneratorError(f"shopload {arguments[0]} did not finish within {timeout_s:g} s") from error

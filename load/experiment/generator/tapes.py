@@ -49,14 +49,7 @@ class Tapes:
 
 
 def make_tapes(shopload: Shopload, plan: Plan, workload: Path, folder: Path) -> Tapes:
-    """Makes the tapes that every trial of an experiment shares.
-
-    Args:
-        shopload: The generator.
-        plan: The experiment; its seed is the seed of the counted tape, from which the other seeds derive.
-        workload: File of the workload.
-        folder: Folder of the tapes.
-    """
+    """Makes the tapes that every trial of an experiment shares."""
     seed, scale = plan.seed, plan.scale
     folder.mkdir(parents=True, exist_ok=True)
     parity = plan.profile.parity_samples
@@ -75,16 +68,7 @@ def make_tapes(shopload: Shopload, plan: Plan, workload: Path, folder: Path) -> 
 
 
 def load_tapes(shopload: Shopload, plan: Plan, arm: Arm, workload: Path, folder: Path, *, steps: bool = False) -> Load:
-    """Makes the tapes of an arm's load.
-
-    Args:
-        shopload: The generator.
-        plan: The experiment.
-        arm: The arm.
-        workload: File of the workload, or of a target's steps.
-        folder: Folder of the tapes.
-        steps: Whether `workload` is a file of steps.
-    """
+    """Makes the tapes of an arm's load; with `steps`, `workload` is a file of a target's steps."""
 
     def make(kind: str, seed: int, duration_s: float, rate: float) -> Tape:
         out = folder / f"{kind}{arm.tape.removeprefix(LOAD)}.jsonl"
@@ -125,13 +109,7 @@ def parity_tape(
     """Makes a tape that has every pair of journey and channel `samples` times, with parameters that no load uses.
 
     Args:
-        shopload: The generator.
-        out: File of the tape.
-        samples: Samples of each pair.
-        seed: Seed of the parameters.
-        scale: Scale of the data.
         workload: File of a workload whose journeys are added to the usual journeys.
-        payload: Size of the documents that journeys read.
     """
     even = yaml.safe_load(EVEN.read_text(encoding="utf-8"))
     usual = {pair["journey"] for pair in even["mix"]}
@@ -143,12 +121,5 @@ def parity_tape(
     mix = out.with_suffix(".yaml")
     mix.write_text(yaml.safe_dump(even), encoding="utf-8")
     return shopload.tape(
-        mix,
-        out,
-        seed=seed,
-        rate=len(even["mix"]) * samples,
-        duration_s=1,
-        scale=scale,
-        pool="parity",
-        payload=payload,
+        mix, out, seed=seed, rate=len(even["mix"]) * samples, duration_s=1, scale=scale, pool="parity", payload=payload
     )

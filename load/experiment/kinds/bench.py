@@ -36,7 +36,6 @@ def command(
     verbose: str,
     as_json: Json = False,
 ) -> None:
-    """The command `bench`; `commands.toml` has its help."""
     with options.reported_errors():
         is_verbose = options.is_on("verbose", verbose)
         look, is_strict, file = Preflight(), options.is_strict(strict), workload_file(workload)

@@ -6,7 +6,6 @@ multiples of the rate that a topology sustains (`overload`).
 
 from __future__ import annotations
 
-import math
 import random
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
@@ -14,12 +13,12 @@ from itertools import count
 from math import ceil
 from typing import Any, cast, get_args
 
-from experiment.arguments import ascending, duration_s, number, profile_of, whole_number
-from experiment.blocks import TRIAL_OVERHEAD_S, Measure
+from experiment.arguments import ascending, duration_s, float_or_nan, number, profile_of, whole_number
+from experiment.blocks import TRIAL_OVERHEAD_S, Makers, Measure
 from experiment.commands import in_blocks
 from experiment.errors import UsageError
 from experiment.plan.arms_in_blocks import Arm, Plan, arms_of, read_switches
-from experiment.plan.closed_loop import MAX_THINK, MAX_VUS, ClosedLoop
+from experiment.plan.closed_loop import MAX_TAPE_RATE, MAX_THINK, MAX_VUS, ClosedLoop
 from experiment.plan.networks import refuse_networks
 from experiment.plan.own_load import OwnLoad, Sending
 from experiment.plan.profiles import DEFAULT_RATE, Profile
@@ -44,8 +43,6 @@ DEFAULT_FACTORS, MAX_FACTOR = "1,2,5,10", 100
 USERS_PER_CONNECTION = 100
 """The edge allows 1,024 concurrent requests on an HTTP/2 connection, and a journey sends up to ten at a time."""
 MIN_CONNECTIONS, MAX_HTTP1_CONNECTIONS = 4, 1024
-MAX_TAPE_RATE = 5000.0
-"""Two cores cannot even refuse this many journeys per second, so a higher rate would only make tapes larger."""
 PARITY_SAMPLES = 3
 MAX_SEARCHES = 20
 """Maximum number of blocks, each with a search per topology."""
@@ -64,13 +61,9 @@ class Lengths:
     Attributes:
         warmup_s: Seconds of load before each step; not counted.
         min_step_s: Minimum length of a step of a search, in seconds; a step lasts longer to send `MIN_JOURNEYS`.
-        max_step_s: Maximum length of a step of a search, in seconds.
         confirm_s: Shortest confirmation, in seconds; it may be up to four times as long to reach `MIN_JOURNEYS`.
-        users_s: Seconds of load at each number of users.
         part_s: Seconds that each part of the load with a peak lasts.
         precision: Precision at which a search ends (`hops.kinds.capacity.search.Bounds`).
-        max_steps: Maximum number of replays of a search.
-        max_confirmations: Maximum number of confirming replays.
     """
 
     warmup_s: int
@@ -166,7 +159,7 @@ def announce(plan: Plan) -> Iterator[str]:
     )
 
 
-@in_blocks.experiment(KIND, choosing=in_blocks.Choosing(choose, announce))
+@in_blocks.experiment(KIND, makers=Makers(choose=choose), announce=announce)
 def command(
     *,
     load: str,
@@ -176,7 +169,6 @@ def command(
     switches: Given,
     **chosen: str | None,
 ) -> Plan:
-    """The command `capacity`; `commands.toml` has its help."""
     if load not in get_args(Load):
         raise UsageError(f"load={load} is unknown; valid: {', '.join(get_args(Load))}")
     kind = cast("Load", load)
@@ -225,11 +217,7 @@ def bounds_of(lengths: Lengths, start: float, highest: float) -> SearchBounds:
 
 
 def rates(start: str | None, highest: str | None) -> tuple[float, float]:
-    """Reads the first and the highest rate of a sweep, in journeys per second.
-
-    Raises:
-        UsageError: A rate is not a number from 1 to 10,000, or the first is above the highest.
-    """
+    """Reads a sweep's first and highest rate; raises UsageError unless both are from 1 to 10,000 and ascend."""
     first, last = number("start", start), number("max", highest) if highest else DEFAULT_MAX
     for name, value in (("start", first), ("max", last)):
         if value is not None and not 1 <= value <= MAX_RATE:
@@ -242,11 +230,7 @@ def rates(start: str | None, highest: str | None) -> tuple[float, float]:
 
 
 def parse_users(given: str) -> tuple[int, ...]:
-    """Reads the comma-separated numbers of users.
-
-    Raises:
-        UsageError: A number is not an integer from 1 to 10,000, the numbers do not ascend, or there are too many.
-    """
+    """Reads the comma-separated numbers of users; raises UsageError unless up to 20 numbers to 10,000 ascend."""
     users = ascending("users", given, 1, MAX_VUS)
     if len(users) > MAX_STEPS:
         raise UsageError(f"users={given} has {len(users)} steps: give at most {MAX_STEPS}")
@@ -254,20 +238,13 @@ def parse_users(given: str) -> tuple[int, ...]:
 
 
 def parse_capacity(given: str, measured: list[str]) -> Mapping[str, float]:
-    """Reads the rates that topologies sustain, such as `rest:90,grpc:120`.
-
-    Raises:
-        UsageError: A topology is not measured, or a rate is not a number from 1 to 10,000.
-    """
+    """Reads the rates that topologies sustain, such as `rest:90,grpc:120`; raises UsageError for any other text."""
     capacities = {}
     for part in filter(None, (part.strip() for part in given.split(","))):
         name, _, rate = part.partition(":")
         if name not in measured:
             raise UsageError(f"capacity={given}: {name} is not measured; measured topologies: {', '.join(measured)}")
-        try:
-            value = float(rate)
-        except ValueError:
-            value = math.nan
+        value = float_or_nan(rate)
         if not 1 <= value <= MAX_RATE:
             raise UsageError(f"capacity={given}: give journeys per second, from 1 to {MAX_RATE:g}")
         capacities[name] = value
@@ -275,15 +252,7 @@ def parse_capacity(given: str, measured: list[str]) -> Mapping[str, float]:
 
 
 def connections_for(users: int, http: int) -> int:
-    """Returns the number of client connections for a closed loop: enough that connections are not the bottleneck.
-
-    With HTTP/1.1 a connection carries one request at a time, so each user gets a connection, up to the generator's
-    maximum.
-
-    Args:
-        users: Virtual users.
-        http: HTTP version from client to edge.
-    """
+    """Returns so many client connections for a closed loop that they do not limit it: over HTTP/1.1, one per user."""
     if http == 1:
         return min(max(users, MIN_CONNECTIONS), MAX_HTTP1_CONNECTIONS)
     return max(MIN_CONNECTIONS, -(-users // USERS_PER_CONNECTION))
@@ -309,10 +278,6 @@ def load_of(asked: Asked, lengths: Lengths, http: int, phase: Phase, amount: flo
     """Returns the load of a step.
 
     Args:
-        asked: The user's request.
-        lengths: The lengths of steps.
-        http: HTTP version from client to edge.
-        phase: Purpose of the step.
         amount: Journeys per second, users, or the height of the peak.
         held: Journeys per second that the topology sustains; a peak is a multiple of this rate.
     """

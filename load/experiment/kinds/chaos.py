@@ -10,7 +10,7 @@ from typing import Any
 import typer
 
 from experiment.arguments import topologies_of
-from experiment.blocks import THE_SHOP, expected_s
+from experiment.blocks import Makers, expected_s
 from experiment.commands import in_blocks
 from experiment.errors import UsageError
 from experiment.faults.faults import FAULTS, TargetedFault, parse_faults, unavailable
@@ -48,9 +48,8 @@ def announce(plan: Plan) -> Iterator[str]:
     )
 
 
-@in_blocks.experiment(KIND, makers=replace(THE_SHOP, run=run_struck), announce=announce)
+@in_blocks.experiment(KIND, makers=Makers(run=run_struck), announce=announce)
 def command(*, topologies: str, faults: str | None, common: in_blocks.Common, switches: Given) -> Plan:
-    """The command `chaos`; `commands.toml` has its help."""
     refuse_other_stores()
     in_cluster = parse_switches(**switches).in_cluster
     if faults is None:
@@ -62,11 +61,7 @@ def command(*, topologies: str, faults: str | None, common: in_blocks.Common, sw
 
 
 def refuse_other_stores() -> None:
-    """Refuses stores that the run does not start itself.
-
-    Raises:
-        UsageError: The environment names such a store.
-    """
+    """Raises UsageError if the environment names a store, which the run would not start itself."""
     elsewhere = [name for name in ("DATABASE_URL", "CACHE_URL") if os.environ.get(name)]
     if elsewhere:
         them = "both" if len(elsewhere) > 1 else "it"
@@ -76,11 +71,7 @@ def refuse_other_stores() -> None:
 
 
 def arms_of_faults(topologies: str, faults: str, switches: Mapping[str, str | None]) -> tuple[Arm, ...]:
-    """Makes an arm for each topology and fault, such as `rest-kill-order`.
-
-    Raises:
-        UsageError: A topology, a fault or a switch is invalid.
-    """
+    """Makes an arm for each topology and fault, such as `rest-kill-order`; raises UsageError if one is invalid."""
     try:
         struck, updates = topologies_of(topologies, updates="on"), "on"
     except TopologyError:

@@ -35,7 +35,6 @@ def command(
     vus: str | None,
     think: str | None,
 ) -> Plan:
-    """The command `compare`; `commands.toml` has its help."""
     compared = common.read_measured(topologies, updates=switches.get("updates") or "off")
     along = {"edges": edges, "edge_caches": edge_caches, "selections": selections}
     arms = compared_arms(compared, along, switches, channel_networks(common.file))
@@ -59,10 +58,7 @@ def compared_arms(
     """Makes an arm for each topology, or for each topology with each value of one setting.
 
     Args:
-        topologies: The topologies.
         along: The settings `edges`, `edge_caches` and `selections`, as a user gives them.
-        given: The switches, as a user gives them.
-        networks: The network of each channel for which the workload specifies one.
 
     Raises:
         UsageError: Several of the settings are given, or one contradicts a switch or a topology.

@@ -46,17 +46,13 @@ def command(
     delay_b: str | None,
     threshold: str | None,
 ) -> Plan:
-    """The command `compare-versions`; `commands.toml` has its help."""
     base, networks, limit = load_topology(topology), channel_networks(common.file), checked_threshold(threshold, None)
     allowed = journeys_of(common, allow_differences)
     delays: Mapping[str, str | None] = {A: None, B: delay_b}
     checkouts = {side: find_checkout(side, given) for side, given in ((A, a), (B, b))}
     arms = tuple(
         arm_of(
-            side,
-            base.model_copy(update={"checkout": checkout.folder}),
-            {**switches, "delay": delays[side]},
-            networks,
+            side, base.model_copy(update={"checkout": checkout.folder}), {**switches, "delay": delays[side]}, networks
         )
         for side, checkout in checkouts.items()
     )
@@ -70,11 +66,7 @@ def command(
 
 
 def journeys_of(common: in_blocks.Common, given: str | None) -> list[str]:
-    """Reads the kinds of journeys whose answers may differ between the two versions.
-
-    Raises:
-        UsageError: The workload has no kind of a given name; the message lists the kinds that it has.
-    """
+    """Reads the kinds of journeys whose answers may differ; raises UsageError, which lists all, for an unknown one."""
     names = [name.strip() for name in given.split(",")] if given else []
     kinds = sorted({kind for kind, _ in common.mix})
     if unknown := [name for name in names if name not in kinds]:

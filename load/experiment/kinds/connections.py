@@ -17,7 +17,6 @@ from mesh.description.switches import MAX_CONNECTIONS, SWITCHES, parse_switches
 
 @in_blocks.experiment(KIND)
 def command(*, topologies: str, connections: str, common: in_blocks.Common, switches: Given) -> Plan:
-    """The command `connections`; `commands.toml` has its help."""
     counts, profile = ascending("connections", connections, 0, MAX_CONNECTIONS), profile_named(common.profile)
     # The switch raises the processes' open-file limits; the load itself uses the usual number of connections.
     parsed = parse_switches(**switches, connections=str(max(counts[-1], 1)))

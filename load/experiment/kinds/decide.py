@@ -55,7 +55,6 @@ def command(
     strict: str | None,
     as_json: Json = False,
 ) -> None:
-    """The command `decide`; `commands.toml` has its help."""
     with reported_errors():
         ends_noisy = is_strict(strict)
         if watchers:
@@ -135,14 +134,7 @@ def _at_rate(run: RunFiles, rate: str) -> RunFiles:
 
 
 def _customers(folder: Path, own: str, workload: str, **given: str | None) -> Customers:
-    """Returns the customers that the user described; the run supplies what the user left out.
-
-    Args:
-        folder: Folder of the run.
-        own: File name of the run's workload.
-        workload: The given workload; empty for the run's workload.
-        given: The network switches, which apply to every channel.
-    """
+    """Returns the customers that the user described; the run supplies what the user left out."""
     if not workload:
         return Customers(Path(own).stem, None, _networks({}, given))
     file = workload_file(workload)

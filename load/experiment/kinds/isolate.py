@@ -15,14 +15,7 @@ from mesh.description.topology import Topology
 
 
 @in_blocks.experiment(KIND)
-def command(
-    *,
-    topology: str,
-    journey: str,
-    common: in_blocks.Common,
-    switches: Given,
-) -> Plan:
-    """The command `isolate`; `commands.toml` has its help."""
+def command(*, topology: str, journey: str, common: in_blocks.Common, switches: Given) -> Plan:
     isolated, *others = common.read_measured(topology)
     if others:
         names = ", ".join(one.name for one in (isolated, *others))
@@ -33,14 +26,7 @@ def command(
 
 
 def isolate_arms(topology: Topology, journey: str, given: Mapping[str, str | None]) -> tuple[Arm, ...]:
-    """Makes the arms of an isolation experiment.
-
-    One arm has all journeys, one lacks one kind, and one has separate components for that kind.
-
-    Args:
-        topology: The topology that all arms run.
-        journey: The kind of journey.
-        given: The switches, as a user gives them.
+    """Makes the arms of an isolation experiment: all journeys, without one kind, with separate components for it.
 
     Raises:
         UsageError: The topology cannot run with a switch, or has no edge that could route the kind separately.
@@ -53,16 +39,7 @@ def isolate_arms(topology: Topology, journey: str, given: Mapping[str, str | Non
 
 
 def require_others(name: str, mix: Mapping[tuple[str, str], float], journey: str) -> None:
-    """Checks that a workload has the given kind of journey and at least one other kind.
-
-    Args:
-        name: Name of the workload, for messages.
-        mix: The weight of each journey and channel.
-        journey: The kind of journey.
-
-    Raises:
-        UsageError: The workload lacks the kind or has no other kind.
-    """
+    """Raises UsageError unless a workload has the given kind of journey and at least one other kind."""
     kinds = sorted({kind for (kind, _), weight in mix.items() if weight})
     if journey not in kinds:
         raise UsageError(f"journey={journey}: the workload {name} has no such journey; valid: {', '.join(kinds)}")

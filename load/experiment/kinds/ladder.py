@@ -18,14 +18,7 @@ ONLY_WITH_EDGE = ("2", "3")
 
 
 @in_blocks.experiment(ladder.KIND)
-def command(
-    *,
-    topology: str,
-    steps: str,
-    common: in_blocks.Common,
-    switches: Given,
-) -> Plan:
-    """The command `ladder`; `commands.toml` has its help."""
+def command(*, topology: str, steps: str, common: in_blocks.Common, switches: Given) -> Plan:
     climbed = load_topology(topology, updates="on" if ladder.UPDATES in steps else "off")
     refuse_networks(common.file, ladder.KIND)
     return common.plan(ladder.KIND, ladder_arms(climbed, steps, **switches), topology=climbed)
@@ -41,7 +34,6 @@ def ladder_arms(
         steps: Arms, comma-separated, in any order; empty for every arm that the topology can run on this machine.
         http: HTTP version of the clients, the same in all arms; None means 1 if an arm has no edge.
         trace: Share of journeys to trace in the arms that trace; None for the switch's default.
-        payload: Size of the documents that journeys read; None for the switch's default.
 
     Raises:
         UsageError: An arm is unknown, is given twice, has no arm to be compared with, or cannot run; or no journeys

@@ -31,7 +31,6 @@ def command(
     from_har: str,
     common: in_blocks.Common,
 ) -> Plan:
-    """The command `load`; `commands.toml` has its help."""
     if from_har:
         _begin_file(Path(from_har), Path(file or "target.yaml"))
         raise SystemExit(0)
@@ -49,10 +48,9 @@ def command(
 
 def _begin_file(har: Path, out: Path) -> None:
     """Writes a target file for the user to edit."""
-    from experiment.own_target.starting_points.document import write_start
-    from experiment.own_target.starting_points.har import from_har
+    from experiment.own_target.har import write_start
 
-    for note in write_start(har, from_har, out):
+    for note in write_start(har, out):
         typer.echo(f"{out}: {note}.", err=True)
     typer.echo(f"Written: {out}")
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from experiment.arguments import float_or_nan
 from experiment.commands import in_blocks
 from experiment.errors import UsageError
 from experiment.plan.arms_in_blocks import Arm, Plan, arm_of
@@ -27,31 +27,17 @@ LOWEST, MAX_PERCENT = 0.1, 100.0
 
 
 @in_blocks.experiment(KIND)
-def command(
-    *,
-    topologies: str,
-    rates: str,
-    common: in_blocks.Common,
-    switches: Given,
-) -> Plan:
-    """The command `rates`; `commands.toml` has its help."""
+def command(*, topologies: str, rates: str, common: in_blocks.Common, switches: Given) -> Plan:
     return common.plan(KIND, rate_arms(common.read_measured(topologies), rates, switches, common.file, common.folder))
 
 
 def rate_arms(
-    topologies: Sequence[Topology],
-    rates: str,
-    given: Mapping[str, str | None],
-    workload: Path,
-    results: Path = RESULTS,
+    topologies: Sequence[Topology], rates: str, given: Mapping[str, str | None], workload: Path, results: Path = RESULTS
 ) -> tuple[Arm, ...]:
     """Makes an arm for each topology at each rate, such as `hybrid-20` or `hybrid-60pct`, the lowest rates first.
 
     Args:
-        topologies: The topologies.
         rates: Comma-separated, in any order: journeys per second, or percentages of each topology's sustained rate.
-        given: The switches, as a user gives them.
-        workload: File of the workload, which may give each channel's network.
         results: The folder of all results; the newest sweep in it with all topologies determines which rate is 100 %.
 
     Raises:
@@ -90,10 +76,7 @@ def rate_arms(
 def _amount(item: str, rates: str) -> tuple[float, bool]:
     percent = item.endswith("%")
     most = MAX_PERCENT if percent else MAX_RATE
-    try:
-        amount = float(item.removesuffix("%"))
-    except ValueError:
-        amount = math.nan
+    amount = float_or_nan(item.removesuffix("%"))
     if not LOWEST <= amount <= most:
         raise UsageError(
             f"rates={rates}: {item or 'an empty item'} is not a rate; give journeys per second, from {LOWEST:g} "

@@ -18,14 +18,7 @@ DEFAULT_RTTS = "0,20,50,100"
 
 
 @in_blocks.experiment(KIND)
-def command(
-    *,
-    topologies: str,
-    rtts: str,
-    common: in_blocks.Common,
-    switches: Given,
-) -> Plan:
-    """The command `rtt`; `commands.toml` has its help."""
+def command(*, topologies: str, rtts: str, common: in_blocks.Common, switches: Given) -> Plan:
     return common.plan(KIND, rtt_arms(common.read_measured(topologies), rtts, switches))
 
 
@@ -35,9 +28,7 @@ def rtt_arms(topologies: Sequence[Topology], rtts: str, given: Mapping[str, str 
     Customers have emulated links at 0 ms too, so that arms of one topology differ only in distance.
 
     Args:
-        topologies: The topologies.
         rtts: Round-trip times, comma-separated and in any order: `0,20,50,100` in milliseconds, or `0ms,1s`.
-        given: The other switches, as a user gives them.
 
     Raises:
         UsageError: A round-trip time is invalid or is given twice, there is only one time, there are too many arms,

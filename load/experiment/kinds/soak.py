@@ -34,7 +34,6 @@ def announce(plan: Plan) -> Iterator[str]:
 
 @in_blocks.experiment(KIND, announce=announce)
 def command(*, topologies: str, minutes: str, common: in_blocks.Common, switches: Given) -> Plan:
-    """The command `soak`; `commands.toml` has its help."""
     length = number("minutes", minutes)
     if length is None or not MIN_MINUTES <= length <= MAX_MINUTES:
         raise UsageError(f"minutes={minutes} is not valid: give {MIN_MINUTES:g} to {MAX_MINUTES:g} minutes")

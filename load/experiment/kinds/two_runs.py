@@ -7,6 +7,7 @@ from pathlib import Path
 
 import typer
 
+from experiment.arguments import float_or_nan
 from experiment.commands.options import DOUBTFUL, console, is_doubtful, is_strict, is_yes, reported_errors
 from experiment.errors import UsageError
 from experiment.results.folder import RESULTS, find_run
@@ -45,7 +46,6 @@ def command(
     strict: str | None,
     as_json: Json = False,
 ) -> None:
-    """The command `compare-runs`; `commands.toml` has its help."""
     with reported_errors():
         if not a:
             raise UsageError("give the baseline run, such as a=20260102T030405Z-compare")
@@ -78,8 +78,6 @@ def exit_code(comparison: RunsComparison, *, strict: bool, allow_wrong: bool) ->
     threshold could not be checked, and 0 otherwise.
 
     Args:
-        comparison: The comparison of the two runs.
-        strict: Whether the figures of NOISY runs must not be trusted either.
         allow_wrong: Whether to judge figures even if they must not be trusted.
     """
     if is_doubtful(comparison["verdict"], strict=strict) and not allow_wrong:
@@ -94,19 +92,12 @@ def exit_code(comparison: RunsComparison, *, strict: bool, allow_wrong: bool) ->
 
 
 def checked_threshold(given: str | None, metrics: str | None) -> Threshold | None:
-    """Reads a threshold such as `10%`, and the names of metrics.
-
-    Raises:
-        UsageError: The threshold is not a percentage, or a metric is unknown.
-    """
+    """Reads a threshold such as `10%`, and the names of metrics; raises UsageError if one is invalid."""
     if not given:
         if metrics:
             raise UsageError("metrics= needs a threshold: add threshold=10%")
         return None
-    try:
-        share = float(given.removesuffix("%")) / 100
-    except ValueError:
-        share = -1.0
+    share = float_or_nan(given.removesuffix("%")) / 100
     if not given.endswith("%") or not 0 <= share <= 100:
         raise UsageError(f"threshold={given} is not valid: give a percentage from 0% to 10000%, such as 10%")
     names = tuple(dict.fromkeys(name.strip() for name in metrics.split(","))) if metrics else WATCHED

@@ -21,16 +21,8 @@ MAX_WATCHERS = 10_000
 
 @in_blocks.experiment(KIND)
 def command(
-    *,
-    topologies: str,
-    ways: str,
-    watchers: str,
-    channel: str,
-    interval: str,
-    common: in_blocks.Common,
-    switches: Given,
+    *, topologies: str, ways: str, watchers: str, channel: str, interval: str, common: in_blocks.Common, switches: Given
 ) -> Plan:
-    """The command `watch`; `commands.toml` has its help."""
     counts, chosen = ascending("watchers", watchers, 1, MAX_WATCHERS), parse_ways(ways)
     interval_s, entering = duration_s("interval", interval, "1s", "60s"), parse_channel(channel)
     measured = topologies_of(topologies, updates="on")
@@ -47,22 +39,14 @@ def command(
 
 
 def parse_channel(given: str) -> Channel:
-    """Reads a channel.
-
-    Raises:
-        UsageError: The channel is unknown.
-    """
+    """Reads a channel; raises UsageError if it is unknown."""
     if given not in list(Channel):
         raise UsageError(f"channel={given} is unknown; valid: {', '.join(Channel)}")
     return Channel(given)
 
 
 def parse_ways(given: str) -> tuple[str, ...]:
-    """Reads the comma-separated ways to wait for updates.
-
-    Raises:
-        UsageError: A way is unknown or is named twice.
-    """
+    """Reads the comma-separated ways to wait; raises UsageError if one is unknown or is named twice."""
     ways = tuple(part.strip() for part in given.split(","))
     if unknown := [way for way in ways if way not in WAYS]:
         raise UsageError(f"ways={given}: {unknown[0]!r} is unknown; valid: {', '.join(WAYS)}")

@@ -51,11 +51,7 @@ def require_mine(file: TargetFile, mine: Collection[str]) -> None:
 
 
 def address_of(file: TargetFile, url: str, *where: object) -> SplitResult:
-    """Splits an endpoint's URL.
-
-    Raises:
-        UsageError: The text is not the valid URL of an endpoint.
-    """
+    """Splits an endpoint's URL; raises UsageError if the text is not valid."""
     parts = urlsplit(url)
     if parts.query or parts.fragment or parts.username or parts.scheme not in SCHEMES:
         whole = False

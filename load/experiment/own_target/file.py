@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from experiment.arguments import duration_s
 from experiment.errors import UsageError
-from experiment.plan.workload import Arrival
+from experiment.plan.workload import Arrival, StrictModel
 from mesh.description.topology import MAX_NAME, Channel
 from user_files.mistakes import validate
 from user_files.yaml_file import Place as Keys
@@ -33,16 +33,11 @@ Header = Annotated[str, Field(pattern=HEADER)]
 Pointer = Annotated[str, Field(pattern=POINTER)]
 """A JSON Pointer (RFC 6901): `/items/0/id`; empty for the whole answer."""
 Port = Annotated[int, Field(ge=1, le=65535)]
-MIN_TIMEOUT, MAX_TIMEOUT = "10ms", "30s"
 MAX_PAUSES_S = 30
 """Maximum sum of a journey's pauses, in seconds."""
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Place(_Part):
+class Place(StrictModel):
     """A target's addresses.
 
     Attributes:
@@ -58,16 +53,8 @@ class Place(_Part):
 Version = Annotated[Literal["1.2", "1.3"], BeforeValidator(str)]
 
 
-class Tls(_Part):
-    """TLS settings for `https` and `grpcs`. Paths are relative to the target file; files are in PEM format.
-
-    Attributes:
-        ca: File of trusted certificates; empty to trust the system's certificates.
-        certificate: File of the client's certificate.
-        key: File of the client's private key.
-        min_version: Lowest TLS version.
-        max_version: Highest TLS version.
-    """
+class Tls(StrictModel):
+    """TLS settings for `https` and `grpcs`: PEM files, relative to the target file; without `ca`, the system's own."""
 
     ca: str = ""
     certificate: str = ""
@@ -84,12 +71,11 @@ class Tls(_Part):
         return self
 
 
-class Table(_Part):
+class Table(StrictModel):
     """A CSV file with a column for each variable.
 
     Attributes:
         file: Path of the file, relative to the target file.
-        numbers: Columns whose values are numbers.
         take: `once` uses each row for one journey of a tape, `again` restarts after the last row, `random` draws rows.
     """
 
@@ -98,12 +84,11 @@ class Table(_Part):
     take: Literal["once", "again", "random"] = "once"
 
 
-class Expect(_Part):
+class Expect(StrictModel):
     """The expected answer.
 
     Attributes:
         status: Allowed HTTP status codes; if empty, any code from 200 to 299 is allowed.
-        code: gRPC status code.
         equal: Expected value at each pointer.
         there: Pointers to values that must exist.
         absent: Pointers to values that must be absent or null.
@@ -123,14 +108,12 @@ class Expect(_Part):
         return given
 
 
-class Source(_Part):
+class Source(StrictModel):
     """The part of an answer that becomes a variable: a value at a pointer, a header or a cookie. `match` takes only a
     part of the header or the cookie, or of the body if neither is given.
 
     Attributes:
-        pointer: Pointer to a value in the answer's JSON.
         header: Name of a header field, or of gRPC metadata.
-        cookie: Name of a cookie that the answer sets.
         match: Regular expression (RE2) with one group, which selects a part of the header, the cookie or the body.
     """
 
@@ -153,23 +136,21 @@ class Source(_Part):
 _ONE_SOURCE = "give a pointer, such as /items/0/id, or one of header and cookie, or match for the body"
 
 
-def _pause(given: Any) -> float:
-    try:
-        return duration_s("think", str(given), "0s", f"{MAX_PAUSES_S}s")
-    except UsageError as error:
-        raise ValueError(str(error)) from error
+def _duration(name: str, lowest: str, highest: str) -> BeforeValidator:
+    def read(given: Any) -> float:
+        try:
+            return duration_s(name, str(given), lowest, highest)
+        except UsageError as error:
+            raise ValueError(str(error)) from error
+
+    return BeforeValidator(read)
 
 
-Pause = Annotated[float, BeforeValidator(_pause)]
+Pause = Annotated[float, _duration("think", "0s", f"{MAX_PAUSES_S}s")]
 
 
-class Think(_Part):
-    """A customer's pause before a step, drawn uniformly from a range.
-
-    Attributes:
-        from_s: Shortest pause in seconds; in the file, `from` is a duration.
-        to_s: Longest pause in seconds; in the file, `to` is a duration.
-    """
+class Think(StrictModel):
+    """A customer's pause before a step, drawn uniformly between `from` and `to`, which are durations in the file."""
 
     from_s: Pause = Field(alias="from")
     to_s: Pause = Field(alias="to")
@@ -194,7 +175,7 @@ def _source(given: Any) -> Any:
     return {"pointer": given} if isinstance(given, str) else given
 
 
-class Step(_Part):
+class Step(StrictModel):
     """A request: `http`, `graphql` or `grpc`.
 
     Attributes:
@@ -258,12 +239,11 @@ _FIXED = {
 """Patterns of the header fields that the load generator's clients always write themselves."""
 
 
-class Journey(_Part):
+class Journey(StrictModel):
     """A customer's steps.
 
     Attributes:
         weight: Frequency of the journey, relative to the sum of all weights.
-        channel: Channel that determines the customer's network.
         table: Name of the table from which every journey of this kind takes a row; empty for no table.
         think: Pause before every step after the first that does not set another pause.
     """
@@ -288,30 +268,16 @@ class Journey(_Part):
         return [None, *(self.think if step.think is None else step.think for step in self.steps[1:])]
 
 
-def _seconds(given: Any) -> float:
-    try:
-        return duration_s("timeout", str(given), MIN_TIMEOUT, MAX_TIMEOUT)
-    except UsageError as error:
-        raise ValueError(str(error)) from error
-
-
-class Target(_Part):
+class Target(StrictModel):
     """A target file.
 
     Attributes:
         name: Name of the target, used for results folders.
-        about: One sentence about the target.
-        targets: The targets to load, by name; if there are several, they are compared.
-        journeys: What customers do, by name.
-        tables: Variables from CSV files, by name.
-        arrival: How customers arrive, as in a workload file.
         networks: Each channel's network, as in a workload file.
         visit: Whether customers' connections are still open from an earlier visit.
-        http: HTTP version that clients speak.
         connections: Number of connections to each endpoint; over HTTP/1.1 it limits concurrent requests.
         keep_alive: Whether connections are reused; otherwise each request opens a new connection.
         timeout: Maximum seconds for all steps of a journey together; in the file, a duration such as `5s`.
-        tls: TLS settings for `https` and `grpcs`.
         otlp: `host:port` of an OTLP receiver over gRPC, which gets the root spans of traced journeys.
         traces: Address of the Jaeger, Tempo or Zipkin that stores the target's spans, or `here` for an OTLP endpoint
             that is open during the run. Empty if the target is not traced.
@@ -328,7 +294,7 @@ class Target(_Part):
     http: Literal[1, 2] = 1
     connections: Annotated[int, Field(ge=1, le=1024)] = 16
     keep_alive: bool = True
-    timeout: Annotated[float, BeforeValidator(_seconds)] = 5.0
+    timeout: Annotated[float, _duration("timeout", "10ms", "30s")] = 5.0
     tls: Tls = Tls()
     otlp: str = ""
     traces: Annotated[str, Field(pattern=STORE)] = ""
@@ -336,13 +302,7 @@ class Target(_Part):
 
 @dataclass(frozen=True, slots=True)
 class TargetFile:
-    """A parsed target file.
-
-    Attributes:
-        path: Path of the file; other files are relative to it.
-        yaml: The parsed text.
-        target: The checked document.
-    """
+    """A parsed target file; the files that it names are relative to its path."""
 
     path: Path
     yaml: YamlFile
@@ -358,11 +318,7 @@ class TargetFile:
 
 
 def read_target(path: Path) -> TargetFile:
-    """Reads a target file.
-
-    Raises:
-        UsageError: The file is not a valid target file; the message names the line and the mistake.
-    """
+    """Reads a target file; raises UsageError, which names the line and the mistake, if the file is not valid."""
     file = YamlFile.read(path, UsageError)
     target = validate(file, Target, lambda pattern: _EXAMPLES.get(pattern, ""))
     if problems := list(_problems(target)):

@@ -34,14 +34,7 @@ _STARTED = "it changes how the shop is started, and a target is already running"
 
 
 def refuse_of_the_shop(given: Mapping[str, str]) -> None:
-    """Refuses settings that only the shop has.
-
-    Args:
-        given: The settings that the user gave, including switches.
-
-    Raises:
-        UsageError: Only the shop has one of the settings; the message says why.
-    """
+    """Raises UsageError, which says why, if the user gave a setting that only the shop has."""
     for name, value in given.items():
         raise UsageError(f"{name}={value} with target=: {OF_THE_SHOP.get(name, _STARTED)}; leave it out")
 
@@ -82,11 +75,7 @@ def as_topologies(file: TargetFile) -> list[Topology]:
 
 
 def switches_given(file: TargetFile, given: Mapping[str, str | None]) -> dict[str, str | None]:
-    """Returns the load generator's switches; the user's values take precedence over the target file's.
-
-    Raises:
-        UsageError: Journeys are to be traced, but the file names no trace store.
-    """
+    """Returns the generator's switches, the user's before the file's; raises UsageError for traces without a store."""
     target = file.target
     share = given.get("trace") or (USUAL_SHARE if target.traces else "0")
     if SWITCHES["trace"].read("trace", share) and not (target.otlp or target.traces):
@@ -103,9 +92,7 @@ def describe(file: TargetFile, mine: Sequence[str], *, traced: bool) -> dict[str
     """Checks everything about the targets of a run, and returns their entry for the plan.
 
     Args:
-        file: The target file.
         mine: Hosts on other machines that the user may load.
-        traced: Whether journeys are traced.
 
     Raises:
         UsageError: A target is on another machine that the user has not named as theirs, the load generator refuses a

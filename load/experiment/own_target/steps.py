@@ -8,7 +8,7 @@ import io
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -24,12 +24,7 @@ _NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?", re.ASCII)
 
 
 def steps_of(file: TargetFile) -> dict[str, Any]:
-    """Makes the document of the steps, including the contents of the files that the target file names.
-
-    Raises:
-        UsageError: A name is unknown, or a file is missing or invalid; the message names the line, the file and the
-            reason.
-    """
+    """Makes the document of the steps and the files that they name; raises UsageError, which names a mistake's line."""
     target = file.target
     speaks = _endpoints(file)
     descriptors: dict[str, str] = {}
@@ -107,7 +102,7 @@ def _step(file: TargetFile, speaks: Mapping[str, str], journey: str, place: int,
         "take": {name: source.model_dump(exclude_defaults=True) for name, source in step.take.items()},
         "ignore": list(step.ignore),
     }
-    return document | dict(_request_of(step))
+    return document | _request_of(step)
 
 
 def _describe(step: Step) -> str:
@@ -117,22 +112,19 @@ def _describe(step: Step) -> str:
     return step.http or step.grpc or ""
 
 
-def _request_of(step: Step) -> Iterator[tuple[str, Any]]:
+def _request_of(step: Step) -> dict[str, Any]:
     if step.grpc is not None:
-        yield from {"rpc": step.grpc, "json": step.message, "descriptors": step.descriptors}.items()
-        return
+        return {"rpc": step.grpc, "json": step.message, "descriptors": step.descriptors}
     if step.graphql is not None:
-        body: Any = {"query": step.graphql.replace("${", "$${"), "variables": step.variables}
-        yield from {"method": "POST", "path": step.path, "json": body}.items()
+        body = {"query": step.graphql.replace("${", "$${"), "variables": step.variables}
         absent = [pointer for pointer in step.expect.absent if pointer != _ERRORS]
         expected = [*step.expect.equal, *step.expect.there, *absent]
-        if not any(f"{pointer}/".startswith(f"{_ERRORS}/") for pointer in expected):
-            yield from {"absent": absent, "no_errors": True}.items()
-        return
+        reads_errors = any(f"{pointer}/".startswith(f"{_ERRORS}/") for pointer in expected)
+        more = {} if reads_errors else {"absent": absent, "no_errors": True}
+        return {"method": "POST", "path": step.path, "json": body, **more}
     method, _, path = (step.http or "").partition(" ")
-    yield from {"method": method, "path": path}.items()
-    if step.body is not None:
-        yield ("text" if isinstance(step.body, str) else "json"), step.body
+    sent = {} if step.body is None else {"text" if isinstance(step.body, str) else "json": step.body}
+    return {"method": method, "path": path, **sent}
 
 
 def _table(file: TargetFile, name: str, table: Table) -> dict[str, Any]:

@@ -35,11 +35,7 @@ Traces = Mapping[str, Sequence[Span]]
 
 
 def require_store(where: str) -> None:
-    """Checks that a Jaeger, Tempo or Zipkin answers at an address.
-
-    Raises:
-        UsageError: No such store answers; the message says what was tried.
-    """
+    """Raises UsageError, which says what was tried, if no Jaeger, Tempo or Zipkin answers at an address."""
     try:
         api_at(where, Query())
     except SourceError as error:
@@ -57,9 +53,6 @@ def read_target_traces(
 
     Args:
         sources: Query API addresses of the stores with the target's spans and with the load generator's spans.
-        trace_ids: The traces of the sampled journeys.
-        limit_s: Seconds after which no further batch is read.
-        say: Reports how many traces were not read in time.
 
     Raises:
         HopsError: A store did not answer.
@@ -94,8 +87,6 @@ def count_unrequested(store: str, requested: Collection[str], since_ns: int, unt
     """Counts the traces that a target recorded unrequested, because its sampler ignores the caller's decision.
 
     Args:
-        store: Address of the run's own Jaeger.
-        requested: The traces of the sampled journeys.
         since_ns: When the load began, Unix time, ns.
         until_ns: When the load ended, Unix time, ns.
 
@@ -119,7 +110,6 @@ def stores_of(traces: str, otlp: str, ports: Ports) -> tuple[str, ...]:
     Args:
         traces: `here` or an address, as in the target file; empty if no traces are read.
         otlp: Receiver of the load generator's spans; empty if they go to the run's own Jaeger.
-        ports: Ports of the run's own Jaeger.
     """
     own = ports.url("jaeger-query-http")
     if not traces:

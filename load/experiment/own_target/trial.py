@@ -35,7 +35,7 @@ from experiment.trial.edge_log import at_edge
 from experiment.trial.machine_speed import machine_speed
 from experiment.trial.outcome import EXEMPLARS, GENERATOR, JOURNEYS, Clock, Trial
 from experiment.trial.probes import observe
-from experiment.trial.resources import CLIENT
+from experiment.trial.resources import CLIENT, peak_memory_mb, peak_memory_of_all_mb
 from experiment.trial.run import MAX_REST_S, REST_CORES, loads_of
 from experiment.trial.sender import LocalSender
 from hops.budget.bands import exemplars
@@ -77,11 +77,8 @@ class OwnTarget:
     """A target that is already running.
 
     Attributes:
-        target: File that describes the target for the load generator.
-        switches: How the load is sent.
         ports: Ports of the target's processes on this machine.
         sockets: Paths of the target's Unix sockets.
-        journeys: The kinds of journeys in the target file.
         sources: Addresses of the stores with the spans of target and load generator; empty if no journey is traced.
         store: Address of the run's own Jaeger if the target's spans go there; empty otherwise.
     """
@@ -108,16 +105,7 @@ class OwnTarget:
 
 
 def require_steps(steps: Mapping[str, Any], source: Path) -> None:
-    """Checks, before the run has a folder, that the load generator accepts the steps.
-
-    Args:
-        steps: The document of the steps.
-        source: The user's file, for messages.
-
-    Raises:
-        UsageError: The load generator refuses a step; the message names the user's file, the line, the journey and the
-            step.
-    """
+    """Raises UsageError, before the run has a folder, if the generator refuses a step; the message names `source`."""
     with TemporaryDirectory() as folder:
         file = Path(folder) / "steps.json"
         write_json(file, {**steps, "file": str(source)})
@@ -180,12 +168,7 @@ def run_own_trial(
     parity_in_full: bool = True,
     meanwhile: Callable[[], object] = lambda: None,
 ) -> Trial:
-    """Runs one trial; the arguments are those of `experiment.trial.run.run_trial`.
-
-    Raises:
-        TargetError: A journey in the check failed.
-        GeneratorError: The load generator failed.
-    """
+    """Runs one trial, as `experiment.trial.run.run_trial` does; raises TargetError if a journey in the check failed."""
     clock, sender = Clock(), LocalSender(system, shopload)
     warmup, load = loads_of(tapes, plan, arm)
     sending = plan.sending(arm)
@@ -262,8 +245,8 @@ def run_own_trial(
         generator=generator,
         exemplars=chosen,
         cpu_s=cpu_s,
-        rss_mb=resources.peak_memory_mb(),
-        memory_mb=resources.peak_memory_of_all_mb(),
+        rss_mb=peak_memory_mb(resources.samples),
+        memory_mb=peak_memory_of_all_mb(resources.samples),
         phases_s=clock.phases_s,
         machine_speed=speed,
         programs=resources.other_programs(),
@@ -273,10 +256,7 @@ def run_own_trial(
 
 
 def check(system: OwnTarget, shopload: Shopload, tapes: Tapes, name: str, out: Path) -> list[str]:
-    """Sends the first journey of each kind on the tape, before any load.
-
-    Returns:
-        The kinds of journeys that were sent.
+    """Sends the first journey of each kind on the tape, before any load, and returns the kinds.
 
     Raises:
         TargetError: A journey failed, or could not be sent.

@@ -25,13 +25,7 @@ from mesh.native.system import System
 
 @dataclass(frozen=True, slots=True)
 class Parity:
-    """A topology that gave only correct answers.
-
-    Attributes:
-        topology: Name of the topology.
-        compared: Number of compared journeys, by kind of journey.
-        state: Digest of every table after all journeys.
-    """
+    """A topology that gave only correct answers, their number by kind of journey, and each table's final digest."""
 
     topology: str
     compared: Mapping[str, int]
@@ -51,16 +45,7 @@ def check_topologies(
     """Sends the same sample through each topology, one after another, each on a fresh database.
 
     Args:
-        topologies: The topologies to compare.
-        switches: The topologies' switches.
-        ports: Ports of all components.
-        shopload: The load generator.
-        make_tape: Makes the sample's tape at a path.
-        say: Reports progress.
         extra: Further settings, by topology and component.
-
-    Returns:
-        The results, in the order of the topologies.
 
     Raises:
         ParityError: An answer differs from the reference answer.

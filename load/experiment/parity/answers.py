@@ -18,15 +18,7 @@ from mesh.runtime import Runtime
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A journey whose answer differs from the reference answer.
-
-    Attributes:
-        seq: Number of the journey on the parity tape.
-        journey: Name of the journey.
-        channel: Channel that sent the journey.
-        params: Parameters of the journey.
-        places: Where the answers differ: path, actual value, expected value.
-    """
+    """A journey whose answer differs from the reference; each place has a path, the actual and the right value."""
 
     seq: int
     journey: str
@@ -46,10 +38,6 @@ def check_answers(
     """Sends a parity sample through a system, and compares its answers with the data.
 
     Args:
-        system: A running system on fresh data.
-        shopload: The load generator.
-        tape: The sample.
-        out: File for the answers.
         may_differ: Kinds of journeys whose answers are not compared; these journeys must still end ok.
 
     Returns:
@@ -68,25 +56,12 @@ def check_answers(
 
 
 def drop_aborted(rows: list[dict[str, Any]], *, aborts: bool) -> list[dict[str, Any]]:
-    """Returns the answers that must be correct, without the shop's failures if sidecars abort calls on purpose.
-
-    Args:
-        rows: Rows that `shopload sample` wrote.
-        aborts: Whether sidecars abort calls.
-    """
+    """Returns the answers that must be correct, without the shop's failures if sidecars abort calls on purpose."""
     return [row for row in rows if not aborts or row["outcome"] != "server"]
 
 
 def compare(rows: Sequence[Mapping[str, Any]], reference: Reference) -> list[Difference]:
-    """Compares sampled answers with the reference answers.
-
-    Args:
-        rows: Rows that `shopload sample` wrote: seq, journey, channel, params, outcome, error, answer.
-        reference: The correct answers.
-
-    Returns:
-        The journeys whose answers differ; empty if all answers are correct.
-    """
+    """Returns the differences between rows that `shopload sample` wrote and the reference answers."""
     differences = []
     for row in rows:
         if row["outcome"] != "ok":

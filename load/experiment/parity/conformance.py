@@ -54,11 +54,8 @@ class Law:
 
     Attributes:
         file: File of the test.
-        suite: Name of the file in a table.
         says: What must hold, taken from the test's name.
-        cases: Number of cases that ran.
         failed: Failed cases, each with the first line of the reason.
-        skipped: Number of skipped cases.
     """
 
     file: str
@@ -79,17 +76,7 @@ class Law:
 def run_suites(
     component: str, argv: Sequence[str], protocols: Sequence[str], suites: Sequence[str]
 ) -> ElementTree.Element:
-    """Runs tests of a component, shows their progress on the terminal, and returns the results as JUnit XML.
-
-    Args:
-        component: The component.
-        argv: The command line that runs the component.
-        protocols: Protocols over which the component is tested.
-        suites: Files, folders, or single tests, as pytest names them.
-
-    Raises:
-        UsageError: The tests could not run.
-    """
+    """Runs tests of a component, shows their progress, and returns JUnit XML; raises UsageError if they cannot run."""
     limits = {"start_s": START_S, "stop_s": STOP_S}
     settings = {"component": component, "command": list(argv), "protocols": list(protocols), **limits}
     with tempfile.TemporaryDirectory() as folder:

@@ -24,11 +24,7 @@ left out: names of checkouts, timestamps, the process that drove a saga."""
 
 
 def digests(connection: psycopg.Connection[tuple[object, ...]]) -> dict[str, str]:
-    """Returns the SHA-256 of every table's rows, sorted so that the order of the writes does not matter.
-
-    Args:
-        connection: A connection that may read all four schemas.
-    """
+    """Returns the SHA-256 of every table's rows, sorted so that the order of the writes does not matter."""
     hashes = {}
     for table, rows in TABLES.items():
         digest = hashlib.sha256()

@@ -24,22 +24,13 @@ LINES_OF_BULK = 1000
 
 
 class Reference:
-    """Reference answers from one database.
-
-    Args:
-        connection: A connection that may read all four schemas.
-    """
+    """Reference answers from one database; the connection may read all four schemas."""
 
     def __init__(self, connection: psycopg.Connection[Any]) -> None:
         self._cursor = connection.cursor(row_factory=dict_row)
 
     def answer(self, journey: str, params: Mapping[str, Any]) -> Answer:
-        """Returns the canonical answer of one journey.
-
-        Raises:
-            KeyError: The journey or one of its parameters is unknown.
-            LookupError: The parameters name something that is not in the data.
-        """
+        """Returns a journey's canonical answer; raises LookupError if the journey, a parameter or a row is unknown."""
         answer: Callable[[Mapping[str, Any]], Answer] | None = getattr(self, f"_answer_{journey}", None)
         if answer is None:
             raise KeyError(journey)
@@ -61,12 +52,10 @@ class Reference:
         return {
             "products": [
                 {
-                    "id": product["id"],
-                    "title": product["title"],
-                    "price": _money(product["price_minor"], product["currency"]),
-                    "stock": product["stock"],
+                    **_only(product, "id", "title", "stock"),
+                    "price": _price(product),
                     "reviews": [
-                        {"id": review["id"], "rating": review["rating"], "title": review["title"]}
+                        _only(review, "id", "rating", "title")
                         for review in reviews
                         if review["product_id"] == product["id"]
                     ][:REVIEWS_OF_PRODUCT],
@@ -77,14 +66,7 @@ class Reference:
 
     def _answer_product(self, params: Mapping[str, Any]) -> Answer:
         row = self._row("SELECT * FROM shop_product.product WHERE id = %s", params["product_id"])
-        return {
-            "id": row["id"],
-            "title": row["title"],
-            "description": row["description"],
-            "category": row["category"],
-            "price": _money(row["price_minor"], row["currency"]),
-            "stock": row["stock"],
-        }
+        return {**_only(row, "id", "title", "description", "category", "stock"), "price": _price(row)}
 
     def _answer_product_card(self, params: Mapping[str, Any]) -> Answer:
         return _only(self._answer_product(params), "id", "title", "price")
@@ -98,8 +80,7 @@ class Reference:
         return {"orders": [_only(order, "id", "placed_at", "status", "total") for order in orders]}
 
     def _answer_login(self, params: Mapping[str, Any]) -> Answer:
-        row = self._row("SELECT id, email, name FROM shop_user.account WHERE id = %s", params["user_id"])
-        return {"id": row["id"], "email": row["email"], "name": row["name"]}
+        return self._row("SELECT id, email, name FROM shop_user.account WHERE id = %s", params["user_id"])
 
     def _answer_order_history(self, params: Mapping[str, Any]) -> Answer:
         orders = self._rows(
@@ -116,16 +97,12 @@ class Reference:
         return {
             "orders": [
                 {
-                    "id": order["id"],
-                    "status": order["status"],
+                    **_only(order, "id", "status", "payment_status"),
                     "placed_at": _time(order["placed_at"]),
                     "total": _money(order["total_minor"], order["currency"]),
-                    "payment_status": order["payment_status"],
                     "lines": [
                         {
-                            "product_id": line["product_id"],
-                            "title": line["title"],
-                            "quantity": line["quantity"],
+                            **_only(line, "product_id", "title", "quantity"),
                             "unit_price": _money(line["unit_price_minor"], order["currency"]),
                         }
                         for line in lines
@@ -150,11 +127,7 @@ class Reference:
             "status": "CONFIRMED",
             "total": _money(total, prices[wanted[0]["product_id"]][1]),
             "lines": [
-                {
-                    "product_id": line["product_id"],
-                    "quantity": line["quantity"],
-                    "unit_price": _money(*prices[line["product_id"]]),
-                }
+                {**_only(line, "product_id", "quantity"), "unit_price": _money(*prices[line["product_id"]])}
                 for line in wanted
             ],
         }
@@ -169,14 +142,11 @@ class Reference:
             "WHERE o.id = %s",
             params["order_id"],
         )
+        paid = _money(row["amount_minor"], row["payment_currency"])
         return {
-            "id": row["id"],
-            "status": row["status"],
+            **_only(row, "id", "status"),
             "total": _money(row["total_minor"], row["currency"]),
-            "payment": {
-                "status": row["payment_status"],
-                "amount": _money(row["amount_minor"], row["payment_currency"]),
-            },
+            "payment": {"status": row["payment_status"], "amount": paid},
         }
 
     def _answer_bulk_lines(self, params: Mapping[str, Any]) -> Answer:
@@ -190,13 +160,8 @@ class Reference:
         return {
             "lines": [
                 {
-                    "id": row["id"],
-                    "order_id": row["order_id"],
-                    "user_id": row["user_id"],
-                    "status": row["status"],
+                    **_only(row, "id", "order_id", "user_id", "status", "product_id", "quantity"),
                     "placed_at": _time(row["placed_at"]),
-                    "product_id": row["product_id"],
-                    "quantity": row["quantity"],
                     "unit_price": _money(row["unit_price_minor"], row["currency"]),
                 }
                 for row in rows
@@ -209,13 +174,7 @@ class Reference:
         )
         return {
             "notifications": [
-                {
-                    "position": row["position"],
-                    "order_id": row["order_id"],
-                    "status": row["status"],
-                    "created_at": _time(row["happened_at"]),
-                    "read": row["read"],
-                }
+                {**_only(row, "position", "order_id", "status", "read"), "created_at": _time(row["happened_at"])}
                 for row in notifications
             ]
         }
@@ -242,17 +201,21 @@ class Reference:
         return rows[0]
 
 
-def _only(resource: Answer, *fields: str) -> Answer:
+def _only(resource: Mapping[str, Any], *fields: str) -> Answer:
     return {field: resource[field] for field in fields}
 
 
 def _record(row: Mapping[str, Any]) -> Answer:
-    record = {name: row[name] for name in ("text", "count", "value", "ok")}
+    record = _only(row, "text", "count", "value", "ok")
     if row["at"] is not None:
         record["at"] = _time(row["at"])
     if row["price_minor"] is not None:
-        record["price"] = _money(row["price_minor"], row["currency"])
+        record["price"] = _price(row)
     return record
+
+
+def _price(row: Mapping[str, Any]) -> Answer:
+    return _money(row["price_minor"], row["currency"])
 
 
 def _money(amount_minor: int, currency: str) -> Answer:

@@ -24,8 +24,6 @@ def reference_digests(system: Runtime, tape: Tape, may_differ: Collection[str] =
     The digests are computed once, on fresh data, and stored next to the tape.
 
     Args:
-        system: A running system, from whose database the answers are computed.
-        tape: The journeys.
         may_differ: Kinds of journeys without a reference answer; the same in all trials of an experiment.
     """
     kept = tape.path.with_suffix(".answers.json")

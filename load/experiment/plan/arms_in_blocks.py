@@ -41,7 +41,6 @@ class Arm:
     Attributes:
         label: The arm's name in the results: its topology's name, unless a topology has several arms.
         topology: The topology that runs; a target other than the shop is a topology without an entry.
-        switches: The topology's switches.
         rate: Journeys per second on the arm's tape; None for the profile's rate.
         without: Kind of journey that the arm's tape lacks; empty if it has all kinds.
         load: The arm's own load; None for the plan's load.
@@ -90,11 +89,9 @@ class Plan:
     Attributes:
         kind: Kind of the experiment, as in manifests and reports: one of `hops.kinds.kinds()`.
         name: Part of the results folder's name that follows the time.
-        arms: The arms.
         blocks: Number of blocks; a block runs every arm once.
         profile: Length and rate of a trial.
         seed: Seed of the tape, of the order within blocks, and of the bootstrap.
-        workload: The workload file from which the tapes are made.
         closed: The closed loop that takes the journeys; None for an open loop, where they start at the tape's times.
         precision: How far a confidence interval may extend from the ratio of two arms' p50, as a share. `blocks` is
             then the length of the first stage, which decides the total. None if `blocks` is the total.
@@ -192,11 +189,7 @@ _FIELDS = {field.name for field in fields(Plan)}
 
 
 def plan_of(document: Mapping[str, Any]) -> Plan:
-    """Makes a plan from a document that `Plan.as_document` returned.
-
-    Raises:
-        UsageError: Another version wrote the document.
-    """
+    """Makes a plan from what `Plan.as_document` returned; raises UsageError if another version wrote it."""
     if document.get("schema") != SCHEMA:
         raise UsageError(
             f"this experiment has schema {document.get('schema')} and this version writes schema {SCHEMA}: "
@@ -226,8 +219,6 @@ def read_switches(
     """Reads the switches of topologies; targets other than the shop have only the load generator's switches.
 
     Args:
-        topologies: Topologies of the shop, or targets.
-        given: The switches, as a user gives them.
         networks: The network of each channel for which the workload specifies one.
 
     Raises:
@@ -265,12 +256,7 @@ def arm_of(
     """Makes an arm from its own switches.
 
     Args:
-        label: The arm's name in the results.
-        topology: The topology that runs.
-        given: The switches, as a user gives them.
-        networks: The network of each channel for which the workload specifies one.
         compared: The topologies of all arms.
-        rate: Journeys per second on the arm's tape; None for the profile's rate.
 
     Raises:
         UsageError: A switch is invalid, or the topology cannot run with the switches; the message names the arm.

@@ -24,15 +24,6 @@ def arms_along(
 ) -> list[tuple[Topology, T]]:
     """Reads the places that a setting lists, and pairs every place with every topology, in the order of the places.
 
-    Args:
-        name: Name of the setting.
-        given: The user's value: places, comma-separated, in any order.
-        noun: Noun for a place, such as `rate`.
-        example: A valid value.
-        topologies: The topologies.
-        read: Reads one place.
-        order: Returns the sort key of a place.
-
     Raises:
         UsageError: A place is invalid or is given twice, there is only one place, or there are too many arms.
     """

@@ -12,19 +12,15 @@ MAX_THINK = "10m"
 FASTEST_JOURNEY_S = 0.0005
 """A journey takes longer than this in every topology, so a tape made for this duration outlasts the loop."""
 MAX_TAPE_RATE = 10_000.0
-"""Two cores cannot answer this many journeys per second of any kind, so a higher rate would only make tapes larger."""
+"""Two cores can neither answer nor refuse this many journeys per second of any kind, so a higher rate would only make
+tapes larger."""
 MARGIN = 1.25
 """Arrivals are random, so a tape may have somewhat fewer journeys than its rate implies."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClosedLoop:
-    """Virtual users who take the tape's journeys in order; a user takes another journey once the last one is answered.
-
-    Attributes:
-        vus: Number of virtual users.
-        think_s: Seconds between an answer and the user's next journey.
-    """
+    """Virtual users who take the tape's journeys in order; a user takes another one `think_s` after the last answer."""
 
     vus: int
     think_s: float
@@ -45,15 +41,7 @@ class ClosedLoop:
 
 
 def parse_closed_loop(*, vus: str | None, think: str | None, rate: str | None = None) -> ClosedLoop | None:
-    """Reads and checks the user's settings for a closed loop.
-
-    Args:
-        vus: Virtual users; None or empty for an open loop.
-        think: A duration such as `100ms`; None or empty for no think time.
-        rate: Rate of an open loop, if the user gave one.
-
-    Returns:
-        The closed loop; None for an open loop.
+    """Reads the user's settings for a closed loop; returns None, an open loop, without `vus`.
 
     Raises:
         UsageError: A value is invalid, or settings of an open and of a closed loop are combined.

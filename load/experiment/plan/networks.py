@@ -48,11 +48,7 @@ def channel_networks(workload: Path) -> Mapping[str, Network]:
 
 
 def refuse_networks(workload: Path, command: str) -> None:
-    """Refuses a workload with networks, because the command does not emulate customers' networks.
-
-    Raises:
-        UsageError: The workload gives networks.
-    """
+    """Raises UsageError if a workload has networks, because the command does not emulate them."""
     if channel_networks(workload):
         raise UsageError(
             f"workload={workload.stem} assigns networks to its customers, which `make {command}` does not emulate; "

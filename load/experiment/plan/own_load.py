@@ -39,9 +39,7 @@ class OwnLoad:
     """An arm's own load, which differs from the load of the other arms.
 
     Attributes:
-        name: Name of the load's tape.
         mix: Journey, channel and weight of each share; empty for the mix of the experiment's workload.
-        sending: How the load is sent.
         process: Arrival process, as in a workload file; used only with a mix.
         draw: Number of this tape among the tapes drawn from the seed; 0 for the experiment's own draw.
     """

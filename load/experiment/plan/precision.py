@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from experiment.arguments import float_or_nan
 from experiment.errors import UsageError
 from experiment.plan.arms_in_blocks import MAX_BLOCKS, Plan
 from experiment.progress import minutes
@@ -29,17 +30,10 @@ TIGHTEST, LOOSEST = 0.0001, 0.5
 
 
 def parse_precision(given: str | None) -> float | None:
-    """Reads a precision such as `5%`, and returns it as a share; None if the user gave no precision.
-
-    Raises:
-        UsageError: The value is not a percentage or is out of range.
-    """
+    """Reads a precision such as `5%` as a share, or None without one; raises UsageError for any other text."""
     if not given:
         return None
-    try:
-        share = float(given.removesuffix("%")) / 100
-    except ValueError:
-        share = math.nan
+    share = float_or_nan(given.removesuffix("%")) / 100
     if not given.endswith("%") or not TIGHTEST <= share <= LOOSEST:
         raise UsageError(
             f"precision={given} is not valid: give a percentage from {TIGHTEST:.2%} to {LOOSEST:.0%}, such as 5%"
@@ -54,8 +48,6 @@ class Foreseen:
     Attributes:
         scatter: Expected scatter of the p50 of trials, as a share.
         known_from: Name of the run in which trials scattered so much; empty if no run shows their scatter.
-        blocks: Number of blocks.
-        seconds: How long the blocks take.
         attainable: The precision that the maximum number of blocks would give.
     """
 
@@ -68,9 +60,8 @@ class Foreseen:
     @property
     def cause(self) -> str:
         """States the assumption behind the estimate."""
-        if self.known_from:
-            return f"if trials scatter by {percent(self.scatter)}, as in {self.known_from}"
-        return f"if trials scatter by {percent(self.scatter)}"
+        known_from = f", as in {self.known_from}" if self.known_from else ""
+        return f"if trials scatter by {percent(self.scatter)}{known_from}"
 
 
 def foresee(plan: Plan, results: Path, block_s: float) -> Foreseen:
@@ -80,13 +71,12 @@ def foresee(plan: Plan, results: Path, block_s: float) -> Foreseen:
         plan: The experiment; its blocks are the first stage.
         results: The folder of all results; the newest finished run in it with the same arms and profile shows how far
             trials scatter.
-        block_s: Length of a block, in seconds.
     """
     # Statistics take a while to import, so wrong options are reported before this import.
     from hops.statistics.two_stage import blocks_for, foreseen_half_width, half_width_of
 
     assert plan.precision is not None
-    scatter, known_from = _scatter_of_last_run(plan, results) or (USUAL_SCATTER, "")
+    scatter, known_from = next(_of_runs_like(plan, results, _scatter), (USUAL_SCATTER, ""))
     half_width = foreseen_half_width(scatter, len(plan.arms), plan.blocks)
     blocks = blocks_for(half_width, plan.blocks, half_width_of(plan.precision))
     attainable = math.expm1(half_width * math.sqrt(plan.blocks / MAX_BLOCKS))
@@ -130,13 +120,7 @@ def percent(share: float, space: str = " ") -> str:
 
 
 def visible_sentence(plan: Plan, results: Path) -> str:
-    """Says which difference of p50 over all journeys a plan's blocks are likely to show, in percent and ms.
-
-    Args:
-        plan: The experiment.
-        results: The folder of all results; the newest finished run in it with the same arms and profile shows how far
-            trials scatter, and how long journeys take.
-    """
+    """Says which difference of p50 over all journeys a plan's blocks are likely to show, in percent and ms."""
     visible = next(_of_runs_like(plan, results, _visible), None)
     blocks = f"{plan.blocks} blocks"
     if visible is None:
@@ -162,21 +146,14 @@ def _visible(summary: Mapping[str, Any]) -> tuple[float, float, int] | None:
     return max(ratios), statistics.median(medians), summary["blocks"]
 
 
-def _scatter_of_last_run(plan: Plan, results: Path) -> tuple[float, str] | None:
-    """Returns how far trials scattered in the newest finished run that is like the plan, and the run's name."""
-    return next(_of_runs_like(plan, results, _scatter), None)
-
-
 def _of_runs_like(
     plan: Plan, results: Path, figure: Callable[[Mapping[str, Any]], Figure | None]
 ) -> Iterator[tuple[Figure, str]]:
     """Yields a figure from each finished run that is like the plan, and the run's name; the newest run comes first."""
     for path in sorted(results.glob(f"2*-{plan.name}*/{MANIFEST}"), reverse=True):
         try:
-            if _is_like(plan, read_json(path)):
-                value = figure(read_document(path.parent / SUMMARY))
-                if value:
-                    yield value, path.parent.name
+            if _is_like(plan, read_json(path)) and (value := figure(read_document(path.parent / SUMMARY))):
+                yield value, path.parent.name
         except (HopsError, UsageError, KeyError, TypeError):
             # An estimate must not fail because of another version's files.
             continue

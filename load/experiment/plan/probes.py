@@ -11,11 +11,7 @@ HOLD_S = 7.0
 
 @dataclass(frozen=True, slots=True)
 class Looking:
-    """Samples the resources of components during the load.
-
-    Attributes:
-        every_s: Seconds between two samples.
-    """
+    """Samples the resources of components during the load."""
 
     every_s: float
 
@@ -27,17 +23,12 @@ class Looking:
 
 @dataclass(frozen=True, slots=True)
 class Holding:
-    """Holds connections open before the load, and samples the components' resources until their memory is steady.
-
-    Attributes:
-        counts: Numbers of connections to hold open, one number after another.
-    """
+    """Holds numbers of connections open before the load, each until the memory of the components is steady."""
 
     counts: tuple[int, ...]
 
     @property
     def takes_s(self) -> float:
-        """How much longer the probe makes a trial, in seconds; a first guess."""
         return HOLD_S * len(self.counts)
 
 
@@ -47,9 +38,6 @@ class Watching:
 
     Attributes:
         way: `push` for streams, `poll` for requests at an interval.
-        watchers: Number of waiting customers.
-        interval_s: Seconds between a customer's polls.
-        channel: Channel of the customers.
     """
 
     way: str
@@ -64,7 +52,6 @@ class Watching:
 
     @property
     def takes_s(self) -> float:
-        """How much longer the probe makes a trial, in seconds; a first guess."""
         return self.settle_s + SETTLE_S
 
 

@@ -16,7 +16,6 @@ class Profile:
     """Length and rate of one trial.
 
     Attributes:
-        name: Name by which the user selects the profile.
         warmup_s: Seconds of warm-up load, which are not counted.
         duration_s: Seconds of counted load.
         rate: Mean number of journeys per second, over all channels together.
@@ -46,15 +45,7 @@ PROFILES = {
 
 
 def profile_named(name: str, *, rate: float | None = None) -> Profile:
-    """Returns the profile with this name, at another rate if one is given.
-
-    Args:
-        name: One of `PROFILES`.
-        rate: Journeys per second, above 0 and at most 10,000; None for the profile's own rate.
-
-    Raises:
-        UsageError: There is no such profile, or the rate is out of range.
-    """
+    """Returns a profile, at another rate (above 0, at most 10,000) if one is given; raises UsageError otherwise."""
     profile = profile_of(PROFILES, name)
     if rate is None:
         return profile

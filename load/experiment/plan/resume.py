@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 from experiment.errors import UsageError
@@ -11,37 +10,16 @@ from experiment.results.folder import ResultsFolder, find_unfinished, read_json
 
 
 def take_up(results: Path, run: str, kind: str) -> tuple[ResultsFolder, Plan]:
-    """Finds an interrupted experiment and its plan.
-
-    Args:
-        results: The folder of all results.
-        run: The folder's name, or `latest` for the newest; `latest` prefers folders with a finished trial.
-        kind: Kind of the plan.
+    """Reopens an interrupted experiment by its folder's name; `latest` prefers folders with a finished trial.
 
     Raises:
         UsageError: No such folder exists, or another process is running it.
     """
-    kinds = {folder: read_json(folder.existing / PLAN).get("kind") for folder in find_unfinished(results, PLAN)}
-    there = [folder for folder in kinds if kinds[folder] == kind]
-    folder = choose_interrupted(sorted(there, key=lambda folder: not folder.has_trials), run, kind)
-    return folder, plan_of(read_json(folder.path / PLAN))
-
-
-def choose_interrupted(folders: Sequence[ResultsFolder], run: str, kind: str) -> ResultsFolder:
-    """Chooses and opens the folder of an interrupted run.
-
-    Args:
-        folders: The folders, in the order in which `latest` prefers them.
-        run: The folder's name, or `latest`.
-        kind: Name for runs of this kind, used in messages.
-
-    Raises:
-        UsageError: No such folder exists, or another process is running it.
-    """
-    there = {folder.final.name: folder for folder in folders}
+    folders = sorted(find_unfinished(results, PLAN), key=lambda folder: not folder.has_trials)
+    there = {one.final.name: one for one in folders if read_json(one.existing / PLAN).get("kind") == kind}
     folder = there.get(next(iter(there), "") if run == "latest" else run)
     if folder is None:
         listed = ", ".join(list(there)[:5]) or "none"
         raise UsageError(f"resume={run} is not an interrupted {kind}; interrupted runs: {listed}")
     folder.reopen()
-    return folder
+    return folder, plan_of(read_json(folder.path / PLAN))

@@ -22,11 +22,7 @@ from user_files.words import describe, valid
 from user_files.yaml_file import Place, YamlFile
 
 DOCUMENT, NOTIFICATIONS = "document", "notifications"
-_EVERYONE, _CUSTOMERS, _PARTNERS = (
-    tuple(Channel),
-    (Channel.WEB, Channel.MOBILE),
-    (Channel.PARTNER,),
-)
+_EVERYONE, _CUSTOMERS, _PARTNERS = tuple(Channel), (Channel.WEB, Channel.MOBILE), (Channel.PARTNER,)
 SENDERS: Mapping[str, Sequence[Channel]] = {
     "browse": _EVERYONE,
     "product": _EVERYONE,
@@ -51,18 +47,17 @@ Factor = Annotated[float, Field(strict=True, ge=0, le=100)]
 Weight = Annotated[float, Field(strict=True, ge=0, le=1e6)]
 
 
-class _Strict(BaseModel):
+class StrictModel(BaseModel):
+    """A part of a user's file; an unknown key is a mistake."""
+
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Arrival(_Strict):
+class Arrival(StrictModel):
     """How customers arrive.
 
     Attributes:
         process: Arrival process; with `staircase`, the rate changes in equally long steps; with `ramp`, linearly.
-        steps: Factor for the rate in each step.
-        start: Factor for the rate at the start of a ramp.
-        to: Factor for the rate at the end of a ramp.
     """
 
     process: Literal["poisson", "constant", "staircase", "ramp"] = "poisson"
@@ -92,13 +87,13 @@ class Arrival(_Strict):
             yield ("from",), "from and to are both 0"
 
 
-class _Share(_Strict):
+class _Share(StrictModel):
     journey: str
     channel: Channel
     weight: Weight
 
 
-class _Workload(_Strict):
+class _Workload(StrictModel):
     name: Annotated[str, Field(min_length=1)]
     about: str = ""
     arrival: Arrival = Arrival()
@@ -138,12 +133,7 @@ def _thousandths(value: float) -> int:
 
 
 def workload_file(given: str) -> Path:
-    """Finds a workload by its name or path, and checks it.
-
-    Raises:
-        UsageError: The file does not exist (the message lists the names of workloads), or has a mistake (the message
-            names the line).
-    """
+    """Finds a workload by its name or path, and checks it; raises UsageError, which lists names or names the line."""
     named = {file.stem: file for file in sorted(WORKLOADS.glob("*.yaml"))}
     path = Path(given) if given.endswith((".yaml", ".yml")) else named.get(given)
     if path is None or not path.is_file():
@@ -153,14 +143,7 @@ def workload_file(given: str) -> Path:
 
 
 def mix_of(workload: Path) -> dict[tuple[str, str], float]:
-    """Reads and checks a workload, and returns the weight of each journey and channel.
-
-    Args:
-        workload: File of the workload.
-
-    Raises:
-        UsageError: The file is not a valid workload; the message names the line, the mistake, and the valid values.
-    """
+    """Returns the weight of each journey and channel; raises UsageError, which names the line, for a mistake."""
     file = YamlFile.read(workload, UsageError, MAX_BYTES)
     checked_workload = validate(file, _Workload)
     if problems := list(checked_workload.problems()):
@@ -169,12 +152,7 @@ def mix_of(workload: Path) -> dict[tuple[str, str], float]:
 
 
 def require_fitting(workload: Path, *of_arms: Switches) -> None:
-    """Checks that a workload's journeys fit the switches of all arms.
-
-    Raises:
-        UsageError: The payload is not the default, but no journey reads documents; or a journey reads notifications,
-            but they are off.
-    """
+    """Raises UsageError if switches ask for documents, or journeys for notifications, that the other side lacks."""
     journeys = {journey for journey, _ in mix_of(workload)}
     for switches in of_arms:
         if switches.payload != SWITCHES["payload"].default and DOCUMENT not in journeys:

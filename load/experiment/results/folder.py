@@ -22,11 +22,7 @@ PARTIAL, INCOMPLETE, LOCK = ".partial", ".incomplete", ".lock"
 
 
 class ResultsFolder:
-    """A run's folder, which gets its final name only when the run is complete.
-
-    Args:
-        final: Path of the folder once the run is complete.
-    """
+    """A run's folder, which gets its final name only when the run is complete."""
 
     def __init__(self, final: Path) -> None:
         self.final = final
@@ -35,16 +31,7 @@ class ResultsFolder:
 
     @classmethod
     def new(cls, root: Path, name: str) -> ResultsFolder:
-        """Makes the folder of a run that begins now.
-
-        Args:
-            root: The folder of all results.
-            name: Name of the run: the topology, or the experiment's name.
-
-        Raises:
-            UsageError: The name is not valid for a folder, the disk has too little room, or the folder cannot be
-                written.
-        """
+        """Makes the folder of a run that begins now; raises UsageError for an invalid name, or without room."""
         require_folder_name(name)
         stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
         folder = cls(_choose_unused(root, f"{stamp}-{name}"))
@@ -71,11 +58,7 @@ class ResultsFolder:
         return any(self.existing.glob("trials/[!.]*"))
 
     def reopen(self) -> None:
-        """Reopens the folder of an interrupted run.
-
-        Raises:
-            UsageError: Another process is writing to it, or the disk has too little room.
-        """
+        """Reopens the folder of an interrupted run; raises UsageError if it is in use, or the disk is full."""
         if self.existing != self.path:
             self.existing.rename(self.path)
         self._take()
@@ -95,22 +78,14 @@ class ResultsFolder:
         (self.path / LOCK).unlink(missing_ok=True)
         self.path.rename(self.final)
         if latest:
-            self._point_latest()
+            scratch = self.final.parent / f".latest-{os.getpid()}"
+            scratch.unlink(missing_ok=True)
+            scratch.symlink_to(self.final.name)
+            scratch.replace(self.final.parent / "latest")
         return self.final
 
-    def _point_latest(self) -> None:
-        latest = self.final.parent / "latest"
-        scratch = self.final.parent / f".latest-{os.getpid()}"
-        scratch.unlink(missing_ok=True)
-        scratch.symlink_to(self.final.name)
-        scratch.replace(latest)
-
     def set_aside(self) -> Path | None:
-        """Renames the folder of an unfinished run to `<utc>-<name>.incomplete`, or removes it if it is empty.
-
-        Returns:
-            The folder's new path; None if there was no folder.
-        """
+        """Renames an unfinished run's folder to `<utc>-<name>.incomplete` and returns it; removes an empty one."""
         if not self.path.exists():
             return None
         self.release()
@@ -140,12 +115,7 @@ class ResultsFolder:
 
 
 def require_folder_name(name: str) -> None:
-    """Checks that a name is valid for a folder, and does not lead to another folder.
-
-    Raises:
-        UsageError: The name has other characters than letters, digits, dots and hyphens, or begins with a dot or a
-            hyphen.
-    """
+    """Raises UsageError unless a name is valid for a folder, and does not lead to another folder."""
     if not FOLDER_NAME.fullmatch(name):
         raise UsageError(
             f"{name!r} is not a valid name for a results folder: begin with a letter or digit, and use at most 100 "
@@ -175,11 +145,7 @@ def write_json(path: Path, value: Mapping[str, Any]) -> None:
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """Reads a JSON file of a run.
-
-    Raises:
-        UsageError: The file is missing or not JSON; the message names the file.
-    """
+    """Reads a JSON file of a run; raises UsageError, which names the file, if it is missing or not JSON."""
     try:
         value: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -192,11 +158,7 @@ def read_json(path: Path) -> dict[str, Any]:
 
 
 def check_room(path: Path, needed: int = NEEDED_BYTES) -> None:
-    """Checks that the disk below `path` has enough room.
-
-    Raises:
-        UsageError: Fewer than `needed` bytes are free; the message says how many are.
-    """
+    """Raises UsageError, which says how much is free, if the disk below `path` has fewer than `needed` bytes."""
     free = shutil.disk_usage(path).free
     if free < needed:
         raise UsageError(
@@ -209,9 +171,7 @@ def find_run(root: Path, run: str, name: str = "run", holds: Sequence[str] = ("s
     """Returns the folder of a finished run.
 
     Args:
-        root: The folder of all results.
         run: `latest`, a folder's name, or a path.
-        name: Name of the setting, for messages.
         holds: Names of files, at least one of which the folder must contain.
 
     Raises:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
@@ -44,22 +44,13 @@ def manifest_of(
     workload: Path,
     seeds: Mapping[str, int],
 ) -> dict[str, Any]:
-    """Makes the part of the manifest that every run has.
-
-    Args:
-        kind: Kind of the run: `bench`, `compare`, `sweep`, …
-        name: Name of the run.
-        topologies: The measured topologies, by label.
-        switches: The topologies' switches.
-        workload: File of the workload.
-        seeds: All seeds, by their purpose.
-    """
+    """Makes the part of the manifest that every run has."""
     return {
         "kind": kind,
         "name": name,
         "git": git_state(ROOT),
         "machine": machine(),
-        "versions": versions(),
+        "versions": {name: metadata.version(name) for name in PACKAGES},
         "topologies": {label: topology.model_dump(mode="json") for label, topology in topologies.items()},
         "switches": switches.as_dict(),
         "workload": workload.name,
@@ -84,11 +75,6 @@ def machine() -> dict[str, Any]:
     }
 
 
-def versions() -> dict[str, str]:
-    """Returns the versions of the packages that can change a figure."""
-    return {name: metadata.version(name) for name in PACKAGES}
-
-
 def git_state(root: Path) -> dict[str, Any]:
     """Returns the commit of the checkout at `root`, and whether files differ from it.
 
@@ -101,15 +87,10 @@ def git_state(root: Path) -> dict[str, Any]:
 
 
 def _git(root: Path, *arguments: str) -> str:
-    return _output(["git", "-C", str(root), *arguments])
-
-
-def _output(command: Sequence[str]) -> str:
-    """Returns a program's output; empty if it fails."""
+    """Returns the output of git; empty if it fails."""
+    command = ["git", "-C", str(root), *arguments]
     try:
-        done = subprocess.run(  # noqa: S603 - our own command lines
-            command, capture_output=True, text=True, timeout=10, check=False
-        )
+        done = subprocess.run(command, capture_output=True, text=True, timeout=10, check=False)  # noqa: S603
     except (OSError, subprocess.TimeoutExpired):
         return ""
     return done.stdout.strip() if done.returncode == 0 else ""

@@ -26,11 +26,7 @@ def mark(database_url: str, name: str, trial: str) -> None:
 
 
 def require_marked(database_url: str, name: str, trial: str) -> None:
-    """Checks that a database still has a trial's data.
-
-    Raises:
-        UsageError: The database no longer exists, or has another trial's data.
-    """
+    """Raises UsageError unless a database still exists and has a trial's data."""
     try:
         with psycopg.connect(database_url, connect_timeout=10) as connection:
             query = "SELECT shobj_description(oid, 'pg_database') FROM pg_database WHERE datname = %s"
@@ -51,8 +47,6 @@ def auditing(admin_url: str, name: str, journeys: Path) -> Iterator[Callable[[],
     """Checks every invariant of the shop in a database while the block runs.
 
     Args:
-        admin_url: URL of the server, as its administrator.
-        name: Name of the database.
         journeys: File with the replay's rows; each acknowledged checkout must be in the database exactly once.
 
     Yields:
@@ -64,20 +58,7 @@ def auditing(admin_url: str, name: str, journeys: Path) -> Iterator[Callable[[],
 
 
 def audit(admin_url: str, name: str, journeys: Path | None, *, as_json: bool) -> bool:
-    """Checks every invariant of the shop in a database, and prints the findings.
-
-    Args:
-        admin_url: URL of the server, as its administrator.
-        name: Name of the database.
-        journeys: File of the replayed journeys, as for `auditing`; None without a replay.
-        as_json: Whether to print JSON.
-
-    Returns:
-        Whether all invariants hold.
-
-    Raises:
-        MeshError: The audit failed.
-    """
+    """Checks a database's invariants, prints the findings, and returns whether all hold; raises MeshError on errors."""
     with _start(admin_url, name, journeys, as_json=as_json) as process:
         _finish(process)
         return process.returncode == 0
@@ -92,11 +73,7 @@ def _start(
     if journeys is not None:
         command += ["--acknowledged", str(journeys)]
     with subprocess.Popen(  # noqa: S603 - our own command line
-        command,
-        env={**os.environ, "SHOP_ADMIN_URL": admin_url},
-        stdout=stdout,
-        stderr=subprocess.PIPE,
-        text=True,
+        command, env={**os.environ, "SHOP_ADMIN_URL": admin_url}, stdout=stdout, stderr=subprocess.PIPE, text=True
     ) as process:
         try:
             yield process

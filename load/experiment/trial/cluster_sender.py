@@ -32,12 +32,7 @@ INDEX = "batch.kubernetes.io/job-completion-index"
 
 @dataclass(frozen=True, slots=True)
 class PodNode:
-    """A load node in a pod.
-
-    Attributes:
-        kubectl: Runs `kubectl` in the pod's namespace.
-        pod: Name of the pod.
-    """
+    """A load node in a pod."""
 
     kubectl: Kubectl
     pod: str
@@ -73,13 +68,7 @@ class PodNode:
 
 @dataclass(frozen=True, slots=True)
 class ClusterSender:
-    """Sends loads from pods of the system's namespace.
-
-    Attributes:
-        system: System to which the loads are sent.
-        shopload: The generator on this machine, which merges the results of the cluster's generators.
-        meanwhile: Called when a replay begins.
-    """
+    """Sends loads from pods of the system's namespace; the generator on this machine merges their results."""
 
     system: ClusterSystem
     shopload: Shopload
@@ -102,8 +91,8 @@ class ClusterSender:
             ) as sampler:
                 replay.send(self.system.check, at_the_ends=lambda: self._look(sampler), meanwhile=self.meanwhile)
             replay.collect(out)
-        journeys = read_rows(out / JOURNEYS)
-        return sampler.during(*_span_ns(journeys))
+        first, last = read_rows(out / JOURNEYS).select(pl.col("started_ns").min(), pl.col("ended_ns").max()).row(0)
+        return sampler.during(int(first), int(last))
 
     def _look(self, sampler: PodSampler) -> None:
         """Takes a sample now, when that disturbs nothing, so that no sample is taken during a short load."""
@@ -143,9 +132,3 @@ class ClusterSender:
         if sorted(by_index) != list(range(count)):
             raise ClusterError(f"the job {job} has pods for the shards {sorted(by_index)} instead of 0 to {count - 1}")
         return [PodNode(self.system.kubectl, by_index[index]) for index in range(count)]
-
-
-def _span_ns(journeys: pl.DataFrame) -> tuple[int, int]:
-    """Returns when the first journey began and the last one ended."""
-    first, last = journeys.select(pl.col("started_ns").min(), pl.col("ended_ns").max()).row(0)
-    return int(first), int(last)

@@ -17,12 +17,7 @@ from hops.run.rows import AT_EDGE
 
 
 def read_edge_log(path: Path, trace_ids: Collection[str]) -> list[LoggedRequest]:
-    """Reads the requests that belong to the given traces.
-
-    Args:
-        path: Log of a stopped edge; a running edge buffers the last lines.
-        trace_ids: The traces whose requests to read.
-    """
+    """Reads the requests of traces from the log of a stopped edge; a running edge buffers the last lines."""
     wanted = frozenset(trace_ids)
     requests = []
     # Clients may send any byte in a path or a header.
@@ -42,11 +37,7 @@ def read_edge_log(path: Path, trace_ids: Collection[str]) -> list[LoggedRequest]
 def at_edge(journeys: pl.DataFrame, logged: Sequence[LoggedRequest] | None) -> pl.DataFrame:
     """Adds each journey's time at the edge, and the part of it spent behind the edge (`hops.run.rows.AT_EDGE`).
 
-    Both are null if the log has no requests of the journey, or if the edge did not record the times of a request.
-
-    Args:
-        journeys: A row for each journey.
-        logged: The edge's log of the journeys' requests; None without an edge.
+    Both are null without an edge, if the log has no requests of the journey, or if it lacks the times of a request.
     """
     rows = [(line.trace_id, line.duration_ns, line.behind_ns) for line in logged or ()]
     log = pl.DataFrame(rows, schema=pl.Schema([("trace_id", pl.String()), *AT_EDGE.items()]), orient="row")

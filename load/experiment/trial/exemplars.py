@@ -18,16 +18,7 @@ Exemplars = Mapping[str, Mapping[str, str]]
 
 
 def save(query_url: str, chosen: Exemplars, path: Path) -> None:
-    """Copies traces from Jaeger to a file, one OTLP document per line; repeated traces are written once.
-
-    Args:
-        query_url: URL of Jaeger's query API.
-        chosen: The traces.
-        path: File for the documents.
-
-    Raises:
-        JaegerError: Jaeger did not answer.
-    """
+    """Copies traces from Jaeger to a file, each once, one OTLP document per line; raises JaegerError if that fails."""
     ids = dict.fromkeys(trace_id for traces in chosen.values() for _, trace_id in sorted(traces.items()))
     documents = []
     with _connect(query_url) as jaeger:
@@ -41,16 +32,7 @@ def save(query_url: str, chosen: Exemplars, path: Path) -> None:
 
 
 def load(path: Path, otlp_http_url: str, copied: Callable[[bytes], bytes] = bytes) -> None:
-    """Sends saved traces to a Jaeger that no longer has them.
-
-    Args:
-        path: The file that `save` wrote.
-        otlp_http_url: URL of Jaeger's OTLP receiver over HTTP.
-        copied: Makes the document to send from each line; by default, the line itself.
-
-    Raises:
-        JaegerError: Jaeger did not accept a trace.
-    """
+    """Sends saved traces, or what `copied` makes of each, to a Jaeger; raises JaegerError if it does not accept one."""
     with _connect(otlp_http_url) as jaeger:
         for line in path.read_bytes().splitlines():
             try:

@@ -21,21 +21,13 @@ RECORD = "trial.json"
 
 
 class TrialFiles:
-    """The trials of an experiment on disk. A trial's record is written last: once it exists, the trial is finished.
-
-    Args:
-        root: The folder `trials` of the experiment.
-    """
+    """The trials of an experiment on disk. A trial's record is written last: once it exists, the trial is finished."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
 
     def recover(self) -> list[str]:
-        """Cleans up after a crash: gives finished trials their names, and removes unfinished ones.
-
-        Returns:
-            The names of the unfinished trials, which must run again.
-        """
+        """Gives finished trials their names after a crash; removes unfinished ones, and returns their names."""
         self._root.mkdir(parents=True, exist_ok=True)
         unfinished = []
         for scratch in sorted(self._root.glob(".*.partial")):
@@ -65,16 +57,8 @@ class TrialFiles:
         from experiment.trial.record import record_of, write_rows
 
         scratch = self._root / f".{planned.name}.partial"
-        write_rows(trial, scratch, planned.block, planned.arm.label)
-        record = record_of(
-            trial,
-            block=planned.block,
-            topology=planned.arm.label,
-            position=planned.position,
-            attempt=attempt,
-            began=began,
-            commit=commit,
-        )
+        write_rows(trial, scratch, planned)
+        record = record_of(trial, planned, attempt=attempt, began=began, commit=commit)
         write_json(scratch / RECORD, {"schema": SCHEMA, **record})
         self._give_name(scratch, planned.name)
         return record

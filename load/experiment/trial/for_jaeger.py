@@ -47,7 +47,6 @@ def for_jaeger(line: bytes, everywhere: Mapping[str, str], of_root: Callable[[st
     """Makes the copy of a trace that Jaeger shows.
 
     Args:
-        line: The trace, an OTLP JSON document.
         everywhere: Attributes to add to each resource that lacks them.
         of_root: Returns attributes for the root of the trace with a given id.
 

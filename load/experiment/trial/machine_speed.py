@@ -24,14 +24,7 @@ _SAME = ("cpu", "cores", "python")
 
 
 def usual_speed(results: Path) -> tuple[float, int] | None:
-    """Returns the median speed over the trials of the latest kept runs on this machine, and the number of trials.
-
-    Args:
-        results: The folder of all results.
-
-    Returns:
-        None if no kept run on this machine measured its speed.
-    """
+    """Returns the median speed of trials of the latest kept runs here, if there are any, and the number of trials."""
     # Not imported at the top, so that trials do not wait for the import of modules that read rows.
     from hops.run.files import MANIFEST, TRIALS
 
@@ -49,9 +42,6 @@ def usual_speed(results: Path) -> tuple[float, int] | None:
 
 def machine_speed(clock: Callable[[], int] = time.perf_counter_ns) -> float:
     """Measures the speed of one core for about a quarter of a second, during which nothing else should run.
-
-    Args:
-        clock: Returns the time in nanoseconds.
 
     Returns:
         Millions of rounds of a small loop per second, as the median of several repetitions. The value is comparable

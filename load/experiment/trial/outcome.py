@@ -37,22 +37,15 @@ class Trial:
         calls: A row for each call from one component to another (`hops.run.rows.CALLS`).
         paths: A row for each journey and call path (`hops.run.rows.PATHS`).
         resources: A row for each component and sample (`hops.run.rows.RESOURCES`).
-        evidence: The evidence for the gates.
-        generator: The generator's account of the replay.
-        exemplars: The traces that represent p50 and p99, by journey.
-        cpu_s: CPU seconds that each component used during the replay.
         rss_mb: Peak memory of each component, MiB.
         memory_mb: Peak memory of all components together, MiB.
-        phases_s: How long each phase took, in seconds.
         machine_speed: Speed of the machine: the mean of the values before the system started and after it stopped.
             None for a step, whose system keeps running.
         origin: Source of CPU seconds and memory; None for this machine's kernel.
         cache: Requests to the cache during the load, by component; empty without a cache.
-        programs: The busiest programs that did not belong to the run.
         observed: The rows of the trial's probe (`hops.run.rows.OBSERVED`), by the name of their file.
         edge_cache: Counts of a shared cache in front of the edge during the load; None without such a cache.
         tracing: The spans, and the cost of each; None if nothing was traced.
-        fault: The fault during the load; None without a fault.
         unrequested: Number of traces that a target recorded during the load without being asked; None if unknown.
     """
 

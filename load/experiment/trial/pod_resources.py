@@ -6,29 +6,16 @@ import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import TracebackType
 
-from experiment.trial.resources import Origin, Sample, peak_memory_mb, peak_memory_of_all_mb
+from experiment.trial.resources import Origin, Sample
 from mesh.errors import MeshError
 from mesh.kubernetes.cluster.machines import MachineTimes
 from mesh.kubernetes.cluster.usage import Usage
 
-
-@dataclass(frozen=True, slots=True)
-class Look:
-    """The newest figures available at one moment.
-
-    Attributes:
-        usages: The figures of each container.
-    """
-
-    usages: Sequence[Usage]
-
-    @property
-    def at_ns(self) -> int:
-        """When the period of the newest figures ends, in nanoseconds."""
-        return max(usage.ended_ns for usage in self.usages)
+Look = Sequence[Usage]
+"""The newest figures of each container at one moment."""
 
 
 class PodSampler:
@@ -38,9 +25,6 @@ class PodSampler:
     it ends. Otherwise a figure is a mean over both idle time and load.
 
     Args:
-        look: Returns the newest figures of every container.
-        machines: Returns the CPU times of every node.
-        source: Source of the figures.
         interval_s: Seconds between two looks; figures that change less often are read more than once.
         settle_s: Maximum seconds to wait, after the block, for figures that cover its last moments.
         settling_s: Seconds between two looks during that wait, when looks no longer disturb anything.
@@ -48,7 +32,7 @@ class PodSampler:
 
     def __init__(
         self,
-        look: Callable[[], Sequence[Usage]],
+        look: Callable[[], Look],
         machines: Callable[[], Mapping[str, MachineTimes]],
         source: str,
         *,
@@ -97,19 +81,11 @@ class PodSampler:
                 return
             self._failure = None
             if usages:
-                self._looks.append(Look(usages))
+                self._looks.append(usages)
 
     def during(self, began_ns: int, ended_ns: int) -> PodResources:
-        """Returns the resources used during a part of the sampled time.
-
-        Args:
-            began_ns: Start of the load by the nodes' clocks, in nanoseconds of the Unix epoch.
-            ended_ns: End of the load by the nodes' clocks, in nanoseconds of the Unix epoch.
-
-        Raises:
-            MeshError: The cluster gave no figures.
-        """
-        if self._failure is not None and (not self._looks or self._looks[-1].at_ns < ended_ns):
+        """Returns the resources used between two moments by the nodes' clocks; raises MeshError without figures."""
+        if self._failure is not None and (not self._looks or _at_ns(self._looks[-1]) < ended_ns):
             raise self._failure
         return PodResources(self._looks, (self._first, self._last), self._source, began_ns, ended_ns)
 
@@ -124,8 +100,8 @@ class PodSampler:
         if not self._looks:
             return False
         # A container that has ended yields no new figures.
-        began_ns = self._looks[0].at_ns
-        ends = [usage.ended_ns for usage in self._looks[-1].usages if usage.ended_ns > began_ns]
+        began_ns = _at_ns(self._looks[0])
+        ends = [usage.ended_ns for usage in self._looks[-1] if usage.ended_ns > began_ns]
         return bool(ends) and min(ends) >= until_ns
 
     def _run(self) -> None:
@@ -140,11 +116,7 @@ class PodResources:
     Containers of one component, such as its replicas, are added up.
 
     Args:
-        looks: The looks, ordered by time.
         machines: CPU times of every node, before the load and after it.
-        source: Source of the looks.
-        began_ns: Start of the load, in nanoseconds of the Unix epoch.
-        ended_ns: End of the load, in nanoseconds of the Unix epoch.
     """
 
     def __init__(
@@ -157,10 +129,11 @@ class PodResources:
     ) -> None:
         self._machines = machines
         self._source = source
-        figures = {(usage.container, usage.ended_ns): usage for look in looks for usage in look.usages}
+        figures = {(usage.container, usage.ended_ns): usage for look in looks for usage in look}
         self._within = [usage for usage in figures.values() if usage.ended_ns > began_ns and usage.began_ns < ended_ns]
         self._began_ns, self._ended_ns = began_ns, ended_ns
-        self.samples = [sample for look in _at_distinct_times(looks) for sample in self._samples_of(look)]
+        at_distinct_times = {_at_ns(look): look for look in looks}
+        self.samples = [sample for look in at_distinct_times.values() for sample in self._samples_of(look)]
 
     @property
     def origin(self) -> Origin:
@@ -169,28 +142,14 @@ class PodResources:
         return Origin(self._source, max(lengths_s, default=0.0))
 
     def cpu_seconds(self) -> dict[str, float]:
-        """Returns the CPU seconds that each component used during the load."""
         return self._cpu_until(self._ended_ns)
 
-    def peak_memory_mb(self) -> dict[str, float]:
-        """Returns each component's largest sampled memory, in MiB."""
-        return peak_memory_mb(self.samples)
-
-    def peak_memory_of_all_mb(self) -> float:
-        """Returns the largest total memory of all components at any one look, in MiB."""
-        return peak_memory_of_all_mb(self.samples)
-
     def steal_share(self) -> float:
-        """Returns the share of the nodes' CPU time that their hosts took away during the load, 0 to 1."""
         total_s = self._of_machines(lambda times: times.total_s)
         return self._of_machines(lambda times: times.steal_s) / total_s if total_s > 0 else 0.0
 
     def other_cores(self, cpu_s: Iterable[float]) -> float:
-        """Returns how many cores programs outside the run used during the load, as the mean over the nodes.
-
-        Args:
-            cpu_s: CPU seconds of each component of the run.
-        """
+        """Returns the mean over the nodes."""
         # The figures of all nodes end at the same time, apart from the time that requesting them takes.
         nodes_s = self._of_machines(lambda times: times.at_ns / 1e9)
         return max(0.0, self._of_machines(lambda times: times.busy_s) - sum(cpu_s)) / nodes_s if nodes_s > 0 else 0.0
@@ -207,16 +166,17 @@ class PodResources:
         return sum(figure(last[node]) - figure(first[node]) for node in last.keys() & first.keys())
 
     def _samples_of(self, look: Look) -> Iterable[Sample]:
-        if not self._began_ns < look.at_ns:
+        at_ns = _at_ns(look)
+        if at_ns <= self._began_ns:
             return
         memory: dict[str, float] = defaultdict(float)
         count: dict[str, int] = defaultdict(int)
-        for usage in look.usages:
+        for usage in look:
             memory[usage.component] += usage.memory_mb
             count[usage.component] += 1
-        cpu_s = self._cpu_until(min(look.at_ns, self._ended_ns))
+        cpu_s = self._cpu_until(min(at_ns, self._ended_ns))
         for component, memory_mb in memory.items():
-            yield Sample(look.at_ns, component, cpu_s.get(component, 0.0), memory_mb, count[component])
+            yield Sample(at_ns, component, cpu_s.get(component, 0.0), memory_mb, count[component])
 
     def _cpu_until(self, end_ns: int) -> dict[str, float]:
         cpu_s: dict[str, float] = defaultdict(float)
@@ -237,5 +197,6 @@ def _cpu_within(usage: Usage, began_ns: int, ended_ns: int) -> float:
     return usage.cpu_s * max(0, overlap_ns) / length_ns if length_ns > 0 else 0.0
 
 
-def _at_distinct_times(looks: Sequence[Look]) -> list[Look]:
-    return list({look.at_ns: look for look in looks}.values())
+def _at_ns(look: Look) -> int:
+    """Returns when the period of a look's newest figures ends, in nanoseconds."""
+    return max(usage.ended_ns for usage in look)

@@ -43,7 +43,6 @@ class Observation:
 
     Attributes:
         sender: Sends the load; None for the usual sender.
-        rows: The probe's rows, by the name of their file.
         account: The generator's account of the probe, in addition to its account of the load.
     """
 
@@ -100,12 +99,7 @@ def observe(
 
 
 class Looks:
-    """Samples the resources that the components of a system have in use.
-
-    Args:
-        system: The system.
-        database: A connection to the system's database; None if the database is unknown.
-    """
+    """Samples the resources that the components of a system have in use; without a database, its size counts as 0."""
 
     def __init__(self, system: Loaded, database: psycopg.Connection | None) -> None:
         self._system, self._database = system, database
@@ -126,14 +120,7 @@ class Looks:
             time.sleep(max(0.0, looks * every_s - (time.monotonic() - self._began)))
 
     def take_until_steady(self, held: int) -> float:
-        """Samples until the memory of all components is steady, or for `MAX_HOLD_S`.
-
-        Args:
-            held: Number of connections that are open meanwhile.
-
-        Returns:
-            Memory of all components at the last sample, MiB.
-        """
+        """Samples until the memory of all components is steady, or for `MAX_HOLD_S`; returns that memory in MiB."""
         totals_mb, until = [self.take(held)], time.monotonic() + MAX_HOLD_S
         while not is_steady(totals_mb) and time.monotonic() < until:
             time.sleep(LOOK_S)
@@ -179,8 +166,6 @@ def read_updates(
     """Reads which updates reached the watchers and, from the shop's database, which updates should have reached them.
 
     Args:
-        system: The running system.
-        folder: The watchers' files.
         before: The position of each customer's newest notification before the wait.
 
     Returns:

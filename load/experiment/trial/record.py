@@ -7,36 +7,31 @@ from pathlib import Path
 
 import polars as pl
 
+from experiment.plan.arms_in_blocks import Planned
 from experiment.trial.outcome import FRAMES, Trial
 from hops.gates.trial import audit_gates, evaluate, left_out
 from hops.run.documents.trial import ResourcesFrom, TrialRecord
 from hops.run.rows import write_parquet
 
 
-def write_rows(trial: Trial, folder: Path, block: int, topology: str) -> None:
-    """Writes a trial's rows as parquet files, with `block` and `topology` as the first columns.
-
-    Raises:
-        OSError: The disk is full.
-    """
-    labels = (pl.lit(block, pl.Int32).alias("block"), pl.lit(topology).alias("topology"))
+def write_rows(trial: Trial, folder: Path, planned: Planned) -> None:
+    """Writes a trial's rows as parquet files, `block` and `topology` first; raises OSError if the disk is full."""
+    labels = (pl.lit(planned.block, pl.Int32).alias("block"), pl.lit(planned.arm.label).alias("topology"))
     of_all = zip(FRAMES, (trial.journeys, trial.hops, trial.resources, trial.calls, trial.paths), strict=True)
     for name, frame in (*of_all, *trial.observed.items()):
         write_parquet(frame.select(*labels, pl.all()), folder / f"{name}.parquet")
 
 
-def record_of(
-    trial: Trial, *, block: int, topology: str, position: int, attempt: int, began: datetime, commit: str
-) -> TrialRecord:
+def record_of(trial: Trial, planned: Planned, *, attempt: int, began: datetime, commit: str) -> TrialRecord:
     """Judges a finished trial by its gates, and makes its record."""
     gates = evaluate(trial.evidence)
     if trial.fault is not None:
         gates += audit_gates(trial.fault["unanswered"], trial.fault["unsettled"], gates)
     record = TrialRecord(
-        block=block,
-        topology=topology,
+        block=planned.block,
+        topology=planned.arm.label,
         attempt=attempt,
-        position=position,
+        position=planned.position,
         used=True,
         gates=gates,
         gates_left_out=left_out(trial.evidence),

@@ -19,9 +19,8 @@ from experiment.trial.audit import auditing
 from experiment.trial.edge_log import at_edge, read_edge_log
 from experiment.trial.exemplars import save
 from experiment.trial.outcome import EXEMPLARS, GENERATOR, JOURNEYS, TRACES, Clock, Trial
-from experiment.trial.resources import CLIENT
+from experiment.trial.resources import CLIENT, peak_memory_mb, peak_memory_of_all_mb
 from experiment.trial.sender import Sender, sender_of
-from experiment.trial.sidecars import sidecars_of
 from experiment.trial.span_costs import Spans, spans_of, tracing_record
 from hops.budget.bands import exemplars
 from hops.budget.parts import Budget, budgets_of, component_of
@@ -46,11 +45,6 @@ class Replay:
     """A replay of a load on a running system, and its evidence.
 
     Args:
-        system: The running system.
-        shopload: The generator.
-        load: The load to send.
-        folder: Folder for the replay's files.
-        clock: Measures how long each phase takes.
         reference: SHA-256 of the correct answers, by `seq`; None if only the parity sample was compared.
         sender: Sends the load; None for the usual sender.
 
@@ -171,18 +165,13 @@ class Replay:
         self.broken = [finding["promise"] for finding in findings["invariants"] if not finding["ok"]]
 
     def trial(
-        self,
-        *,
-        overload: bool = False,
-        edge_log: Path | None = None,
-        machine_speed: float | None = None,
+        self, *, overload: bool = False, edge_log: Path | None = None, machine_speed: float | None = None
     ) -> Trial:
         """Makes the outcome of the trial.
 
         Args:
             overload: Whether the load is meant to cause failures, which then fail no gate.
             edge_log: Log of the stopped edge; a running edge buffers the last lines.
-            machine_speed: Speed of the machine, as in `Trial`.
         """
         generator, resources, closed = self._generator, self._resources, self._load.closed
         logged = None if edge_log is None else read_edge_log(edge_log, self.journeys)
@@ -230,8 +219,8 @@ class Replay:
             generator=generator,
             exemplars=self._exemplars,
             cpu_s=cpu_s,
-            rss_mb=resources.peak_memory_mb(),
-            memory_mb=resources.peak_memory_of_all_mb(),
+            rss_mb=peak_memory_mb(resources.samples),
+            memory_mb=peak_memory_of_all_mb(resources.samples),
             phases_s=self._clock.phases_s,
             machine_speed=machine_speed,
             origin=resources.origin,
@@ -245,11 +234,19 @@ class Replay:
         )
 
 
+def sidecars_of(system: Runtime) -> Sidecars | None:
+    """Reads the counts of a running system's sidecars, evidence for a mesh's gates; None without a mesh."""
+    facts = system.sidecar_facts()
+    if facts is None:
+        return None
+    encrypted = system.switches.encrypted
+    return Sidecars(silent=facts.silent, refused=facts.refused, unencrypted=facts.unencrypted, encrypted=encrypted)
+
+
 def wrong_answers(journeys: pl.DataFrame, reference: Mapping[str, str]) -> int:
     """Counts the journeys that ended ok with a wrong answer.
 
     Args:
-        journeys: Rows of `hops.run.rows.JOURNEYS`.
         reference: SHA-256 of the correct answers, by `seq`; journeys without an entry may have any answer.
     """
     ok = journeys.filter(pl.col("outcome") == "ok").select("seq", "answer_sha256")

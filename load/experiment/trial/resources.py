@@ -35,11 +35,9 @@ class Sample:
 
     Attributes:
         at_ns: Time of the look, in nanoseconds of the Unix epoch.
-        component: Name of the component.
         cpu_s: CPU seconds (user and system) used since the first look, or since the component's start if that is later.
         memory_mb: Resident memory in MiB at the last look that read memory; pages that processes share are counted once
             (proportional set size).
-        processes: Number of the component's processes.
     """
 
     at_ns: int
@@ -76,20 +74,18 @@ class Resources(Protocol):
     def cpu_seconds(self) -> Mapping[str, float]:
         """Returns the CPU seconds that each component used."""
 
-    def peak_memory_mb(self) -> Mapping[str, float]:
-        """Returns each component's largest sampled memory, in MiB."""
-
-    def peak_memory_of_all_mb(self) -> float:
-        """Returns the largest total memory of all components at any one look, in MiB."""
-
     def steal_share(self) -> float:
         """Returns the share of CPU time that the machines' hosts took away during the load, 0 to 1."""
 
     def other_cores(self, cpu_s: Iterable[float]) -> float:
-        """Returns how many cores programs outside the run used during the load."""
+        """Returns how many cores programs outside the run used during the load, this program included.
+
+        Args:
+            cpu_s: CPU seconds of each component of the run.
+        """
 
     def other_programs(self) -> Sequence[Program]:
-        """Returns the busiest programs outside the run; empty if they cannot be seen."""
+        """Returns the busiest programs outside the run, without this program; empty if they cannot be seen."""
 
     def disk_stall_share(self) -> float | None:
         """Returns the share of intervals between looks in which the disk stalled, 0 to 1; None if unknown."""
@@ -115,7 +111,6 @@ def memory_mb(heads: Mapping[str, Sequence[int]], *, shared: bool = True) -> dic
     """Returns the memory of each component now, in MiB, as in `Sample`.
 
     Args:
-        heads: The ids of each component's head processes.
         shared: Whether shared memory counts. PostgreSQL reserves all its buffers, and pages count once they are used.
     """
     found: dict[str, float] = {}
@@ -128,11 +123,7 @@ def memory_mb(heads: Mapping[str, Sequence[int]], *, shared: bool = True) -> dic
 
 
 def stall_share(waits_s: Sequence[float]) -> float | None:
-    """Returns the share of intervals between looks in which the disk stalled, 0 to 1; constant slowness is no stall.
-
-    Args:
-        waits_s: Seconds of waiting for a disk in each interval.
-    """
+    """Returns the share of intervals between looks in which the disk stalled, 0 to 1; constant slowness is no stall."""
     if not waits_s:
         return None
     limit_s = statistics.median(waits_s) + STALL_S
@@ -144,7 +135,6 @@ class ResourceSampler:
 
     Args:
         processes: Returns the components' process ids; called at each look, because components may restart.
-        interval_s: Seconds between two looks.
     """
 
     origin: Origin | None = None
@@ -182,39 +172,22 @@ class ResourceSampler:
         self._others = self._programs.name_busy({pid for of in self._cpu_by_pid.values() for pid, _ in of})
 
     def cpu_seconds(self) -> dict[str, float]:
-        """Returns the CPU seconds that each component used between the first look and the last."""
         return {sample.component: sample.cpu_s for sample in self.samples}
 
-    def peak_memory_mb(self) -> dict[str, float]:
-        """Returns each component's largest sampled memory, in MiB."""
-        return peak_memory_mb(self.samples)
-
-    def peak_memory_of_all_mb(self) -> float:
-        """Returns the largest total memory of all components at any one look, in MiB."""
-        return peak_memory_of_all_mb(self.samples)
-
     def steal_share(self) -> float:
-        """Returns the share of the machine's CPU time that its host took away during the load, 0 to 1."""
         first, last = self._machine
         total_s = last.total_s - first.total_s
         return (last.steal_s - first.steal_s) / total_s if total_s > 0 else 0.0
 
     def other_cores(self, cpu_s: Iterable[float]) -> float:
-        """Returns how many cores programs outside the run, including this program, used during the load.
-
-        Args:
-            cpu_s: CPU seconds of each component of the run.
-        """
         first, last = self._machine
         wall_s = last.at_s - first.at_s
         return max(0.0, last.busy_s - first.busy_s - sum(cpu_s)) / wall_s if wall_s > 0 else 0.0
 
     def other_programs(self) -> Sequence[Program]:
-        """Returns the busiest programs outside the run, excluding this program."""
         return self._others
 
     def disk_stall_share(self) -> float | None:
-        """Returns the share of intervals between looks in which the disk stalled, 0 to 1; None if unknown."""
         return stall_share(self._disk_waits_s)
 
     def _run(self) -> None:
@@ -274,10 +247,7 @@ def _machine() -> _Machine:
     times = psutil.cpu_times()
     busy_s = sum(float(getattr(times, name, 0.0)) for name in ("user", "nice", "system", "irq", "softirq"))
     return _Machine(
-        at_s=time.monotonic(),
-        total_s=sum(times),
-        busy_s=busy_s,
-        steal_s=float(getattr(times, "steal", 0.0)),
+        at_s=time.monotonic(), total_s=sum(times), busy_s=busy_s, steal_s=float(getattr(times, "steal", 0.0))
     )
 
 

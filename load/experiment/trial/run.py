@@ -49,12 +49,7 @@ def run_trial(
 
     Args:
         system: The system to start; its database is a fresh copy.
-        shopload: The generator.
-        tapes: The tapes to replay.
-        arm: The arm that the trial runs.
-        plan: The experiment of the trial.
         folder: Folder for the generator's files and the components' logs.
-        say: Reports progress.
         parity_in_full: Whether to send the whole parity sample before the load, instead of a spot check.
         meanwhile: Work that this process does during the warm-up; it ends before the load begins.
 
@@ -120,15 +115,8 @@ def ready(
     After the block, the system is stopped and its logs are in the folder.
 
     Args:
-        system: The system to start.
-        shopload: The generator.
-        parity: The sample whose answers are compared with the data.
-        warmup: The load that is not counted.
         folder: Folder to make for the generator's files and the components' logs.
-        clock: Measures how long each phase takes.
-        say: Reports progress.
         meanwhile: Work during the warm-up, as for `run_trial`.
-        may_differ: Kinds of journeys whose answers are not compared.
 
     Raises:
         ParityError: The system's answers do not match the data.

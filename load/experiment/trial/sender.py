@@ -59,9 +59,6 @@ class LocalSender:
     """Sends loads from this machine.
 
     Attributes:
-        system: System to which the loads are sent.
-        shopload: The generator.
-        meanwhile: Called when a replay begins.
         helpers: Process ids of other parts of the generator, by name; their CPU time counts as the generator's.
     """
 
@@ -92,13 +89,7 @@ class LocalSender:
 
 
 def sender_of(system: Runtime, shopload: Shopload, meanwhile: Callable[[], None] = lambda: None) -> Sender:
-    """Makes the sender for a system.
-
-    Args:
-        system: The system.
-        shopload: The generator.
-        meanwhile: Called when a replay begins.
-    """
+    """Makes the sender for a system."""
     if not system.switches.in_cluster:
         return LocalSender(system, shopload, meanwhile)
     # Imported here because native runs do not need it.

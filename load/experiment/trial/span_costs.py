@@ -18,11 +18,7 @@ Costs = Mapping[str, float]
 
 
 def spans_of(traces: Iterable[tuple[str, Sequence[Span]]]) -> Spans:
-    """Counts the spans in traces.
-
-    Args:
-        traces: For each trace, the journey's name and the spans.
-    """
+    """Counts the spans in traces, each of which comes with the name of its journey."""
     count: Counter[str] = Counter()
     made: defaultdict[str, Counter[tuple[str, str]]] = defaultdict(Counter)
     for journey, spans in traces:
@@ -39,9 +35,7 @@ def tracing_record(spans: Spans, accounts: Mapping[str, Costs], generator: Mappi
     """Combines the spans with their costs.
 
     Args:
-        spans: Spans of the trial.
         accounts: Costs of spans, by process; a replica's process is named `<component>-<number>`.
-        generator: The generator's account of the replay.
     """
     costs = {
         component: _mean([of for process, of in accounts.items() if _is_of(process, component)])

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from experiment.blocks import Makers
 from experiment.plan.arms_in_blocks import Plan
 from experiment.plan.profiles import Profile
 from experiment.plan.workload import workload_file
@@ -54,7 +55,7 @@ def run_short(
     def run(kind: str, arms: Any) -> tuple[Summary, RunFiles]:
         plan = Plan(kind, kind, arms, 1, TINY, 7, workload_file("default"))
         folder = begin(plan, tmp_path_factory.mktemp("results"))
-        summary, path = run_plan(plan, folder, shop_ports, run=shared_trials.run)
+        summary, path = run_plan(plan, folder, shop_ports, makers=Makers(run=shared_trials.run))
         return summary, read_run(path)
 
     return run

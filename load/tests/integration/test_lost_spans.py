@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from experiment.blocks import Makers
 from experiment.generator.shopload import BINARY
 from experiment.plan.arms_in_blocks import Arm, Plan
 from experiment.plan.profiles import Profile
@@ -38,7 +39,7 @@ def test_spans_that_never_reached_jaeger_make_the_trial_suspect(tmp_path: Path, 
 
     rest = Arm("rest", load_topology("rest"), parse_switches(trace=1))
     plan = Plan("bench", "rest", (rest,), 1, TINY, 7, WORKLOAD)
-    _, path = run_plan(plan, begin(plan, tmp_path), shop_ports, run=with_a_silent_service)
+    _, path = run_plan(plan, begin(plan, tmp_path), shop_ports, makers=Makers(run=with_a_silent_service))
 
     accounts = systems[0].span_accounts()
     assert {"product", "order", "user", "payment"} == set(accounts)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from experiment.blocks import Makers
 from experiment.errors import UsageError
 from experiment.generator.shopload import BINARY
 from experiment.plan.arms_in_blocks import MAX_BLOCKS, Plan, arms_of
@@ -66,7 +67,7 @@ def run(results: Path, runs: FakeRuns, one: Plan | None = None, *, retry: int = 
     except UsageError:
         planned = one or plan()
         folder = begin(planned, results)
-    return run_trials(planned, folder, PORTS, conclude=lambda: conclude(folder), retry=retry, run=runs)
+    return run_trials(planned, folder, PORTS, conclude=lambda: conclude(folder), retry=retry, makers=Makers(run=runs))
 
 
 def conclude(folder: ResultsFolder) -> int:
@@ -171,7 +172,9 @@ def test_the_manifest_has_the_request_and_the_decision(tmp_path: Path, monkeypat
     monkeypatch.undo()
     folder = begin(plan(0.005), tmp_path)
     runs = FakeRuns(latency_ms=scattering(*CALM))
-    manifest = run_trials(plan(0.005), folder, PORTS, conclude=lambda: read_json(folder.path / MANIFEST), run=runs)
+    manifest = run_trials(
+        plan(0.005), folder, PORTS, conclude=lambda: read_json(folder.path / MANIFEST), makers=Makers(run=runs)
+    )
     assert manifest["blocks"] == FIRST
     assert manifest["precision"].pop("scatter") == pytest.approx(0.05 / math.sqrt(2), rel=0.01)
     assert manifest["precision"] == {

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from experiment.blocks import expected_s
+from experiment.blocks import Makers, expected_s
 from experiment.errors import ParityError, UsageError
 from experiment.generator.shopload import BINARY
 from experiment.kinds import compare
@@ -64,7 +64,7 @@ def run(results: Path, runs: FakeRuns, *, retry: int = 0, one: Plan | None = Non
     except UsageError:
         planned = one or plan()
         folder = begin(planned, results)
-    run_plan(planned, folder, PORTS, retry=retry, run=runs)
+    run_plan(planned, folder, PORTS, retry=retry, makers=Makers(run=runs))
 
 
 def records(results: Path) -> list[tuple[str, int, bool, bool]]:
@@ -238,7 +238,12 @@ def test_a_run_that_could_not_start_does_not_hide_an_interrupted_run(tmp_path: P
     for name, ends_at in (("first", 2), ("second", 0)):
         one = plan(name=name)
         with pytest.raises(KeyboardInterrupt):
-            run_plan(one, begin(one, tmp_path), PORTS, run=FakeRuns({names(one)[ends_at]: [KeyboardInterrupt()]}))
+            run_plan(
+                one,
+                begin(one, tmp_path),
+                PORTS,
+                makers=Makers(run=FakeRuns({names(one)[ends_at]: [KeyboardInterrupt()]})),
+            )
     assert take_up(tmp_path, "latest", "compare")[0].final.name.endswith("first")
 
 
@@ -260,14 +265,14 @@ def test_an_interrupted_experiment_is_resumed_by_its_own_command(
 ) -> None:
     one = plan(kind=kind, name=kind, arms=arms)
     with pytest.raises(KeyboardInterrupt):
-        run_plan(one, begin(one, tmp_path), PORTS, run=FakeRuns({names(one)[2]: [KeyboardInterrupt()]}))
+        run_plan(one, begin(one, tmp_path), PORTS, makers=Makers(run=FakeRuns({names(one)[2]: [KeyboardInterrupt()]})))
     assert "2 of 6 trials are finished" in (output := capsys.readouterr().err)
     assert f"`make {kind} resume=latest` resumes the run." in output
     folder, again = take_up(tmp_path, "latest", kind)
     assert again.arms == arms
     runs = FakeRuns()
     with pytest.raises(AtTheEndError):
-        run_plan(again, folder, PORTS, run=runs)
+        run_plan(again, folder, PORTS, makers=Makers(run=runs))
     assert runs.ran == names(one)[2:]
 
 

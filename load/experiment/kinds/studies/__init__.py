@@ -12,7 +12,6 @@ from hops.kinds.studies.document import KIND
 
 @in_blocks.experiment(KIND)
 def command(*, study: str, blocks: str | None, common: in_blocks.Common) -> Plan:
-    """The command `studies`; `commands.toml` has its help."""
     profile = profile_of(PROFILES, common.profile)
     count = whole_number("blocks", blocks, 1, MAX_BLOCKS) if blocks else profile.blocks
     return studies_plan(studies_named(study), profile, count, checked_seed(common.seed))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 from experiment.errors import UsageError
 from experiment.kinds.studies.page import digest_rules
@@ -25,14 +26,7 @@ MIN_S = 1.0
 
 @dataclass(frozen=True, slots=True)
 class StudyProfile:
-    """The length of a replay.
-
-    Attributes:
-        name: Name by which the user selects the profile.
-        blocks: Number of blocks.
-        length: Factor for the length of each load, in addition to the study's own scale.
-        warmup_s: Seconds of warm-up load, which are not counted.
-    """
+    """The length of a replay; the factor `length` applies in addition to the study's own scale."""
 
     name: str
     blocks: int
@@ -50,11 +44,7 @@ PROFILES = {
 
 
 def arms_of(study: StudyFile, profile: StudyProfile) -> tuple[Study, tuple[Arm, ...]]:
-    """Returns a study's entry for the manifest, and the arms of the study's replay: each topology under each load.
-
-    Raises:
-        UsageError: An arm cannot run: its topology or one of its switches is unknown, or the two do not fit together.
-    """
+    """Returns a study's entry for the manifest, and the arms of its replay; raises UsageError if one cannot run."""
     arms: list[Arm] = []
     loads: dict[str, StudyLoad] = {}
     for name, entry in study.replay.loads.items():
@@ -78,17 +68,7 @@ def arms_of(study: StudyFile, profile: StudyProfile) -> tuple[Study, tuple[Arm, 
 
 
 def studies_plan(studies: Sequence[StudyFile], profile: StudyProfile, blocks: int, seed: int) -> Plan:
-    """Makes the plan for replaying studies; every block contains the arms of all of them.
-
-    Args:
-        studies: The studies.
-        profile: The length of the studies' loads.
-        blocks: Number of blocks.
-        seed: Seed of the tapes and of the order of the arms.
-
-    Raises:
-        UsageError: An arm cannot run.
-    """
+    """Makes the plan for replaying studies; each block has the arms of all. Raises UsageError if an arm cannot run."""
     replays = [arms_of(study, profile) for study in studies]
     arms = tuple(arm for _, own in replays for arm in own)
     return Plan(
@@ -159,29 +139,17 @@ def _describe_load(entry: LoadEntry, own: OwnLoad) -> StudyLoad:
 
 
 def _claims(study: StudyFile) -> list[Claim]:
-    return [
-        Claim(
-            id=claim.id,
-            metric=claim.metric,
-            left=claim.left,
-            between=claim.between,
-            right=claim.right,
-            relation=claim.relation,
-            value=claim.value,
-            tolerance=claim.tolerance,
-            under=dict(claim.under),
-            note=claim.note,
-            source=claim.source,
-            published=study.figures_of(claim),
-            topologies=study.topologies_of(claim),
-            why_topologies=study.why_topologies(claim),
-            loads=study.loads_of(claim.id),
-            reason=study.replay.not_comparable.get(claim.id, ""),
-            also={
-                name: study.usual_topologies_of(claim)
-                for name, load in study.replay.loads.items()
-                if claim.id in load.also
-            },
-        )
+    loads = study.replay.loads.items()
+    claims = [
+        {
+            **claim.model_dump(),
+            "published": study.figures_of(claim),
+            "topologies": study.topologies_of(claim),
+            "why_topologies": study.why_topologies(claim),
+            "loads": study.loads_of(claim.id),
+            "reason": study.replay.not_comparable.get(claim.id, ""),
+            "also": {name: study.usual_topologies_of(claim) for name, load in loads if claim.id in load.also},
+        }
         for claim in study.claims
     ]
+    return cast("list[Claim]", claims)

@@ -43,11 +43,7 @@ def digest_rules(folder: Path = STUDIES) -> str:
 
 
 def verdicts_of(run: Path) -> dict[str, Any]:
-    """Returns the parts of a run from which the page is made.
-
-    Raises:
-        UsageError: The folder has no finished replay of studies.
-    """
+    """Returns the parts of a run from which the page is made; raises UsageError if it is no replay of studies."""
     if not (run / SUMMARY).is_file():
         raise UsageError(f"{run}: there is no {SUMMARY}; give the folder of a finished run of `make {KIND}`")
     summary, manifest = read_document(run / SUMMARY), read_document(run / MANIFEST)
@@ -57,12 +53,7 @@ def verdicts_of(run: Path) -> dict[str, Any]:
 
 
 def section(kept: Mapping[str, Any] | None, rules: str) -> str:
-    """Returns the text for the page's marked section.
-
-    Args:
-        kept: The stored parts of the run; None before the first run.
-        rules: Digest of the current rules.
-    """
+    """Returns the text for the page's marked section; before the first run, there are no stored parts."""
     return NO_RUN if kept is None else "\n".join(_lines(kept, rules)) + "\n"
 
 

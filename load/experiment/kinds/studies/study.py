@@ -53,17 +53,12 @@ class LoadEntry(_Strict):
     """A load in a study, with the study's own figures.
 
     Attributes:
-        about: The load in words.
         mix: Weights by `journey/channel`, or the name of a workload.
         users: Users of a closed loop; None with `arrivals`.
         arrivals: Number of users who send one request each, spread evenly over the duration; None with `users`.
-        think_s: Seconds between a user's journeys.
         steps: Share of the maximum number of users in each of the load's equally long parts.
         max_per_s: Rate of a closed loop's tape, in journeys per second; above what two cores can answer.
-        duration_s: Length, in seconds.
         overload: Whether the load exceeds what the shop can take; if so, journeys may fail, and blocks may differ.
-        switches: Switches of all arms under this load, in addition to the replay's switches.
-        topologies: Names of the topologies that run under this load.
         answers: Claims that this load decides.
         also: Claims that this load shows but does not decide.
     """
@@ -115,12 +110,8 @@ class Replay(_Strict):
     """The replay of a study.
 
     Attributes:
-        scale: The factor that divides the study's figures.
-        not_replayed: What the replay leaves out.
-        switches: Switches of all arms.
         sides: The topology of each side whose topology differs from `SIDES`.
         arms: The topologies of each claim for which the sides' topologies would be an unfair comparison.
-        loads: The loads, by name.
         published: For each claim, the path of its absolute figures in the tables, and their unit, such as
             `latency_ms.{side}.p50 ms`.
         not_comparable: For each claim without a load, the reason.
@@ -189,11 +180,7 @@ def all_studies(folder: Path = STUDIES) -> list[str]:
 
 
 def studies_named(given: str, folder: Path = STUDIES) -> list[StudyFile]:
-    """Reads the studies with the given comma-separated ids; `all` stands for every study.
-
-    Raises:
-        UsageError: A study is unknown or is given twice, or its file is invalid.
-    """
+    """Reads the studies with comma-separated ids, or `all`; raises UsageError for an unknown id or an invalid file."""
     known = all_studies(folder)
 
     def one(name: str) -> str:
@@ -206,11 +193,7 @@ def studies_named(given: str, folder: Path = STUDIES) -> list[StudyFile]:
 
 
 def read_study(file: Path) -> StudyFile:
-    """Reads and checks the file of a study.
-
-    Raises:
-        UsageError: The file cannot be read or has a mistake; the message names the line, the claim and valid values.
-    """
+    """Reads and checks the file of a study; raises UsageError, which names the line and the claim, for a mistake."""
     opened = YamlFile.read(file, UsageError)
     study = validate(opened, StudyFile)
     if problems := list(_problems(study, file)):

@@ -143,7 +143,6 @@ def test_a_killed_or_frozen_router_or_subgraph_loses_nothing_and_its_errors_are_
             freeze(system, part, lambda _: ask(system))
 
     each = Fault(
-        about="router and subgraph, killed and stopped",
         targets=lambda _topology, _switches: [SHOP],
         around=lambda system, _: nullcontext((system, lambda _: strike(system))),
         longer_s=lambda _topology, _switches, _target: 6.0,

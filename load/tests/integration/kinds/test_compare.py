@@ -12,6 +12,7 @@ from typing import Any
 import polars as pl
 import pytest
 
+from experiment.blocks import Makers
 from experiment.generator.shopload import BINARY
 from experiment.plan.arms_in_blocks import Plan, arms_of
 from experiment.plan.profiles import Profile
@@ -58,10 +59,10 @@ def experiment(
         return shared_trials.run(system, *arguments, **options)
 
     with pytest.raises(Crash):
-        run_plan(plan, begin(plan, results), shop_ports, run=crash_in_the_second)
+        run_plan(plan, begin(plan, results), shop_ports, makers=Makers(run=crash_in_the_second))
     folder, again = take_up(results, "latest", "compare")
     assert again.trials() == plan.trials()
-    summary, path = run_plan(again, folder, shop_ports, run=shared_trials.run)
+    summary, path = run_plan(again, folder, shop_ports, makers=Makers(run=shared_trials.run))
     return summary, path
 
 

@@ -23,7 +23,7 @@ from experiment.kinds.capacity import (
     step_s,
     tape_rate,
 )
-from experiment.plan.closed_loop import ClosedLoop
+from experiment.plan.closed_loop import MAX_TAPE_RATE, ClosedLoop
 from hops.kinds.capacity.document import Asked
 from mesh.description.switches import MAX_CONNECTIONS
 
@@ -93,7 +93,7 @@ class TestUsers:
 
     def test_a_tape_lasts(self) -> None:
         assert tape_rate(ClosedLoop(10_000, 10.0)) > 1000
-        assert tape_rate(ClosedLoop(10_000, 0.0)) == 5000.0
+        assert tape_rate(ClosedLoop(10_000, 0.0)) == MAX_TAPE_RATE
 
 
 def test_profiles_are_listed_when_the_name_is_wrong() -> None:

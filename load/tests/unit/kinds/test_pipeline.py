@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from functools import partial
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ import pytest
 from click.testing import Result
 from typer.testing import CliRunner
 
+from experiment.blocks import Makers
 from experiment.cli import app
 from experiment.commands import in_blocks
 from experiment.generator.shopload import BINARY
@@ -69,9 +70,12 @@ class Trials:
 
 
 def invoke(command: str, trials: Trials, results: Path, monkeypatch: pytest.MonkeyPatch) -> Result:
+    def run(*given: Any, makers: Makers, **how: Any) -> tuple[Any, Path]:
+        return run_plan(*given, makers=replace(makers, run=trials), **how)
+
     monkeypatch.setattr(in_blocks, "RESULTS", results)
     monkeypatch.setattr(compare_versions, "find_checkout", lambda side, given: Checkout(side, given, "0" * 40, ""))
-    monkeypatch.setattr(in_blocks, "run_plan", partial(run_plan, run=trials))
+    monkeypatch.setattr(in_blocks, "run_plan", run)
     monkeypatch.setenv("SHOP_PORT_BASE", "24700")
     return CliRunner().invoke(app, command.split())
 

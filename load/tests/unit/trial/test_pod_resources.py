@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
-from experiment.trial.pod_resources import Look, PodResources, PodSampler, rename
-from experiment.trial.resources import Origin
+from experiment.trial.pod_resources import PodResources, PodSampler, rename
+from experiment.trial.resources import Origin, peak_memory_mb, peak_memory_of_all_mb
 from mesh.errors import ClusterError
 from mesh.kubernetes.cluster.machines import MachineTimes
 from mesh.kubernetes.cluster.usage import Usage
@@ -25,7 +25,7 @@ def usage_of(container: str, began_s: float, ended_s: float, cpu_s: float, memor
 def during(looks: Sequence[Sequence[Usage]], began_s: float, ended_s: float) -> PodResources:
     none: dict[str, MachineTimes] = {}
     began_ns, ended_ns = NOON + round(began_s * S), NOON + round(ended_s * S)
-    return PodResources([Look(look) for look in looks], (none, none), "metrics API", began_ns, ended_ns)
+    return PodResources(looks, (none, none), "metrics API", began_ns, ended_ns)
 
 
 def test_figures_count_by_their_share_within_the_load() -> None:
@@ -53,8 +53,8 @@ def test_replicas_are_one_component() -> None:
     ]
     resources = during(looks, 0, 20)
     assert resources.cpu_seconds() == {"product": 4.0, "order": 2.0}
-    assert resources.peak_memory_mb() == {"product": 110.0, "order": 100.0}
-    assert resources.peak_memory_of_all_mb() == 170.0
+    assert peak_memory_mb(resources.samples) == {"product": 110.0, "order": 100.0}
+    assert peak_memory_of_all_mb(resources.samples) == 170.0
     assert [(row.component, row.cpu_s, row.memory_mb, row.processes) for row in resources.samples] == [
         ("product", 3.0, 110.0, 2),
         ("order", 1.0, 5.0, 1),
@@ -67,7 +67,7 @@ def test_figures_from_before_the_load_make_no_row() -> None:
     looks = [[usage_of("order-1", 0, 0, 0.0, 900.0)], [usage_of("order-1", 0, 10, 5.0)]]
     resources = during(looks, 5, 10)
     assert [row.at_ns for row in resources.samples] == [NOON + 10 * S]
-    assert resources.peak_memory_mb() == {"order": 10.0}
+    assert peak_memory_mb(resources.samples) == {"order": 10.0}
 
 
 def test_a_component_may_have_another_name_in_results() -> None:

@@ -10,7 +10,13 @@ from pathlib import Path
 import pytest
 
 from experiment.trial import resources
-from experiment.trial.resources import ResourceSampler, memory_mb, stall_share
+from experiment.trial.resources import (
+    ResourceSampler,
+    memory_mb,
+    peak_memory_mb,
+    peak_memory_of_all_mb,
+    stall_share,
+)
 
 BUSY = "import time\nwhile time.process_time() < 0.5: pass"
 BUSY_CHILD = (
@@ -40,8 +46,8 @@ def test_cpu_of_a_child_counts_for_its_component() -> None:
                 time.sleep(0.05)
         assert sampler.cpu_seconds()["busy"] >= 0.3
         assert sampler.cpu_seconds()["idle"] == 0.0
-        assert sampler.peak_memory_mb()["busy"] > 1.0
-        assert sampler.peak_memory_of_all_mb() >= sampler.peak_memory_mb()["busy"]
+        assert peak_memory_mb(sampler.samples)["busy"] > 1.0
+        assert peak_memory_of_all_mb(sampler.samples) >= peak_memory_mb(sampler.samples)["busy"]
         assert 0.0 <= sampler.steal_share() <= 1.0
     finally:
         subprocess.run(["pkill", "-KILL", "-s", str(process.pid)], check=False)

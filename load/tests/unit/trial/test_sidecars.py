@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any, cast
 
-from experiment.trial.sidecars import sidecars_of
+from experiment.trial.replay import sidecars_of
 from hops.gates.trial import Sidecars
 from mesh.native.system import System
 from mesh.sidecars.stats import SidecarFacts

@@ -10,8 +10,7 @@ import pytest
 
 from experiment.errors import UsageError
 from experiment.own_target.file import read_target
-from experiment.own_target.starting_points.document import write_start
-from experiment.own_target.starting_points.har import from_har
+from experiment.own_target.har import from_har, write_start
 
 FORM = "application/x-www-form-urlencoded"
 
@@ -46,7 +45,7 @@ def test_a_recording_becomes_a_journey_without_headers(tmp_path: Path) -> None:
     ]
     source, out = tmp_path / "x.har", tmp_path / "out.yaml"
     source.write_text(json.dumps({"log": {"entries": entries}}), encoding="utf-8")
-    (note,) = write_start(source, from_har, out)
+    (note,) = write_start(source, out)
     assert "headers were left out, authorization, cookie among them" in note
     assert "secret" not in out.read_text(encoding="utf-8")
     target = read_target(out).target
@@ -56,7 +55,7 @@ def test_a_recording_becomes_a_journey_without_headers(tmp_path: Path) -> None:
     assert (graphql.graphql, graphql.path, graphql.variables) == ("{ a }", "/p", {"n": 1})
     assert target.targets["mine"].endpoints["web2"] == "http://127.0.0.1:9001"
     with pytest.raises(UsageError, match="already exists"):
-        write_start(source, from_har, out)
+        write_start(source, out)
 
 
 @pytest.mark.parametrize(
@@ -196,7 +195,7 @@ def test_an_invalid_recording_is_refused_with_the_reason(tmp_path: Path, text: s
     if text is not None:
         source.write_text(text, encoding="utf-8")
     with pytest.raises(UsageError) as refused:
-        write_start(source, from_har, tmp_path / "out.yaml")
+        write_start(source, tmp_path / "out.yaml")
     assert str(refused.value).startswith(str(source))
     assert message in str(refused.value)
     assert not (tmp_path / "out.yaml").exists()
