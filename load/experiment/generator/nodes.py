@@ -61,6 +61,7 @@ def node_arguments(
     Args:
         tape: Path of the load's tape on the node, which may be compressed with gzip.
         shard: Number of the node's shard, from 0; or an expression for it, such as `$(JOB_COMPLETION_INDEX)`.
+        trace: Share of journeys to trace, from 0 to 1.
 
     Raises:
         UsageError: The load is a closed loop, which cannot be split into shards.

@@ -79,6 +79,7 @@ class Shopload:
         """Makes a tape.
 
         Args:
+            rate: Mean number of journeys per second.
             pool: `parity` for the parameters reserved for the parity check; empty for a load's parameters.
             payload: Size of the documents that journeys read; sizes other than the default need a workload that reads
                 documents.

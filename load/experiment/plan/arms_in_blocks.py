@@ -257,6 +257,7 @@ def arm_of(
 
     Args:
         compared: The topologies of all arms.
+        rate: Journeys per second on the arm's tape; None for the profile's rate.
 
     Raises:
         UsageError: A switch is invalid, or the topology cannot run with the switches; the message names the arm.

@@ -58,6 +58,7 @@ class Arrival(StrictModel):
 
     Attributes:
         process: Arrival process; with `staircase`, the rate changes in equally long steps; with `ramp`, linearly.
+            `steps`, `start` and `to` are factors for the rate.
     """
 
     process: Literal["poisson", "constant", "staircase", "ramp"] = "poisson"
