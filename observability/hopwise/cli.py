@@ -71,13 +71,7 @@ class OnDemand(TyperGroup):
 
 
 def import_command(row: Command) -> Any:
-    """Imports a command.
-
-    Args:
-        row: Row of the command in the table.
-
-    Returns:
-        The command, as if it belonged to a Typer app.
+    """Imports a command, as if it belonged to a Typer app.
 
     Raises:
         ModuleNotFoundError: The command needs a module that is not installed.

@@ -19,9 +19,7 @@ class Setting(NamedTuple):
     """A setting of a command: `make name=value`, and the option `--name` of its program.
 
     Attributes:
-        name: Name of the setting.
         default: Default value; empty if the help describes the default.
-        help: Description of the setting.
     """
 
     name: str
@@ -33,7 +31,6 @@ class SwitchSetting(NamedTuple):
     """A switch as a setting; its entry in `mesh.description.switches` has the help.
 
     Attributes:
-        name: Name of the switch, or `ALL_SWITCHES`.
         default: The command's default; None for the switch's own default.
     """
 
@@ -46,11 +43,9 @@ class Command:
     """A row of the table.
 
     Attributes:
-        name: Name of the command.
         heading: Heading of its group in `make help`.
         does: Description, in one line.
         where: Module and name of its function, or of a `Typer` that has a command of this name.
-        ends: Its exit codes.
         settings: Its settings, in the order in which the help lists them.
         runs: Programs that `python -m` runs for make, in sequence.
         needs: Targets that make builds first. `TARGET if NAME=VALUE` is built only if that setting has that value, or
@@ -123,12 +118,7 @@ COMMANDS = {row.name: row for row in ROWS if row.by != "make"}
 
 @dataclass(frozen=True)
 class Group:
-    """A group of commands in the help of `hopwise`.
-
-    Attributes:
-        title: Title in the help.
-        headings: Headings of its commands in the table.
-    """
+    """A group of commands in the help of `hopwise`: its title, and the headings of its commands in the table."""
 
     title: str
     headings: tuple[str, ...]

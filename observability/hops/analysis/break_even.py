@@ -19,10 +19,7 @@ class Test(NamedTuple):
     """A comparison of two topologies in one journey, over distance.
 
     Args:
-        journey: Name of the journey, or `all`.
         left: The topology with fewer round trips.
-        right: The other topology.
-        gap: Left minus right, at each distance.
         equal: Whether both topologies have the same number of round trips.
     """
 
@@ -34,13 +31,7 @@ class Test(NamedTuple):
 
 
 def measured_curve(arms: Sequence[Latencies], journey: str, metric: str = "p50") -> Curve | None:
-    """Computes one topology's figure at each of several points; None if a point has no journey that ended ok.
-
-    Args:
-        arms: Latencies at each point.
-        journey: Name of the journey, or `all`.
-        metric: `mean`, or one of the percentiles.
-    """
+    """Computes one topology's figure at each of several points; None if a point has no journey that ended ok."""
     blocks = sorted(set.intersection(*(latencies.blocks for latencies in arms)))
     rows = min(latencies.pool(journey, blocks).size for latencies in arms)
     sections = [latencies.sections(journey, blocks)[metric] for latencies in arms]
@@ -71,12 +62,8 @@ def break_evens(
     distance, so its interval contains that distance in 95 % of cases without a correction.
 
     Args:
-        gaps: Gap of each pair, by journey and by the names of left and right.
         round_trips: Mean number of round trips of each journey, by topology.
         grid: Round-trip times, ms.
-
-    Returns:
-        By journey, pairs in the order of `gaps`.
     """
     tests = [_orient(journey, left, right, gap, round_trips[journey]) for (journey, left, right), gap in gaps.items()]
     known = {test[:3]: test.gap for test in tests if test.gap.reason is None}

@@ -23,11 +23,7 @@ _TO, _GATEWAY = "→", "gateway"
 def mean_trace(paths: pl.DataFrame) -> dict[str, float]:
     """Computes the mean of all traces of one topology, each trace counted once, as in its mean hop budget.
 
-    Args:
-        paths: Rows of `rows.PATHS` with `block` as the first column, of this topology only.
-
-    Returns:
-        ms by frame; a root's frame has the whole latency. Empty without traces.
+    Returns ms by frame; a root's frame has the whole latency. Empty without traces.
     """
     traces = int(paths.unique(["block", "journey"])["traces"].sum())
     sums = Counter[str]()
@@ -40,12 +36,6 @@ def frame_differences(
     paths: Mapping[str, pl.DataFrame], load: Mapping[str, float], blocks: Mapping[str, set[int]], first: int | None
 ) -> list[PartDifference]:
     """Computes the difference between two topologies' mean traces, with the weights and intervals of `hop_differences`.
-
-    Args:
-        paths: Rows of `rows.PATHS` with `block` as the first column, of the left and the right topology.
-        load: How often each journey occurs in the load.
-        blocks: Blocks of each topology.
-        first: Number of blocks in the first stage, as in `Latencies`.
 
     Returns:
         A row for each frame, with paths as `align` names them; empty if no journey has traces on both sides.

@@ -14,11 +14,7 @@ _NS_PER_S = 1e9
 def in_use_of(run: RunFiles) -> dict[str, InUse]:
     """Computes how busy each topology kept the processors, over the load of all its trials.
 
-    Args:
-        run: Files of the run.
-
-    Returns:
-        By topology; topologies whose components' CPU time was not measured are left out.
+    Topologies whose components' CPU time was not measured are left out.
     """
     cores = run.manifest["cluster" if "cluster" in run.manifest else "machine"].get("cores")
     load = run.journeys.group_by("topology", "block").agg(

@@ -54,11 +54,7 @@ _Groups = npt.NDArray[np.int64]
 def meetings_of(journeys: Mapping[str, pl.DataFrame]) -> list[Meeting]:
     """Finds how much longer journeys take if they meet each kind, for all journeys and for each kind.
 
-    Args:
-        journeys: Rows of `rows.JOURNEYS` with `block` as the first column, by topology.
-
-    Returns:
-        A row for each pair with enough meetings, sorted by its share of the topology's mean, the largest first.
+    Returns a row for each pair with enough meetings, sorted by its share of the topology's mean, the largest first.
     """
     arrived = {name: arrivals_of(rows) for name, rows in journeys.items()}
     meetings = []
@@ -185,11 +181,7 @@ def _compare(ms: Floats, design: Floats, met: npt.NDArray[np.bool_], ways: Seque
     """Computes how far mean and percentiles of journeys that met a kind are above those of similar journeys.
 
     Args:
-        ms: Latencies, sorted.
         design: What the two sides must have in common: a column for each property.
-        met: Which journeys met the kind.
-        ways: Groups to leave out in turn: stretches of the tape; with several blocks also the blocks, and a stretch of
-            each block.
     """
     value = _without(ms, design, met, ways[0], [-1])[0]
     variances, freedoms = [], []
@@ -240,10 +232,6 @@ def _figures(ms: Floats, weights: Floats) -> Floats:
 
 def queues_of(journeys: Mapping[str, pl.DataFrame], calls: pl.DataFrame) -> list[Queue]:
     """Finds which kinds were usually under way, for their median duration, while calls waited for components.
-
-    Args:
-        journeys: Rows of `rows.JOURNEYS` with `block` as the first column, by topology.
-        calls: Rows of `rows.CALLS` and `rows.QUEUED` with `block` and `topology` as the first columns.
 
     Returns:
         For each topology and component with waiting calls, a row for all kinds and a row for each kind, the longest

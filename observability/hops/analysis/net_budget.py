@@ -28,11 +28,7 @@ def net_budget(hops: pl.DataFrame, costs: Mapping[int, SpanCosts]) -> dict[str, 
     """Subtracts the cost of tracing from a mean budget.
 
     Args:
-        hops: Rows of `rows.HOPS`, with their `block`.
         costs: Cost of a span in each block; components that are missing did not report it.
-
-    Returns:
-        For the parts of the mean budget, in its order: what tracing costs there, and the rest.
     """
     traces = hops["trace_id"].n_unique()
     accounts = {block: costs[block] for block in hops["block"].unique() if costs.get(block)}

@@ -36,9 +36,6 @@ class Sampling:
     """The journeys of one kind and topology, and the samplings that chance could have drawn instead.
 
     Args:
-        topology: Name of the topology.
-        journey: Kind of journey.
-        rows: Rows of the journeys.
         stratum: The sampling as drawn, and its redraws.
     """
 
@@ -49,12 +46,7 @@ class Sampling:
 
 
 def observer_effect_of(run: RunFiles, *, seed: int = 0) -> ObserverEffect:
-    """Computes what sampling adds to the median latency of journeys that ended ok, in all and at each place.
-
-    Args:
-        run: Files of the run; a stratum is one kind of journey in one topology.
-        seed: Seed of the draws, from which the intervals are computed.
-    """
+    """Computes what sampling adds to the median latency of journeys that ended ok, in all and at each place."""
     ok = run.journeys.filter(pl.col("outcome") == "ok")
     samplings = samplings_of(ok, seed=seed)
     topologies = {
@@ -70,12 +62,7 @@ def observer_effect_of(run: RunFiles, *, seed: int = 0) -> ObserverEffect:
 
 
 def samplings_of(ok: pl.DataFrame, *, seed: int = 0) -> list[Sampling]:
-    """Redraws which journeys of a trial were sampled, for each kind and topology with enough sampled and unsampled.
-
-    Args:
-        ok: Rows of journeys that ended ok, with `block` and `topology`.
-        seed: Seed of the draws.
-    """
+    """Redraws which journeys of a trial were sampled, for each kind and topology with enough sampled and unsampled."""
     rng = np.random.default_rng(seed)
     cells = ok.partition_by("topology", "journey", as_dict=True)
     samplings = []

@@ -48,13 +48,8 @@ class Measured:
     """The data from which a kind of experiment computes its own figures, by topology or arm.
 
     Args:
-        run: Files of the run.
         journeys: Rows of `rows.JOURNEYS` with `block` as the first column.
         hops: Rows of `rows.HOPS` with `block` as the first column, only of journeys that ended ok.
-        latencies: Latencies of the same journeys.
-        topologies: Figures that every run has.
-        load: How often each journey occurs in the load.
-        blocks: Blocks of each topology or arm.
     """
 
     run: RunFiles
@@ -102,13 +97,6 @@ def summarise(
     run: RunFiles, *, name: str, pairs_of: PairsOf, figures_of: FiguresOf, gates_of: GatesOf = every_gate
 ) -> Summary:
     """Makes a run's summary.
-
-    Args:
-        run: Files of the run.
-        name: Name of the summary.
-        pairs_of: Returns the pairs that the run's kind of experiment compares.
-        figures_of: Returns the figures that only this kind of experiment has.
-        gates_of: Returns the gates of this kind of experiment.
 
     Raises:
         MalformedRunError: The files contradict each other.

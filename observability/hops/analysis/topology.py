@@ -37,16 +37,8 @@ def summarise_topology(
     """Summarises one topology.
 
     Args:
-        journeys: Rows of `rows.JOURNEYS` with `block` as the first column, of this topology only.
-        hops: Rows of `rows.HOPS` with `block` as the first column, of this topology only.
-        latencies: Latencies of the same journeys.
-        span_costs: Cost of a span by block, if its component reports it.
-        sample: Rows of `rows.SAMPLE`, of this topology only.
         cpu_s: CPU seconds by component, of all blocks together.
         rss_mb: Resident memory by component, MiB.
-        cost: Core-hours per million journeys, by group of components.
-        wire: What the clients' connections carried; None if a trial did not count it.
-        seed: Seed of the bootstrap.
 
     Raises:
         NotEnoughDataError: No journey was replayed.
@@ -137,8 +129,6 @@ def latency_figures(blocks: list[Floats], seed: int, first: int | None = None) -
 
     Args:
         blocks: Latencies of each block, ms; if empty, all figures are unknown.
-        seed: Seed of the bootstrap.
-        first: Number of blocks in the first stage, as in `Latencies`.
     """
     values = np.concatenate(blocks) if blocks else np.empty(0)
     if not values.size:

@@ -44,13 +44,7 @@ def is_shops(spans: Iterable[Span]) -> bool:
 
 
 def tree_of(spans: Sequence[Span], names: NameMap | None = None, *, end_to_end: bool = False) -> Tree:
-    """Builds the tree of one trace of any system; each node has its part unless the trace is the shop's.
-
-    Args:
-        spans: Spans of one trace, in any order.
-        names: New names of services, operations and parts.
-        end_to_end: Whether the root lasts until the last span has ended.
-    """
+    """Builds the tree of one trace of any system; each node has its part unless the trace is the shop's."""
     shops = is_shops(spans)
     if names is not None:
         spans = names.rename(list(spans))
@@ -73,10 +67,6 @@ def budget_of_any(tree: Tree, *, with_paths: bool = False) -> Budget | None:
     """Makes the budget of a tree that `tree_of` built; None if the trace has no span, or if its root has no times.
 
     Its journey is the root's operation: in traces of the shop the journey, in others the service and the span's name.
-
-    Args:
-        tree: The trace.
-        with_paths: Whether the budget includes the call paths.
     """
     budget = budget_of_tree(tree, with_calls=False, with_paths=with_paths)
     if budget is None or tree.root is None:

@@ -24,9 +24,6 @@ _MAX_KNOWN = 1 << 16
 class CallPaths:
     """Adds up the time of one trace by call path.
 
-    Args:
-        part_of: Names the part of a span.
-
     Attributes:
         above: The span above each span on the critical path; `hops.traces.critical_path.walk` fills it.
         ns: Nanoseconds by call path.
@@ -42,8 +39,6 @@ class CallPaths:
         """Adds time of a span on the critical path.
 
         Args:
-            node: The span.
-            ns: Its time.
             queue: Part that the time belongs to, below the span; empty for the span's own part.
         """
         path = self._known.get(node) or self._find(node)
@@ -70,7 +65,6 @@ def extend(path: str, part: str) -> str:
 
     Args:
         path: The path of the span above; empty for a root.
-        part: Part of the span.
     """
     part = part.replace(SEPARATOR, ",")
     above, _, last = path.rpartition(SEPARATOR)

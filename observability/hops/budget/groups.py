@@ -48,14 +48,7 @@ systems."""
 
 
 def group_of(part: str) -> str:
-    """Returns the group of a part.
-
-    Args:
-        part: Part of a budget, as `hops.budget.parts.part_of` names it.
-
-    Returns:
-        One of `GROUPS`; a part of no known kind is `unattributed`.
-    """
+    """Returns the group of a part, one of `GROUPS`; a part of no known kind is `unattributed`."""
     if part in (CLIENT_PART, START_LAG_PART):
         return "generator"
     if part == NETWORK_PART:

@@ -128,8 +128,6 @@ class Budget(msgspec.Struct, frozen=True, gc=False):
         inner_on_path: How many INTERNAL spans that do not enter the part have time on the path; only parts with any.
         injected_ns: How long the spans of each part were delayed on purpose, by their component's clock; only parts
             with a delay.
-        edge_requests: Requests that reached the edge, on or off the path.
-        calls: Calls between components, on or off the path.
         after_ns: How much of the trace is after its root's end; known for traces of any system.
         paths: Nanoseconds on the critical path by call path (`hops.budget.call_paths`), if requested.
     """
@@ -156,13 +154,7 @@ class Budget(msgspec.Struct, frozen=True, gc=False):
 
 
 def budget_of_tree(tree: Tree, *, with_calls: bool = True, with_paths: bool = False) -> Budget | None:
-    """Makes the budget of one trace; None if no span is a root.
-
-    Args:
-        tree: The trace.
-        with_calls: Whether the budget includes the calls.
-        with_paths: Whether the budget includes the call paths.
-    """
+    """Makes the budget of one trace; None if no span is a root."""
     root = tree.root
     if root is None:
         return None
@@ -236,10 +228,6 @@ def budget_of_tree(tree: Tree, *, with_calls: bool = True, with_paths: bool = Fa
 
 def budgets_of(traces: Iterable[Iterable[Span]], *, with_paths: bool = False) -> tuple[list[Budget], Quality]:
     """Makes the budgets of many traces.
-
-    Args:
-        traces: Spans of each trace.
-        with_paths: Whether the budgets include the call paths.
 
     Returns:
         The budgets of the traces that have a root, and the quality of all traces together.

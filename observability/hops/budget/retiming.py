@@ -31,7 +31,6 @@ class Change(msgspec.Struct, frozen=True):
     """A change of the own time of a part.
 
     Args:
-        factor: Factor by which the own time changes.
         added_ns: Time added each time the part is entered, at its beginning; if negative, time removed, at most
             the own time.
     """
@@ -44,7 +43,6 @@ class Calls(msgspec.Struct, frozen=True):
     """Spans right below one span of a component, by their names.
 
     Args:
-        component: Component of the span above.
         names: Names of the spans, or the texts after their last `/`.
     """
 
@@ -63,10 +61,8 @@ class Scenario(msgspec.Struct, frozen=True):
     """The changes to a trace.
 
     Args:
-        changes: Change of each part, as `part_of` names it.
         parallel: Groups of calls that all begin when the first of them does.
         removed_parts: Parts whose calls are removed, with everything below them.
-        removed_calls: Calls that are removed, by name.
     """
 
     changes: Mapping[str, Change] = {}
@@ -85,8 +81,6 @@ class _Laid(msgspec.Struct):
     """Layout of the inside of a span, as if the span still began at its old start.
 
     Args:
-        starts: New start of each child.
-        end_ns: New end of the span.
         own_ns: Own time of the span before the changes, without queueing.
     """
 
@@ -96,15 +90,7 @@ class _Laid(msgspec.Struct):
 
 
 def retime(tree: Tree, scenario: Scenario) -> Tree | None:
-    """Recomputes a trace under a scenario.
-
-    Args:
-        tree: The trace.
-        scenario: Changes to the trace.
-
-    Returns:
-        The tree of the remaining spans at and below the root; None if nothing changes.
-    """
+    """Recomputes a trace under a scenario; None if nothing changes."""
     if tree.root is None:
         return None
     order = _top_down(tree.root, scenario)
@@ -156,14 +142,8 @@ def _changes_by_node(order: list[Node], scenario: Scenario) -> dict[Node, Change
 class _Moves:
     """Lays out the spans of a trace, children before parents.
 
-    Args:
-        scenario: Changes to the trace.
-        changes: Change of each span that changes.
-
     Attributes:
-        laid: Layout of each span.
         grown: How much longer each span is.
-        effective: Whether anything changes.
     """
 
     def __init__(self, scenario: Scenario, changes: Mapping[Node, Change]) -> None:

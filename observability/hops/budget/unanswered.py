@@ -27,7 +27,6 @@ class _Callee(msgspec.Struct, frozen=True, gc=False):
 
     Args:
         rank: Rank of the source; lower is more certain.
-        part: Part of the call.
     """
 
     rank: int

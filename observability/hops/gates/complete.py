@@ -35,7 +35,6 @@ def lacking(budgets: Iterable[Budget], keepers: Container[str]) -> int:
     """Counts the traces that lack a span.
 
     Args:
-        budgets: Budgets of journeys that ended ok.
         keepers: Components in which each request leaves a span of a database statement or of a cache query.
     """
     kinds: dict[tuple[str, str, int, int], list[Budget]] = defaultdict(list)

@@ -65,7 +65,6 @@ class Agreement:
     """How far the traces of one journey are off.
 
     Args:
-        journey: Name of the journey.
         traces: Number of traces compared with the witnesses.
         off_ms: Mean over these traces, without the fifth in which the edge may have been suspended.
         allowed_ms: 2 % of the mean measured latency, at least 0.2 ms for each request.
@@ -82,7 +81,6 @@ class EdgeAgreement:
     """Result of comparing traces with the witnesses.
 
     Args:
-        agreements: Agreements by journey.
         unmatched: Requests of sampled journeys that are only in the log, or only in the traces.
     """
 
@@ -93,13 +91,7 @@ class EdgeAgreement:
 def compare_with_edge(
     journeys: pl.DataFrame, budgets: Iterable[Budget], logged: Iterable[LoggedRequest]
 ) -> EdgeAgreement:
-    """Compares each traced journey with its measured latency and the edge's log.
-
-    Args:
-        journeys: Rows of `run.rows.JOURNEYS`.
-        budgets: Budgets of the journeys' traces; budgets of other traces are ignored.
-        logged: The edge's access log; requests of other journeys are ignored.
-    """
+    """Compares each traced journey with its measured latency and the edge's log."""
     sampled = journeys.filter("sampled").select("trace_id", "latency_ns")
     latency_ns: dict[str, int] = dict(sampled.iter_rows())
     lines: dict[str, dict[str, LoggedRequest]] = {trace_id: {} for trace_id in latency_ns}

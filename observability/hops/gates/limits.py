@@ -35,8 +35,6 @@ class Kind:
         fails: Verdict on a run in which the gate fails: NOISY only for gates about the machine and the generator's
             timing.
         relation: Relation of the value to the limit.
-        limit: The usual limit.
-        why: Reason for the gate.
         unit: Unit of value and limit; `%` for shares from 0 to 1; empty for counts.
         more: Condition for another limit, written after the usual one; may be empty.
         remedy: Advice for a failure; empty if the cause must be searched for.
@@ -55,12 +53,7 @@ class Kind:
     optional: bool = False
 
     def evaluate(self, value: float | None, limit: float | None = None) -> Gate:
-        """Evaluates the gate for one run; a value that was not measured fails.
-
-        Args:
-            value: The measured value.
-            limit: The limit, if not the usual one.
-        """
+        """Evaluates the gate for one run, against the usual limit or another; a value that was not measured fails."""
         limit = self.limit if limit is None else limit
         ok = value is not None and (value <= limit if self.relation == "at most" else value < limit)
         return Gate(name=self.name, value=value, limit=limit, ok=ok)
@@ -75,11 +68,7 @@ class Kind:
         return f"{text} {self.unit}".rstrip()
 
     def limit_text(self, limit: float | None = None) -> str:
-        """Formats the limit: `below 1 ms`.
-
-        Args:
-            limit: Limit of one run; the usual one if None.
-        """
+        """Formats the limit of one run, or the usual limit: `below 1 ms`."""
         if limit is not None and limit != self.limit:
             return f"{self.relation} {self.number(limit)}"
         usual = 100 * self.limit if self.unit == "%" else self.limit

@@ -47,7 +47,6 @@ class Observed:
     Args:
         parity_mismatches: Answers that differ from the reference.
         invariants_broken: Broken invariants of the shop's data, after the replay.
-        journeys_planned: Number of journeys on the tape.
         generator_cores: CPU seconds of the generator for each second of the replay, on the busiest load node.
         steal_share: Share of CPU time that the hypervisor gave to other machines, 0 to 1.
         other_cores: Cores that programs outside of the run used.
@@ -58,7 +57,6 @@ class Observed:
             out.
         clock_offset_ms: Largest difference between the clocks of two nodes of a cluster; None on one machine, which has
             one clock and needs no such gate.
-        sidecars: Evidence of the mesh; None without a mesh, which then has no gates.
         stress: Whether this is a stress test, or calls fail on purpose: failures are expected, and have no gate.
         closed: Whether virtual users sent the journeys, each as soon as the previous was answered; the tape then sets
             no times.
@@ -102,17 +100,13 @@ class Evidence(Observed):
             latency.
         answer_lag_ms: Time from the edge's answer until the client had read it, median over traced requests; None with
             a network between client and edge, or without an edge.
-        edge_lag_ms: Time from the callees' answers until the edge had read them, also the median.
         requests: Mean number of requests that a traced journey sends to the edge.
         spans_missing: Traces of journeys that ended ok but lack a span that others of their kind have, or the database
             statement of a component.
         spans_outside: Spans with times impossible on one clock: begun before their parent, or of a callee that mostly
             ends well after its callers.
-        latency_median_ms: Median latency of the journeys that ended ok.
         failures: Journeys whose outcome is not ok.
         traced: Whether the run sampled any journey; if not, the gates on traces are left out.
-        traces_expected: Number of sampled journeys.
-        traces_found: Number of traces in the trace store.
         quality: Defects of the traces that were found, added up.
         budget_gap_ns: Largest budget imbalance of any trace, ns.
         network_off_ns: Largest difference between a budget's part `network` and the part of the journey's time that the
@@ -169,11 +163,7 @@ TRACE_GATES = (
 
 
 def evaluate(evidence: Evidence) -> list[Gate]:
-    """Compares the evidence with every gate that applies.
-
-    Returns:
-        The gates in the order of the run: before, during, after the load.
-    """
+    """Compares the evidence with every gate that applies, in the order of the run: before, during, after the load."""
     skipped = {row["name"] for row in left_out(evidence)}
     gates = (_gate(kind, evidence) for kind in GATES if kind.name not in skipped)
     return [gate for gate in gates if gate is not None]
@@ -195,9 +185,7 @@ def audit_gates(unanswered: int, unsettled: int, others: Sequence[Gate]) -> list
     A purchase without an answer says nothing about the shop if the machine was busy and the audit found no other error.
 
     Args:
-        unanswered: Purchases without an answer, although they were retried.
         unsettled: Sagas or updates that never ended.
-        others: The other gates, including those on the machine and on the shop's invariants.
     """
     failing = failing_gates(others)
     is_busy = any(name in failing for name in MACHINE_GATES)
@@ -210,12 +198,6 @@ def audit_verdict(broken: int, unanswered: int, unsettled: int, other_cores: flo
     """Gives the verdict on a proof that injects faults into a shop and audits it.
 
     VALID if nothing was lost, doubled or left unfinished; NOISY if only a busy machine prevented the proof.
-
-    Args:
-        broken: Number of broken promises.
-        unanswered: Requests without an answer.
-        unsettled: Sagas or updates that never ended.
-        other_cores: Cores that other programs used meanwhile.
     """
     invariants = kind_of("invariants_broken").evaluate(broken)
     others = [invariants, kind_of("other_cores").evaluate(other_cores)]

@@ -19,8 +19,6 @@ class Arm:
     """One topology at one place.
 
     Attributes:
-        label: Name of the arm in the results.
-        topology: Name of the topology.
         place: Place, as in the label: `20ms`, `60pct`.
         at: Coordinate on the axis, such as milliseconds.
     """
@@ -41,7 +39,6 @@ class Axis:
     """The places on the axis, and where a manifest records the place of an arm.
 
     Attributes:
-        unit: Unit of the coordinates, as in the labels.
         coordinate: Gives an arm's coordinate, from the manifest and the arm's label.
     """
 

@@ -50,8 +50,6 @@ class RunFiles:
     """The measurements of a run.
 
     Args:
-        path: Folder of the run.
-        manifest: Description of the run.
         trials: Every trial, including trials that a later attempt replaced.
         journeys: Rows of `run.rows.JOURNEYS` with `block` and `topology` as the first columns, of the used trials.
         hops: Rows of `run.rows.HOPS`, likewise.
@@ -130,11 +128,7 @@ class RunFiles:
         return self.path / trial_folder(self.labels.get(topology, topology), block)
 
     def of_arms(self, names: Mapping[str, str]) -> RunFiles:
-        """Selects arms of the run, and renames them.
-
-        Args:
-            names: New name of each selected arm, by its label.
-        """
+        """Selects arms of the run by their labels, and renames them."""
         manifest = dict(self.manifest)
         for key in ("topologies", "arms", "loads"):
             manifest[key] = {name: manifest[key][label] for label, name in names.items()}
@@ -211,7 +205,6 @@ def read_document(path: Path, readable: int = SCHEMA, *, form: type = dict) -> d
     """Reads one JSON file of a run.
 
     Args:
-        path: File to read.
         readable: Schema that it must have.
         form: TypedDict of the keys that it must at least have, each with its type.
 

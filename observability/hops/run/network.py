@@ -25,7 +25,6 @@ class Network:
     """The network between a customer and the edge.
 
     Attributes:
-        rtt_ms: Round-trip time.
         down_mbit: Mbit/s towards the customer; None for no limit.
         up_mbit: Mbit/s towards the edge; None for no limit.
         name: Name of a network with these published values; None if a value was given instead.

@@ -153,14 +153,10 @@ OBSERVED = {"looks": LOOKS, "updates": WATCHED, "update_hops": HOPS}
 
 
 def read_rows(path: Path, schema: pl.Schema = JOURNEYS) -> pl.DataFrame:
-    """Reads rows that the generator wrote.
+    """Reads rows that the generator wrote, sorted by `seq` if that is among the columns.
 
     Args:
         path: File with a JSON object per line.
-        schema: Columns to read: those of `JOURNEYS`, `SAMPLE` or `UPDATES`.
-
-    Returns:
-        These columns, with the rows sorted by `seq` if that is among the columns.
 
     Raises:
         MalformedJourneysError: A line is not a JSON object of these columns; the message names the file and the column
@@ -184,10 +180,6 @@ def read_rows(path: Path, schema: pl.Schema = JOURNEYS) -> pl.DataFrame:
 
 def hops_frame(budgets: Iterable[Budget], **labels: str | int) -> pl.DataFrame:
     """Converts budgets to rows.
-
-    Args:
-        budgets: Budgets, each of a different trace.
-        labels: Constant columns to put in front.
 
     Returns:
         The columns of `HOPS`. `on_path` is the number of crossings on the critical path. `inner_on_path` is the number
@@ -215,9 +207,6 @@ def hops_frame(budgets: Iterable[Budget], **labels: str | int) -> pl.DataFrame:
 def calls_frame(budgets: Iterable[Budget]) -> pl.DataFrame:
     """Converts the calls of budgets to rows.
 
-    Args:
-        budgets: Budgets, each of a different trace.
-
     Returns:
         The columns of `CALLS`; and when the callee began, how long after its caller, and how long before its caller it
         ended. Also how long the callee's event loop was busy with other work, and how long the callee was delayed on
@@ -230,15 +219,7 @@ def calls_frame(budgets: Iterable[Budget]) -> pl.DataFrame:
 
 
 def paths_frame(budgets: Iterable[Budget], journeys: pl.DataFrame) -> pl.DataFrame:
-    """Adds up the call paths of budgets.
-
-    Args:
-        budgets: Budgets of a trial with their call paths, each of a different trace.
-        journeys: Rows of `JOURNEYS` of the trial.
-
-    Returns:
-        The columns of `PATHS`.
-    """
+    """Adds up the call paths of a trial's budgets, each of a different trace, to the columns of `PATHS`."""
     ok = set(journeys.filter((pl.col("outcome") == "ok") & pl.col("sampled"))["trace_id"])
     sums, traces = Counter[tuple[str, str]](), Counter[str]()
     for budget in budgets:
@@ -270,10 +251,6 @@ def write_whole(path: Path, write: Callable[[Path], object]) -> None:
     """Lets `write` fill a new file next to `path`, and renames it when it is on disk.
 
     A symbolic link at `path` is replaced; the file that it points to does not change.
-
-    Args:
-        path: Final path of the file.
-        write: Writes the file at the path that it is given.
     """
     scratch = path.with_name(f".{path.name}.{os.getpid()}.partial")
     scratch.unlink(missing_ok=True)

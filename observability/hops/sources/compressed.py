@@ -27,11 +27,6 @@ _PIECE = 1 << 20
 def open_plain(file: IO[bytes], head: bytes, where: str) -> tuple[IO[bytes], MalformedTraceError | None]:
     """Decompresses a file into a temporary file, if it is compressed.
 
-    Args:
-        file: Seekable file, at its start.
-        head: Its first bytes.
-        where: Name of the input, for messages.
-
     Returns:
         The plain file; and an error to raise at its end, if the compressed bytes are damaged or cut off.
 
@@ -86,13 +81,7 @@ def unzstd(data: bytes | memoryview, where: str) -> bytes:
 
 
 def _limit(stream: IO[bytes], where: str, compressed: IO[bytes] | None) -> Iterator[bytes]:
-    """Yields a stream in pieces, and stops as soon as it exceeds a limit.
-
-    Args:
-        stream: Plain bytes.
-        where: Name of the input, for messages.
-        compressed: File that the stream decompresses; None for a plain stream.
-    """
+    """Yields a stream in pieces until it exceeds a limit; `compressed` is the file that the stream decompresses."""
     # `read1` returns what a decompressor has decompressed, before an error in the rest is raised.
     read = getattr(stream, "read1", stream.read)
     size = 0

@@ -28,7 +28,6 @@ def split_documents(lines: Iterable[bytes], *, by_line: bool) -> Iterator[tuple[
     list: then the line before is not indented either, and ends in the middle of a document.
 
     Args:
-        lines: Lines of the file, with their ends.
         by_line: Whether every line that starts with a bracket starts a document.
     """
     text: list[bytes] = []
@@ -54,7 +53,6 @@ def read_documents(documents: Iterable[tuple[int, bytes]], where: str, *, by_lin
 
     Args:
         documents: Documents as returned by `split_documents`; one text may contain several documents.
-        where: Name of the file.
         by_line: As in `split_documents`. If true, nothing is read from a broken document.
 
     Raises:
@@ -95,12 +93,6 @@ def _noting(faults: Faults, spans: Read) -> Read:
 def read_beginning(text: memoryview, where: str, fault: NotJsonError, free: Callable[[], None] | None = None) -> Read:
     """Reads the spans in the intact beginning of a broken document.
 
-    Args:
-        text: The document.
-        where: Name of the input, for messages.
-        fault: The error in the document.
-        free: As in `in_batches`.
-
     Raises:
         MalformedTraceError: Always, at the end.
     """
@@ -115,8 +107,6 @@ def in_batches(kind: str, batches: Batches, free: Callable[[], None] | None = No
     """Adds the format to each batch.
 
     Args:
-        kind: The format.
-        batches: The batches.
         free: Frees the memory of everything read so far; called from time to time.
     """
     for number, batch in enumerate(batches):

@@ -54,8 +54,6 @@ def read_file(file: IO[bytes], where: str, forced: str = "") -> Iterator[tuple[s
     """Reads the spans of one file in batches, each with its format.
 
     Args:
-        file: Seekable file, at its start.
-        where: Name of the file, for messages.
         forced: Format, one of `recognise.FORMATS`; empty to recognise the format.
 
     Raises:

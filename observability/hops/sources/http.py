@@ -34,11 +34,6 @@ class NotFoundError(SourceError):
 def get(url: str, headers: Mapping[str, str], *, accept: str = "application/json") -> IO[bytes]:
     """Fetches one answer, as a file at its start.
 
-    Args:
-        url: Address, http or https.
-        headers: Additional headers, such as credentials.
-        accept: Media type to request.
-
     Raises:
         NotFoundError: The answer was 404.
         SourceError: No answer in time, or an error; the message names the address and, if known, a remedy.

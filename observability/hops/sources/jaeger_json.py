@@ -139,11 +139,7 @@ def read_data(traces: list[Raw], where: str) -> Iterator[list[Span]]:
 
 
 def read_trace(raw: Raw | memoryview | bytes, where: str) -> list[Span]:
-    """Reads the spans of one trace.
-
-    Raises:
-        MalformedTraceError: A value is missing or has a wrong type; the message names its place.
-    """
+    """Reads the spans of one trace; raises `MalformedTraceError` as `read_data` does."""
     try:
         trace = read_one(_TRACE, raw, where)
     except NotJsonError:
@@ -159,20 +155,12 @@ def read_trace(raw: Raw | memoryview | bytes, where: str) -> list[Span]:
 
 
 def read_span(raw: Raw | memoryview | bytes, where: str) -> Span:
-    """Reads a single span, with its process.
-
-    Raises:
-        MalformedTraceError: A value is missing or has a wrong type; the message names its place.
-    """
+    """Reads a single span, with its process; raises `MalformedTraceError` as `read_data` does."""
     return _span(read_one(_SPAN, raw, where), "", {}, {}, where)
 
 
 def read_proto_span(raw: Raw | memoryview | bytes, where: str) -> Span:
-    """Reads a single span in protobuf's JSON.
-
-    Raises:
-        MalformedTraceError: A value is missing or has a wrong type; the message names its place.
-    """
+    """Reads a single span in protobuf's JSON; raises `MalformedTraceError` as `read_data` does."""
     (span,) = _proto_spans(_ProtoTrace([read_one(_PROTO_SPAN, camel_case(raw) or raw, where)]), where)
     return span
 
@@ -284,13 +272,7 @@ def _span(span: _Span, trace_id: str, names: dict[str, str], ids: dict[str, str]
 
 
 def interval_ns(start_us: float, duration_us: float, what: str, span_id: str) -> tuple[int, int]:
-    """Computes start and end of a span, ns.
-
-    Args:
-        start_us: Unix time, microseconds.
-        duration_us: Duration, microseconds.
-        what: Place of the span, for messages.
-        span_id: Id of the span, for messages.
+    """Computes start and end of a span, ns; `what` and `span_id` are for messages.
 
     Raises:
         MalformedTraceError: No clock shows such times.

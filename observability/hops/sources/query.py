@@ -37,13 +37,9 @@ class Query(msgspec.Struct, frozen=True):
     """The traces to request.
 
     Args:
-        service: Name of a service in the traces; empty for any, if the API allows it.
-        operation: Name of a span of this service; empty for any.
         since_ns: Unix time of the earliest start, ns.
         until_ns: Unix time of the latest start, ns; 0 for now.
-        limit: Maximum number of traces.
         trace_ids: Ids of traces, instead of all of the above.
-        headers: Headers to send, such as credentials.
     """
 
     service: str = ""
@@ -64,8 +60,6 @@ class Answer(msgspec.Struct):
     """One answer of an API.
 
     Args:
-        url: Requested address.
-        batches: Spans in batches, each with its format.
         jaeger: Address of the Jaeger whose UI shows these traces; empty for other systems.
         is_search: Whether the answer has one or all results of a search, not traces requested by id.
     """
@@ -116,8 +110,6 @@ def answers(source: str, forced: str, query: Query) -> Iterator[Answer]:
     Args:
         source: Base address of a Jaeger, Tempo or Zipkin; address of a trace in Jaeger's UI; or any address below
             `/api/`, which is requested unchanged.
-        forced: As in `files.read_file`.
-        query: The traces to request.
 
     Raises:
         SourceError: None of these APIs answers, or a needed option is missing; the message names the choices.
@@ -141,10 +133,6 @@ def answers(source: str, forced: str, query: Query) -> Iterator[Answer]:
 
 def api_at(base: str, query: Query) -> Callable[[str, Query], Iterator[Answer]]:
     """Finds the function for the API at an address, by requests that only one of the APIs understands.
-
-    Args:
-        base: Base address of the API.
-        query: The traces to request, and the headers to send.
 
     Raises:
         SourceError: None of the APIs answers; the message names what was tried.

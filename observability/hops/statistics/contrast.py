@@ -29,8 +29,6 @@ class Contrast:
     Args:
         difference: Left minus right; None if a side has no value.
         ratio: Left divided by right; None if a side has no value, or right is 0.
-        interval: Interval of the difference.
-        ratio_interval: Interval of the ratio.
         p: Probability of a ratio at least this far from 1 if there is no difference; below 5 % if and only if the
             ratio's interval excludes 1.
         freedom: Degrees of freedom of the t distribution behind p and the ratio's interval.
@@ -51,7 +49,6 @@ def spread_if_paired(left: Floats, right: Floats, first: Sequence[int | None] = 
 
     Args:
         left: Deviation of each block on one side from the side's overall value.
-        right: Deviation of each block on the other side, for the same blocks in the same order.
         first: As in `spread_of`, for each side.
     """
     return spread_of(left - right, first[0])
@@ -81,8 +78,6 @@ def contrast(left: Section, right: Section, spread: Callable[..., Spread] = spre
     """Compares two figures.
 
     Args:
-        left: Left figure.
-        right: Right figure.
         spread: `spread_if_paired` for the same blocks in the same order, `spread_if_independent` for unrelated blocks.
     """
     if left.value is None or right.value is None:
@@ -110,9 +105,7 @@ def visible_ratio(ratio: float, high: float, freedom: float, level: float) -> fl
     """Computes the smallest ratio above 1 that blocks with this scatter would show with 80 % power.
 
     Args:
-        ratio: Measured ratio.
         high: Upper end of its 95 % interval.
-        freedom: Degrees of freedom of the interval.
         level: Bound on p below which a difference counts as shown.
 
     Returns:

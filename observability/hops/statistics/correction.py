@@ -67,12 +67,7 @@ class _Scenario(NamedTuple):
 
 
 class _Family:
-    """Systems that are compared with each other, in one journey.
-
-    Args:
-        tests: Tests between these systems.
-        p: P value of each test.
-    """
+    """Systems that are compared with each other, in one journey."""
 
     def __init__(self, tests: Sequence[Pairing], p: Floats) -> None:
         self.tests, self._p = tests, p
@@ -96,11 +91,7 @@ class _Family:
 
 
 def correct_tests(p_values: Mapping[Pairing, float]) -> dict[Pairing, Corrected]:
-    """Corrects the tests of one figure.
-
-    Args:
-        p_values: P value of every test; systems with equal names are the same.
-    """
+    """Corrects the tests of one figure, given all their p values; systems with equal names are the same."""
     families = [_Family(tests, np.array([p_values[test] for test in tests])) for tests in _families(p_values)]
     results: dict[Pairing, Corrected] = {}
     for family in families:

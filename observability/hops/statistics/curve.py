@@ -39,9 +39,6 @@ class Lines:
         """Computes the median at each point.
 
         If only one quantity varies, such as distance, rows with the same cost per unit are sorted only once.
-
-        Args:
-            points: Points, quantity x point.
         """
         if (self.costs == self.costs[0]).all():
             return np.asarray(np.median(self.starts) + self.costs[0] @ points)
@@ -60,9 +57,7 @@ def _find_rank(groups: Sequence[Floats], added: Floats, rank: int) -> Floats:
     """Finds the value with a given rank, counted from 0, among all groups at each point, by bisection.
 
     Args:
-        groups: Sorted values of each group.
         added: Addition to the group's values at each point, group x point.
-        rank: Number of values below the value that is sought.
     """
     low = min(group[0] for group in groups) + added.min(axis=0)
     high = max(group[-1] for group in groups) + added.max(axis=0)
@@ -80,8 +75,6 @@ class Curve:
     Args:
         values: Medians of all rows together.
         by_block: Medians by block, block x point; None if there are no intervals.
-        reason: Why there are no intervals; None if there are.
-        first: Number of blocks in the first stage (`hops.statistics.two_stage`); None if all blocks were planned.
     """
 
     values: Floats
@@ -105,16 +98,7 @@ class Curve:
 
 
 def curve_of(blocks: Sequence[Lines], points: Floats, first: int | None = None) -> Curve | None:
-    """Computes the medians of rows, with the data that their intervals need.
-
-    Args:
-        blocks: Rows of each block.
-        points: Points, quantity x point.
-        first: As in `Curve`.
-
-    Returns:
-        None without rows.
-    """
+    """Computes the medians of rows, with the data that their intervals need; None without rows."""
     filled = [block for block in blocks if block.starts.size]
     if not filled:
         return None
@@ -136,9 +120,7 @@ class Gap:
     """The difference between two curves, left minus right, at each point.
 
     Args:
-        difference: Left minus right.
         low: Lower end of the 95 % interval of the ratio's logarithm, in the unit of the curves.
-        high: Upper end of that interval.
         p: Probability of a ratio at least this far from 1 if there is no difference.
         reason: Why nothing could be tested, so that `low`, `high` and `p` are NaN; None if the test was possible.
     """

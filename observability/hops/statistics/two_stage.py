@@ -30,10 +30,6 @@ def of_first_stage(deviations: Floats, first: int) -> Floats:
 
     Args:
         deviations: Deviation of each block from the overall value, a row per block, in the order in which blocks ran.
-        first: Number of blocks in the first stage.
-
-    Returns:
-        Deviations, one for each block of the first stage, scaled down for the larger total number of blocks.
     """
     own = deviations[:first]
     # The common deviation of all blocks is a bias of the figure, not scatter.
@@ -41,13 +37,7 @@ def of_first_stage(deviations: Floats, first: int) -> Floats:
 
 
 def blocks_for(half_width: float, ran: int, wanted: float) -> int:
-    """Estimates how many blocks an interval of the requested width needs; at least the number that ran.
-
-    Args:
-        half_width: Half of the width of the interval over the blocks that ran.
-        ran: Number of blocks that ran.
-        wanted: Half of the requested width.
-    """
+    """Estimates how many blocks an interval of the requested width needs; at least the number that ran."""
     return max(ran, math.ceil(ran * (half_width / wanted) ** 2))
 
 
@@ -61,8 +51,6 @@ def foreseen_half_width(scatter: float, arms: int, first: int) -> float:
 
     Args:
         scatter: Standard deviation of the logarithm of a trial's figure, without its block's common effect on all arms.
-        arms: Number of arms, all compared with each other.
-        first: Number of blocks in the first stage.
     """
     trials = np.random.default_rng(0).normal(0, scatter, (_DRAWS, first, arms))
     left, right = np.triu_indices(arms, 1)

@@ -21,7 +21,6 @@ def clock_offset_ms(traces: Iterable[Iterable[Span]], node_of: Callable[[Span], 
     """Estimates the largest difference between the clocks of two nodes that call each other.
 
     Args:
-        traces: Spans, trace by trace.
         node_of: Gives the node that a span's component ran on; empty if unknown.
 
     Returns:

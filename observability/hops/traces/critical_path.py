@@ -43,7 +43,6 @@ def walk(root: Node, ahead_percent: int = AHEAD_PERCENT, above: dict[Node, Node]
 
     Args:
         root: Root of a grown tree: children are inside their parents, and sorted by end, the last first.
-        ahead_percent: Limit for a sibling that ran ahead; see `AHEAD_PERCENT`.
         above: Receives, for each span on the path, the span above it, before the span's first segment; None if not
             needed.
     """

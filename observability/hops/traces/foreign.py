@@ -63,12 +63,7 @@ _MESSAGES = (PRODUCER, CONSUMER)
 
 
 def grow_any(spans: Iterable[Span], *, end_to_end: bool = False) -> Tree:
-    """Builds the tree of one trace of any system, as `hops.traces.tree.grow` does under the shop's conventions.
-
-    Args:
-        spans: Spans of one trace, in any order.
-        end_to_end: Whether the root lasts until the last span has ended.
-    """
+    """Builds the tree of one trace of any system, as `hops.traces.tree.grow` does under the shop's conventions."""
     shared = separate_shared(list(spans))
     separate = separate_proxies(shared)
     if separate is shared:
@@ -143,8 +138,6 @@ def _place_around_children(tree: Tree, without_start: set[str], without_end: set
 
     Args:
         tree: Tree whose nodes have no children yet.
-        without_start: Ids of spans without times.
-        without_end: Ids of spans with a start only.
         moments: Ids of spans that took no time. If a child lasts longer, the duration was lost.
     """
     below: dict[str, list[Node]] = defaultdict(list)

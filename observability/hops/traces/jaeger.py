@@ -31,8 +31,6 @@ class Fetched:
     """Traces as Jaeger had them at the end of the wait.
 
     Args:
-        traces: Spans by trace id, complete or not.
-        missing: Ids that Jaeger does not have.
         incomplete: Ids in `traces` with spans still missing, as far as the trace itself shows.
     """
 
@@ -72,11 +70,8 @@ async def fetch_traces(
     Args:
         base_url: Base URL of the query API, such as `http://127.0.0.1:18072`.
         trace_ids: 32 hex digits each; an id given twice is read once.
-        concurrency: Maximum number of concurrent requests.
-        request_timeout_s: Time limit of one request.
         patience_s: Time limit for all requests together; after it, the function returns what has arrived. Every trace
             is requested at least once.
-        complete: Returns whether a trace is complete.
         progress: Called with the number of complete traces, and of requested traces.
 
     Raises:

@@ -55,13 +55,8 @@ class Span(msgspec.Struct, frozen=True, gc=False):
     """One timed operation of one component, on the wall clock, in nanoseconds.
 
     Args:
-        trace_id: 32 lower-case hex digits.
-        span_id: 16 lower-case hex digits.
         parent_id: Id of the parent; empty for a root.
-        name: The operation.
-        kind: Role of the span in the hop.
         service: `service.name` of the resource, the component that ran it.
-        start_ns: Unix time, ns.
         end_ns: Unix time, ns; 0 if the span was never finished.
         attributes: Scalar attributes; lists and maps are left out, because budgets need none.
         links: Trace id and span id of each linked span, such as the sender of its message.

@@ -35,10 +35,8 @@ class Limit:
     """Upper limit of a figure.
 
     Attributes:
-        operation: Root operation.
         part: Part of its critical path, or `total`; `unattributed` may be missing from the traces.
         figure: One of `timelines.FIGURES`.
-        ms: The limit, ms.
         places: File and line of each of these names, for messages.
     """
 
@@ -54,12 +52,8 @@ class Checked:
     """Result of checking a limit.
 
     Attributes:
-        limit: The limit.
         traces: Number of traces of the operation.
-        measured_ms: The measured figure.
         ci95: Its interval; the intervals of all limits hold simultaneously in 95 % of cases.
-        reason: Why there is no interval; None if there is one.
-        baseline_ms: The figure in the baseline; None without a baseline.
         slower: Whether the figure is shown to be above the baseline's; None without a baseline.
     """
 
@@ -124,8 +118,6 @@ def check(
     """Checks every limit.
 
     Args:
-        limits: Limits to check.
-        timelines: Measured times, by operation.
         baseline: Measured times of a system that is as fast as it should be; None without a baseline.
 
     Raises:

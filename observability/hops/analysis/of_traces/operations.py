@@ -27,8 +27,6 @@ class Operation(msgspec.Struct, frozen=True):
 
     Args:
         name: The root's service and span name; for the shop's traces, the journey.
-        traces: Number of traces.
-        total_ns: Sum over all traces.
         parts_ns: Nanoseconds by part, summed over all traces, the largest first; they add up to `total_ns`.
         latency_ms: Milliseconds: `mean`, `p50` and `p99`.
         budget_ms: Mean ms by part, for each of `bands.BANDS`.
@@ -63,12 +61,10 @@ class Trust(msgspec.Struct):
     """How trustworthy traces are.
 
     Args:
-        quality: Defects of all traces together.
         complete: Number of traces with a root, no orphans, and an answer to each call that should have one.
         gap_ns: Largest difference between a total and the sum of its parts: 0, or the code is wrong.
         resolution_ns: Largest of 1, 1,000, 1,000,000 and 1,000,000,000 ns that divides all times.
         unattributed: Share of all time that no part explains, 0 to 1.
-        nameless: Number of spans whose component has no name.
         linked: Number of traces whose root links to a span of another trace. They do not include waits before the root.
         clocks: Clock difference of each pair of services, the largest first.
         corrected: By how much each service's spans were moved, ns; empty if none were moved.
@@ -103,10 +99,7 @@ class Analysed(msgspec.Struct):
     """Budgets of any system's traces.
 
     Args:
-        budgets: Budget of each trace that has one.
-        trust: How trustworthy the traces are.
         names: New names of services, operations and parts; None without a file of names.
-        end_to_end: Whether a root lasts until the last span has ended.
     """
 
     budgets: list[Budget]
@@ -131,10 +124,7 @@ def analyse(
     """Makes the budgets of any system's traces.
 
     Args:
-        traces: Spans by trace id.
-        names: New names of services, operations and parts.
         correct_clocks: Whether to move the spans of services whose clocks differ.
-        end_to_end: Whether a root lasts until the last span has ended.
         progress: Called with the number of traces analysed so far, and the number of all traces.
     """
     made = prepare(traces, names, correct_clocks=correct_clocks, end_to_end=end_to_end)

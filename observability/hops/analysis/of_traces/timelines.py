@@ -64,9 +64,6 @@ def timelines_of(budgets: Iterable[tuple[int, Budget]]) -> dict[str, Timeline]:
 
     Args:
         budgets: Start of each trace, Unix time in ns, and its budget.
-
-    Returns:
-        By operation, in alphabetical order.
     """
     by_name: dict[str, list[Budget]] = defaultdict(list)
     for _, budget in sorted(budgets, key=lambda one: (one[0], one[1].trace_id)):

@@ -70,12 +70,10 @@ class Fault(TypedDict):
         fault: The fault and its target, such as `kill:order`.
         began_ns: Start of the fault, Unix time, ns.
         ended_ns: End of the fault, Unix time, ns; a kill ends when the component is ready again.
-        checkouts: Purchases that were confirmed to customers, including repeated ones.
         repeated: Purchases that failed, and were repeated with the same key.
         unanswered: How many of the repeated purchases failed again.
         settle_s: For how long after the load some sagas were under way, or updates were waiting to be delivered.
         unsettled: How many of these sagas and updates had still not ended after `settle_s`.
-        broken: Promises about the shop's data that were broken.
     """
 
     fault: str
