@@ -100,24 +100,8 @@ class Quality(msgspec.Struct):
 
     def add(self, other: Quality) -> None:
         """Adds the counts of other traces."""
-        self.traces += other.traces
-        self.spans += other.spans
-        self.duplicates += other.duplicates
-        self.orphans += other.orphans
-        self.missing_servers += other.missing_servers
-        self.given_up += other.given_up
-        self.two_roots += other.two_roots
-        self.skewed += other.skewed
-        self.outlived += other.outlived
-        self.empty += other.empty
-        self.rings += other.rings
-        self.backwards += other.backwards
-        self.followers += other.followers
-        self.unfinished += other.unfinished
-        self.misdated += other.misdated
-        self.left_out += other.left_out
-        self.joined += other.joined
-        self.shared += other.shared
+        for name in self.__struct_fields__:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
 
     @property
     def complete(self) -> bool:

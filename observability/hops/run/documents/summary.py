@@ -15,7 +15,7 @@ from hops.run.documents.over_fetching import OverFetching, Saving
 from hops.run.documents.precision import Precision
 from hops.run.documents.topology import TopologySummary
 from hops.run.documents.tracing import ObserverEffect
-from hops.run.documents.trial import OfCluster, Program
+from hops.run.documents.trial import Program, ResourcesFrom
 
 Mode = Literal["open", "closed"]
 """What decides when a journey starts: the tape, or virtual users, each of whom first waits for the previous answer."""
@@ -29,7 +29,7 @@ class ClosedLoop(TypedDict):
     fewest: NotRequired[int]
 
 
-class Summary(OfCluster):
+class Summary(TypedDict):
     """The whole file, as every kind of experiment has it; `hops.kinds` has what some kinds add.
 
     `verdicts` has a row per trial, and per block (without a topology). Some keys are optional, or None:
@@ -38,6 +38,7 @@ class Summary(OfCluster):
     - `queues` needs `meetings`, and recorded calls that waited;
     - `cache` has the rows requested from the cache, by topology and component, if there is a cache;
     - `precision` needs a requested precision;
+    - `resources_from` needs a cluster;
     - `distance` needs the computed model of distance;
     - `network` needs an emulated network that all topologies share;
     - `compared` says what the arms are if they are not topologies: `target`, or `edge` for one topology behind several
@@ -65,6 +66,7 @@ class Summary(OfCluster):
     observer_effect_ms: ObserverEffect
     comparisons: list[Comparison]
     hop_differences: list[HopDifference]
+    resources_from: NotRequired[ResourcesFrom]
     in_use: NotRequired[dict[str, InUse]]
     cache: NotRequired[dict[str, dict[str, CacheCounts]]]
     compared: NotRequired[str]
