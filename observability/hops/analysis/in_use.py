@@ -7,8 +7,7 @@ import polars as pl
 from hops.analysis.cost import GENERATOR_GROUP, TELEMETRY, component_group
 from hops.run.documents.in_use import InUse
 from hops.run.files import RunFiles
-
-_NS_PER_S = 1e9
+from hops.units import NS_PER_S
 
 
 def in_use_of(run: RunFiles) -> dict[str, InUse]:
@@ -18,7 +17,7 @@ def in_use_of(run: RunFiles) -> dict[str, InUse]:
     """
     cores = run.manifest["cluster" if "cluster" in run.manifest else "machine"].get("cores")
     load = run.journeys.group_by("topology", "block").agg(
-        ((pl.col("ended_ns").max() - pl.col("intended_ns").min()) / _NS_PER_S).alias("s")
+        ((pl.col("ended_ns").max() - pl.col("intended_ns").min()) / NS_PER_S).alias("s")
     )
     seconds = dict(load.group_by("topology").agg(pl.col("s").sum()).iter_rows())
     by_topology = {}

@@ -267,7 +267,8 @@ def _queues(topology: str, journeys: pl.DataFrame, waits: pl.DataFrame) -> list[
             for_one, for_two = (np.interp(ended, at, ns) - np.interp(began, at, ns) for ns in (one, two))
             columns[kind] = np.where(own, for_two, for_one)
             under_way_ns[kind] += one[-1]
-        blocks.append(of_block.select("trace_id", "callee").with_columns(**_series(columns)))
+        series = {name: pl.Series(values, dtype=pl.Float64) for name, values in columns.items()}
+        blocks.append(of_block.select("trace_id", "callee").with_columns(**series))
         wall_ns += last - first
     rows = pl.concat(blocks)
     beyond = rows.filter(pl.col("trace_id").is_in(slow["trace_id"].implode()))
@@ -303,7 +304,3 @@ def _under_way(starts: Floats, ends: Floats) -> tuple[Floats, Floats, Floats]:
     depth = np.cumsum(np.where(order < starts.size, 1, -1))[:-1]
     one, two = (np.concatenate([[0.0], np.cumsum(np.diff(at) * (depth >= least))]) for least in (1, 2))
     return at, one, two
-
-
-def _series(columns: Mapping[str, Floats]) -> dict[str, pl.Series]:
-    return {name: pl.Series(values, dtype=pl.Float64) for name, values in columns.items()}

@@ -119,7 +119,8 @@ def _untraced_median(ok: pl.DataFrame) -> float | None:
 
 
 def _place(place: str, effect: Effect, components: Sequence[SpanCost]) -> ObservedPlace:
-    there = [row for row in components if place in (ALL, _place_of(row["component"]))]
+    place_of = {GENERATOR: CLIENT, EDGE: EDGE}
+    there = [row for row in components if place in (ALL, place_of.get(row["component"], BEHIND))]
     costs = [row["ms"] for row in there]
     return ObservedPlace(
         place=place,
@@ -128,10 +129,6 @@ def _place(place: str, effect: Effect, components: Sequence[SpanCost]) -> Observ
         spans=sum(row["spans"] for row in there) if there else None,
         spans_ms=None if not there or None in costs else sum(cost for cost in costs if cost is not None),
     )
-
-
-def _place_of(component: str) -> str:
-    return {GENERATOR: CLIENT, EDGE: EDGE}.get(component, BEHIND)
 
 
 def _components(records: Sequence[TracingRecord], weights: Mapping[str, float]) -> list[SpanCost]:

@@ -51,7 +51,9 @@ def summarise_topology(
     for journey in sorted(journeys["journey"].unique()):
         rows, traced = (frame.filter(pl.col("journey") == journey) for frame in (journeys, hops))
         cells[journey] = _journey(rows, traced, sample, journey, latencies, span_costs, seed)
-    wall_ns = _wall_ns(journeys)
+    # From the first arrival to the last answer of each block.
+    spans = journeys.group_by("block").agg(pl.col("ended_ns").max() - pl.col("intended_ns").min())
+    wall_ns = int(spans["ended_ns"].sum())
     return TopologySummary(
         throughput_per_s=ok.height / (wall_ns / 1e9) if wall_ns > 0 else 0.0,
         errors=_errors(journeys),
@@ -75,18 +77,11 @@ def _sidecars(hops: pl.DataFrame) -> dict[str, SidecarSummary]:
     )
     return {
         proxy: SidecarSummary(
-            crossings_per_journey=crossings / traces,
-            ms_per_crossing=ns / on_path / NS_PER_MS if on_path else None,
+            crossings_per_journey=crossings / traces, ms_per_crossing=ns / on_path / NS_PER_MS if on_path else None
         )
         for proxy, ns, crossings, on_path in sums.iter_rows()
         if is_sidecar(proxy)
     }
-
-
-def _wall_ns(journeys: pl.DataFrame) -> int:
-    """Adds up the time from the first arrival to the last answer of each block."""
-    spans = journeys.group_by("block").agg(pl.col("ended_ns").max() - pl.col("intended_ns").min())
-    return int(spans["ended_ns"].sum())
 
 
 def _journey(

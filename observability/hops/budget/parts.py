@@ -1,23 +1,7 @@
-"""Hop budgets: every nanosecond of a journey in exactly one part.
+"""Hop budgets: every nanosecond of a journey in exactly one part (docs/results/hop-budget.md lists the parts).
 
-| part | time |
-|---|---|
-| `work:<component>` | in its SERVER and INTERNAL spans |
-| `network` | on the emulated link between the customer and the edge: the generator's `link_up` and `link_down` spans |
-| `handshake` | in the generator's `handshake` spans, waiting for a connection to the edge to be opened |
-| `client:waiting` | in the generator's `waiting` spans, for a connection to the edge that another request used |
-| `wire:<caller>→<callee>` | in the caller's CLIENT span, outside the callee's SERVER span |
-| `queue:<component>` | of a wire's time, the wait at its end for an event loop that was busy with other work |
-| `hit:edge-cache` | in a shared cache's SERVER spans, for requests that it answered itself |
-| `proxy:<edge, edge cache or sidecar>` | in a proxy's SERVER and INTERNAL spans, and in tries that failed to connect |
-| `db:<service>` | in CLIENT spans of calls to a database |
-| `cache:<service>` | in CLIENT spans of calls to a cache |
-| `pool:<service>` | in its `pool.acquire` spans, waiting for a database connection |
-| `outbox:<service>` | in its PRODUCER and CONSUMER spans: an event waits in a table until it is taken |
-| `push` | in an event's root, the generator's CONSUMER span: from the last service to the waiting customer |
-| `client` | in the generator's root and INTERNAL spans |
-| `start_lag` | in the generator's `start_lag` span, from the intended to the actual start |
-| `unattributed` | in CLIENT spans that no SERVER span answers, and in all other spans |
+Parts come from a span's kind, component and name (`part_of`). Spans that fit no rule, and CLIENT spans that no SERVER
+span answers, are `unattributed`.
 """
 
 from __future__ import annotations

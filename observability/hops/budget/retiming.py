@@ -157,7 +157,8 @@ class _Moves:
     def lay_out(self, node: Node) -> _Laid:
         """Lays out the inside of a span."""
         change = self._changes.get(node, _NONE)
-        began_ns, end_ns = node.began_ns, _inner_end(node)
+        # A callee may continue after its call has ended.
+        began_ns, end_ns = node.began_ns, max(node.span.end_ns, node.began_ns)
         queues = [(low, high) for _, low, high in queues_of(node)] if node.callee is not None else []
         old_ns, new_ns, own_ns = began_ns, began_ns + max(0, change.added_ns), 0
         running: list[tuple[int, int, int, int, int, bool]] = []
@@ -255,11 +256,6 @@ def _rebuild(order: list[Node], moves: _Moves) -> Tree:
     clip_children(tree)
     sort_children(tree)
     return tree
-
-
-def _inner_end(node: Node) -> int:
-    """Gives the end of a span's own work; a callee may continue after its call has ended."""
-    return max(node.span.end_ns, node.began_ns)
 
 
 _NONE = Change()

@@ -201,11 +201,10 @@ def read_run(path: Path) -> RunFiles:
     return RunFiles(path, manifest, trials, *kept, calls, observed, paths=paths)
 
 
-def read_document(path: Path, readable: int = SCHEMA, *, form: type = dict) -> dict[str, Any]:
+def read_document(path: Path, *, form: type = dict) -> dict[str, Any]:
     """Reads one JSON file of a run.
 
     Args:
-        readable: Schema that it must have.
         form: TypedDict of the keys that it must at least have, each with its type.
 
     Raises:
@@ -222,9 +221,9 @@ def read_document(path: Path, readable: int = SCHEMA, *, form: type = dict) -> d
     except RecursionError as error:
         raise MalformedRunError(f"{path}: not a document of a run: it is nested too deeply") from error
     schema = document.get("schema") if isinstance(document, dict) else None
-    if schema != readable:
+    if schema != SCHEMA:
         raise MalformedRunError(
-            f"{path}: the file has schema {schema} and this version reads schema {readable}: "
+            f"{path}: the file has schema {schema} and this version reads schema {SCHEMA}: "
             "use the version that wrote the run, or measure again"
         )
     try:

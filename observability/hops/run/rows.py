@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import msgspec
@@ -89,13 +89,7 @@ HOPS = pl.Schema(
 """A row per trace and part."""
 _HOPS_MADE = pl.Schema([*HOPS.items(), ("injected_ns", pl.Int64())])
 CALLS = pl.Schema(
-    {
-        "trace_id": pl.String,
-        "journey": pl.String,
-        "caller": pl.String,
-        "callee": pl.String,
-        "between_ns": pl.Int64,
-    }
+    {"trace_id": pl.String, "journey": pl.String, "caller": pl.String, "callee": pl.String, "between_ns": pl.Int64}
 )
 """A row per call from one component to another."""
 QUEUED = pl.Schema({"began_ns": pl.Int64, "queued_ns": pl.Int64})
@@ -110,13 +104,7 @@ PATHS = pl.Schema({"journey": pl.String, "path": pl.String, "ns": pl.Int64, "tra
 """A row per journey and call path (`hops.budget.call_paths`) of a trial: the time of all traces whose journey ended ok,
 and the number of these traces."""
 RESOURCES = pl.Schema(
-    {
-        "at_ns": pl.Int64,
-        "component": pl.String,
-        "cpu_s": pl.Float64,
-        "memory_mb": pl.Float64,
-        "processes": pl.Int64,
-    }
+    {"at_ns": pl.Int64, "component": pl.String, "cpu_s": pl.Float64, "memory_mb": pl.Float64, "processes": pl.Int64}
 )
 """A row per component and sample, taken while a trial's load ran."""
 LOOKS = pl.Schema(
@@ -201,7 +189,8 @@ def hops_frame(budgets: Iterable[Budget], **labels: str | int) -> pl.DataFrame:
         for budget in budgets
         for part in dict.fromkeys((*budget.parts, *budget.crossings))
     ]
-    return _add_labels(pl.DataFrame(rows, schema=_HOPS_MADE, orient="row"), labels)
+    columns = [pl.lit(value).alias(name) for name, value in labels.items()]
+    return pl.DataFrame(rows, schema=_HOPS_MADE, orient="row").select(*columns, pl.all())
 
 
 def calls_frame(budgets: Iterable[Budget]) -> pl.DataFrame:
@@ -262,8 +251,3 @@ def write_whole(path: Path, write: Callable[[Path], object]) -> None:
         scratch.replace(path)
     finally:
         scratch.unlink(missing_ok=True)
-
-
-def _add_labels(frame: pl.DataFrame, labels: Mapping[str, str | int]) -> pl.DataFrame:
-    columns = [pl.lit(value).alias(name) for name, value in labels.items()]
-    return frame.select(*columns, pl.all())

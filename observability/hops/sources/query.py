@@ -207,9 +207,7 @@ def _jaeger_answer(base: str, newer: str, older: str, query: Query) -> Answer:
 def _zipkin(base: str, query: Query) -> Iterator[Answer]:
     if query.trace_ids:
         yield from _each(
-            query.trace_ids,
-            f"{base}/api/v2/trace/",
-            lambda url: Answer(url, _read(get(url, query.headers), url)),
+            query.trace_ids, f"{base}/api/v2/trace/", lambda url: Answer(url, _read(get(url, query.headers), url))
         )
         return
     if query.service:

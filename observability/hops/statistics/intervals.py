@@ -58,10 +58,7 @@ def describe(sample: npt.ArrayLike, *, seed: int = 0) -> tuple[dict[str, float |
         name: (None, None) if quantiles[name] is None else percentile_interval(values, share)
         for name, share in PERCENTILES.items()
     }
-    return (
-        {"mean": float(values.mean()), **quantiles},
-        {"mean": mean_interval(values, seed=seed), **intervals},
-    )
+    return {"mean": float(values.mean()), **quantiles}, {"mean": mean_interval(values, seed=seed), **intervals}
 
 
 def percentile_interval(sample: npt.ArrayLike, share: float) -> Interval:

@@ -16,26 +16,9 @@ from hops.traces.critical_path import AHEAD_PERCENT
 from hops.traces.end_to_end import Adjuster, to_the_end, waiting
 from hops.traces.joins import join_answers
 from hops.traces.local_work import is_local_work
-from hops.traces.proxies import (
-    name_proxies,
-    separate_proxies,
-    settle_relays,
-    take_requests_in,
-    wait_for_applications,
-)
+from hops.traces.proxies import name_proxies, separate_proxies, settle_relays, take_requests_in, wait_for_applications
 from hops.traces.shared import find_shared, is_asking
-from hops.traces.span import (
-    CLIENT,
-    CONSUMER,
-    FOLLOWS_FROM,
-    INTERNAL,
-    PRODUCER,
-    REF_TYPE,
-    SERVER,
-    Kind,
-    Span,
-    follows,
-)
+from hops.traces.span import CLIENT, CONSUMER, FOLLOWS_FROM, INTERNAL, PRODUCER, REF_TYPE, SERVER, Kind, Span, follows
 from hops.traces.tree import (
     Node,
     Tree,

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from http import HTTPStatus
+from operator import not_
 from typing import Any
 
 import aiohttp
@@ -60,7 +61,6 @@ async def fetch_traces(
     trace_ids: Iterable[str],
     *,
     concurrency: int = CONCURRENCY,
-    request_timeout_s: float = REQUEST_TIMEOUT_S,
     patience_s: float = PATIENCE_S,
     complete: Callable[[list[Span]], bool] = is_complete,
     progress: Callable[[int, int], None] | None = None,
@@ -84,8 +84,7 @@ async def fetch_traces(
     slots = asyncio.Semaphore(concurrency)
 
     async with aiohttp.ClientSession(
-        timeout=aiohttp.ClientTimeout(total=request_timeout_s),
-        connector=aiohttp.TCPConnector(limit=concurrency),
+        timeout=aiohttp.ClientTimeout(total=REQUEST_TIMEOUT_S), connector=aiohttp.TCPConnector(limit=concurrency)
     ) as client:
 
         async def look(trace_id: str) -> None:
@@ -108,7 +107,7 @@ async def fetch_traces(
         # Traces are read in rounds, not in a loop per trace: a trace that never becomes complete must not delay all
         # others.
         rounds = tenacity.AsyncRetrying(
-            retry=tenacity.retry_if_result(_is_false) | tenacity.retry_if_exception(_is_transport),
+            retry=tenacity.retry_if_result(not_) | tenacity.retry_if_exception(_is_transport),
             stop=lambda _state: time.monotonic() >= deadline,
             wait=tenacity.wait_exponential(multiplier=0.1, max=2.0),
             retry_error_callback=_last_outcome,
@@ -153,10 +152,6 @@ def _check(trace_id: str) -> str:
     if not _TRACE_ID.fullmatch(trace_id):
         raise JaegerError(f"{trace_id!r} is not a trace id of 32 hex digits")
     return trace_id.lower()
-
-
-def _is_false(all_sound: bool) -> bool:
-    return not all_sound
 
 
 def _is_transport(error: BaseException) -> bool:

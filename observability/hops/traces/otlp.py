@@ -191,7 +191,8 @@ def read_spans(text: bytes, *, where: str = "OTLP JSON") -> list[Span]:
     try:
         document = decode(text)
         if document.result is UNSET and document.resource_spans is UNSET:
-            raise MalformedTraceError(f"{where}: has no `resourceSpans` (it has: {_keys(text)})")
+            keys = ", ".join(sorted(json.loads(text))[:5]) or "nothing"
+            raise MalformedTraceError(f"{where}: has no `resourceSpans` (it has: {keys})")
         return spans_of(document, where=where)
     except msgspec.ValidationError as error:
         raise make_error(error, where) from error
@@ -261,10 +262,6 @@ def spans_of_one(resource_spans: ResourceSpans, where: str) -> list[Span]:
         for k in range(len(scope_spans.spans or ()))
     )
     return [_with_plain_ids(span, place) for span, place in zip(spans, places, strict=True)]
-
-
-def _keys(text: bytes) -> str:
-    return ", ".join(sorted(json.loads(text))[:5]) or "nothing"
 
 
 def follows_only(parent: AnyStr, links: Iterable[tuple[AnyStr, object]]) -> bool:

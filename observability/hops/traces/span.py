@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
-from operator import attrgetter
 from sys import intern
 
 import msgspec
@@ -85,18 +84,9 @@ def shown_name(name: str) -> str:
     return intern(printable(name))
 
 
-def by_service(spans: Iterable[Span]) -> dict[str, list[Span]]:
-    """Groups spans by the component that ran them, in their order."""
-    return _group(spans, attrgetter("service"))
-
-
 def by_trace(spans: Iterable[Span]) -> dict[str, list[Span]]:
     """Groups spans by the id of their trace, in their order."""
-    return _group(spans, attrgetter("trace_id"))
-
-
-def _group(spans: Iterable[Span], key: Callable[[Span], str]) -> dict[str, list[Span]]:
     groups: dict[str, list[Span]] = defaultdict(list)
     for span in spans:
-        groups[key(span)].append(span)
+        groups[span.trace_id].append(span)
     return dict(groups)
