@@ -47,7 +47,8 @@ class Command:
         does: Description, in one line.
         where: Module and name of its function, or of a `Typer` that has a command of this name.
         settings: Its settings, in the order in which the help lists them.
-        runs: Programs that `python -m` runs for make, in sequence.
+        runs: Programs that `python -m` runs for make, in sequence; by default that of `where`, with the name without
+            `prove-`.
         needs: Targets that make builds first. `TARGET if NAME=VALUE` is built only if that setting has that value, or
             one of several with commas between them; with `or nothing` also if the setting is not given.
         by: Which of `make` and `hopwise` have a command of this name, or `both`.
@@ -89,7 +90,7 @@ def _command(name: str, heading: str, shared: Mapping[str, Setting], row: dict[s
     program = row["where"].partition(".")[0]
     row |= {
         "settings": tuple(_settings(row.get("settings", ()), shared)),
-        "runs": tuple(row.get("runs", (f"{program} {name}",))),
+        "runs": tuple(row.get("runs", (f"{program} {name.removeprefix('prove-')}",))),
         "needs": tuple(row.get("needs", Command.needs)),
     }
     return Command(name, heading, **row)
