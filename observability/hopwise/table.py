@@ -16,11 +16,7 @@ ALL_SWITCHES = "*"
 
 
 class Setting(NamedTuple):
-    """A setting of a command: `make name=value`, and the option `--name` of its program.
-
-    Attributes:
-        default: Default value; empty if the help describes the default.
-    """
+    """A setting of a command: `make name=value`, and option `--name`; its default is empty if the help describes it."""
 
     name: str
     default: str
@@ -28,11 +24,7 @@ class Setting(NamedTuple):
 
 
 class SwitchSetting(NamedTuple):
-    """A switch as a setting; its entry in `mesh.description.switches` has the help.
-
-    Attributes:
-        default: The command's default; None for the switch's own default.
-    """
+    """A switch, or `ALL_SWITCHES`, as a setting; None as its default means the switch's own."""
 
     name: str
     default: str | None

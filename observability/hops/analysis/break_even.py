@@ -16,11 +16,8 @@ from hops.statistics.over_blocks import refusal
 
 
 class Test(NamedTuple):
-    """A comparison of two topologies in one journey, over distance.
-
-    Args:
-        left: The topology with fewer round trips.
-        equal: Whether both topologies have the same number of round trips.
+    """A comparison of two topologies over distance; `left` has fewer round trips, or `equal` says that both have as
+    many.
     """
 
     journey: str
@@ -62,7 +59,6 @@ def break_evens(
     distance, so its interval contains that distance in 95 % of cases without a correction.
 
     Args:
-        round_trips: Mean number of round trips of each journey, by topology.
         grid: Round-trip times, ms.
     """
     tests = [_orient(journey, left, right, gap, round_trips[journey]) for (journey, left, right), gap in gaps.items()]

@@ -37,8 +37,7 @@ def frame_differences(
 ) -> list[PartDifference]:
     """Computes the difference between two topologies' mean traces, with the weights and intervals of `hop_differences`.
 
-    Returns:
-        A row for each frame, with paths as `align` names them; empty if no journey has traces on both sides.
+    Paths are named as by `align`. Returns no rows if no journey has traces on both sides.
     """
     framed = {name: rows.join(_aligned_frames(rows), on="path") for name, rows in paths.items()}
     of_pair = hop_differences(framed, load, blocks, first=first)

@@ -28,7 +28,6 @@ class Pair(NamedTuple):
     """One metric of one journey in two systems.
 
     Args:
-        metric: One of `METRICS`, or `CPU`.
         effect: Probability that a journey of the left system is faster than a journey of the right; None for `CPU`.
     """
 

@@ -73,7 +73,6 @@ def at_networks(
 
     Args:
         travel: Journeys as returned by `analysis.travel`, by topology in the user's order.
-        networks: Networks, by their key in the result.
     """
     medians = Medians(travel, OWN, list(networks.values()), first)
     gaps = medians.gaps()
@@ -99,9 +98,7 @@ def at_channels(
 ) -> dict[str, AtNetwork]:
     """Predicts p50 if each channel has its own network.
 
-    Returns:
-        Medians of the journeys of each channel, and under `all` of every channel with a network. Empty without a
-        network.
+    Returns medians of the journeys of each channel, and under `all` of every channel with a network.
     """
     present = {channel for frame in travel.values() for channel in frame["channel"].unique()}
     networks = {channel: network for channel, network in networks.items() if channel in present}

@@ -50,12 +50,7 @@ class Latencies:
 
 
 def latencies_of(journeys: pl.DataFrame, first: int | None = None) -> Latencies:
-    """Groups the rows of one topology by journey and block.
-
-    Args:
-        journeys: Rows of `rows.JOURNEYS` with `block` as the first column, of this topology only. Journeys that did not
-            end ok are left out.
-    """
+    """Groups one topology's rows of `rows.JOURNEYS` by journey and `block`, if the journey ended ok."""
     ok = journeys.filter(pl.col("outcome") == "ok").select("journey", "block", "latency_ns")
     latencies: dict[tuple[str, int], Floats] = {
         (str(journey), int(block)): rows["latency_ns"].to_numpy() / NS_PER_MS

@@ -233,9 +233,8 @@ def _figures(ms: Floats, weights: Floats) -> Floats:
 def queues_of(journeys: Mapping[str, pl.DataFrame], calls: pl.DataFrame) -> list[Queue]:
     """Finds which kinds were usually under way, for their median duration, while calls waited for components.
 
-    Returns:
-        For each topology and component with waiting calls, a row for all kinds and a row for each kind, the longest
-        waits first. Empty if no call waited, or if the run kept no times of calls.
+    Returns, for each topology and component with waiting calls, a row for all kinds and a row for each kind, the
+    longest waits first.
     """
     waits = calls.filter(pl.col("queued_ns") > 0)
     queues = []

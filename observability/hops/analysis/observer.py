@@ -33,11 +33,7 @@ PLACES: Mapping[str, pl.Expr] = {
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """The journeys of one kind and topology, and the samplings that chance could have drawn instead.
-
-    Args:
-        stratum: The sampling as drawn, and its redraws.
-    """
+    """The journeys of one kind and topology, and the samplings that chance could have drawn instead."""
 
     topology: str
     journey: str

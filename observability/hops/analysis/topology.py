@@ -37,7 +37,6 @@ def summarise_topology(
     """Summarises one topology.
 
     Args:
-        cpu_s: CPU seconds by component, of all blocks together.
         rss_mb: Resident memory by component, MiB.
 
     Raises:

@@ -26,7 +26,6 @@ class CallPaths:
 
     Attributes:
         above: The span above each span on the critical path; `hops.traces.critical_path.walk` fills it.
-        ns: Nanoseconds by call path.
     """
 
     def __init__(self, part_of: Callable[[Node], str]) -> None:
@@ -36,11 +35,7 @@ class CallPaths:
         self._known: dict[Node, str] = {}
 
     def add(self, node: Node, ns: int, queue: str = "") -> None:
-        """Adds time of a span on the critical path.
-
-        Args:
-            queue: Part that the time belongs to, below the span; empty for the span's own part.
-        """
+        """Adds time of a span on the critical path, to the span's own part or to a `queue` below it."""
         path = self._known.get(node) or self._find(node)
         if queue:
             path = extend(path, queue)
@@ -61,11 +56,7 @@ class CallPaths:
 
 @lru_cache(_MAX_KNOWN)
 def extend(path: str, part: str) -> str:
-    """Adds a frame to a path, unless the last frame is the same part.
-
-    Args:
-        path: The path of the span above; empty for a root.
-    """
+    """Adds a frame to a path, which is empty above a root, unless the last frame is the same part."""
     part = part.replace(SEPARATOR, ",")
     above, _, last = path.rpartition(SEPARATOR)
     if not path:

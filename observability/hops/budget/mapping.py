@@ -59,11 +59,7 @@ class Names:
 
 
 class NameMap:
-    """The contents of a file of names.
-
-    Args:
-        sections: Patterns and names of each of `SECTIONS`; empty sections may be left out.
-    """
+    """The contents of a file of names: patterns and names of each of `SECTIONS`; empty sections may be left out."""
 
     def __init__(self, sections: Mapping[str, Mapping[str, str]] | None = None) -> None:
         of = sections or {}

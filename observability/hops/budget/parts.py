@@ -103,11 +103,9 @@ class Budget(msgspec.Struct, frozen=True, gc=False):
         trace_id: 32 hex digits.
         journey: `shop.journey` of the root, else the root's name.
         channel: `shop.channel` of the root; empty if the root has no channel.
-        total_ns: The root's duration.
         parts: Nanoseconds on the critical path by part; they add up to `total_ns` exactly.
         crossings: How often the trace entered each part, on or off the path: spans of the part; for a component's work
             and for a proxy, only SERVER spans. So `wire:` counts the calls of a hop.
-        quality: Defects of the trace.
         on_path: How many of the spans in `crossings` have time on the path.
         inner_on_path: How many INTERNAL spans that do not enter the part have time on the path; only parts with any.
         injected_ns: How long the spans of each part were delayed on purpose, by their component's clock; only parts
@@ -211,11 +209,7 @@ def budget_of_tree(tree: Tree, *, with_calls: bool = True, with_paths: bool = Fa
 
 
 def budgets_of(traces: Iterable[Iterable[Span]], *, with_paths: bool = False) -> tuple[list[Budget], Quality]:
-    """Makes the budgets of many traces.
-
-    Returns:
-        The budgets of the traces that have a root, and the quality of all traces together.
-    """
+    """Makes the budgets of the traces that have a root, and adds up the quality of all traces."""
     budgets: list[Budget] = []
     quality = Quality()
     for spans in traces:

@@ -40,11 +40,7 @@ class Change(msgspec.Struct, frozen=True):
 
 
 class Calls(msgspec.Struct, frozen=True):
-    """Spans right below one span of a component, by their names.
-
-    Args:
-        names: Names of the spans, or the texts after their last `/`.
-    """
+    """Spans right below one span of a component, by their names or the texts after their last `/`."""
 
     component: str
     names: tuple[str, ...]
@@ -78,11 +74,7 @@ class Scenario(msgspec.Struct, frozen=True):
 
 
 class _Laid(msgspec.Struct):
-    """Layout of the inside of a span, as if the span still began at its old start.
-
-    Args:
-        own_ns: Own time of the span before the changes, without queueing.
-    """
+    """Layout of a span's inside, as if it still began at its old start; `own_ns` is before changes, without queues."""
 
     starts: dict[Node, int]
     end_ns: int
@@ -140,11 +132,7 @@ def _changes_by_node(order: list[Node], scenario: Scenario) -> dict[Node, Change
 
 
 class _Moves:
-    """Lays out the spans of a trace, children before parents.
-
-    Attributes:
-        grown: How much longer each span is.
-    """
+    """Lays out the spans of a trace, children before parents; `grown` says how much longer each span is."""
 
     def __init__(self, scenario: Scenario, changes: Mapping[Node, Change]) -> None:
         self._scenario = scenario

@@ -186,9 +186,6 @@ SECTIONS = ("change", "parallel", "remove")
 def read_scenario(path: Path, *options: list[str]) -> Given:
     """Adds the contents of a YAML file to the options.
 
-    Args:
-        path: File with `change`, `parallel` and `remove`.
-
     Raises:
         InputError: The file cannot be read or has a wrong form; the message names the line.
     """

@@ -78,11 +78,7 @@ class Agreement:
 
 @dataclass(frozen=True, slots=True)
 class EdgeAgreement:
-    """Result of comparing traces with the witnesses.
-
-    Args:
-        unmatched: Requests of sampled journeys that are only in the log, or only in the traces.
-    """
+    """Traces compared with the witnesses; `unmatched` requests are only in the log, or only in the traces."""
 
     agreements: Sequence[Agreement]
     unmatched: int

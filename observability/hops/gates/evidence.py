@@ -34,7 +34,6 @@ def evidence_of(
     """Gathers the evidence of one replay.
 
     Args:
-        journeys: Rows of `run.rows.JOURNEYS`.
         logged: The edge's access log, which may include other journeys' requests; None without an edge.
         load_nodes: Number of generators that shared the tape, by seq.
         keepers: Components that keep their data in the database: each request to them leaves the span of a statement.

@@ -34,7 +34,6 @@ class Kind:
         text: Meaning of the value, in plain English.
         fails: Verdict on a run in which the gate fails: NOISY only for gates about the machine and the generator's
             timing.
-        relation: Relation of the value to the limit.
         unit: Unit of value and limit; `%` for shares from 0 to 1; empty for counts.
         more: Condition for another limit, written after the usual one; may be empty.
         remedy: Advice for a failure; empty if the cause must be searched for.

@@ -46,7 +46,6 @@ class Observed:
 
     Args:
         parity_mismatches: Answers that differ from the reference.
-        invariants_broken: Broken invariants of the shop's data, after the replay.
         generator_cores: CPU seconds of the generator for each second of the replay, on the busiest load node.
         steal_share: Share of CPU time that the hypervisor gave to other machines, 0 to 1.
         other_cores: Cores that programs outside of the run used.
@@ -94,7 +93,6 @@ class Evidence(Observed):
     A field with the name of a gate is that gate's value. None means "not measured", which fails every gate.
 
     Args:
-        journeys_sent: Number of rows of the replay.
         start_lag_p99_ms: 99th percentile of actual minus intended start, on the worst load node.
         start_lag_mean_ms: Mean of actual minus intended start, on the worst load node: what the lag adds to the mean
             latency.
@@ -105,19 +103,13 @@ class Evidence(Observed):
             statement of a component.
         spans_outside: Spans with times impossible on one clock: begun before their parent, or of a callee that mostly
             ends well after its callers.
-        failures: Journeys whose outcome is not ok.
         traced: Whether the run sampled any journey; if not, the gates on traces are left out.
-        quality: Defects of the traces that were found, added up.
-        budget_gap_ns: Largest budget imbalance of any trace, ns.
         network_off_ns: Largest difference between a budget's part `network` and the part of the journey's time that the
             customer's link took. Only journeys with one request at a time count. None without an emulated network, or
             without traces.
         edge_logged: Whether there is an edge in front of the topology, which logs every request; if not, the gates on
             its log are left out.
-        edge_unmatched: Requests of sampled journeys that are only in the traces, or only in the edge's log.
-        agreements: How far traces are from the generator's clock and the edge's log.
         unattributed_share: Unattributed share of the mean budget over the traces of journeys that ended ok, 0 to 1.
-        bypassed_calls: Calls in the traces that bypassed the sidecar of their caller or their callee.
     """
 
     journeys_sent: int
@@ -183,9 +175,6 @@ def audit_gates(unanswered: int, unsettled: int, others: Sequence[Gate]) -> list
     """Evaluates the gates on how a fault affected customers and sagas.
 
     A purchase without an answer says nothing about the shop if the machine was busy and the audit found no other error.
-
-    Args:
-        unsettled: Sagas or updates that never ended.
     """
     failing = failing_gates(others)
     is_busy = any(name in failing for name in MACHINE_GATES)

@@ -20,7 +20,6 @@ class Arm:
 
     Attributes:
         place: Place, as in the label: `20ms`, `60pct`.
-        at: Coordinate on the axis, such as milliseconds.
     """
 
     label: str
@@ -36,11 +35,7 @@ class Arm:
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """The places on the axis, and where a manifest records the place of an arm.
-
-    Attributes:
-        coordinate: Gives an arm's coordinate, from the manifest and the arm's label.
-    """
+    """The places on the axis, and where a manifest records the place of an arm."""
 
     unit: str
     coordinate: Callable[[Mapping[str, Any], str], float]

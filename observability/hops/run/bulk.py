@@ -38,7 +38,6 @@ class Made(msgspec.Struct):
     """Totals over the traces of a file.
 
     Args:
-        budgets: Number of traces with a budget.
         gap_ns: Largest difference between a total and the sum of its parts, ns: 0, or the code is wrong.
     """
 
@@ -64,7 +63,6 @@ def write_rows(file: Path, folder: Path, *, processes: int | None = None, chunk_
 
     Args:
         file: OTLP JSON, one document per line; each line has all spans of its traces.
-        folder: Folder for `hops.parquet` and `calls.parquet`; created if missing.
         chunk_bytes: How much of the file a process reads at a time, rounded up to a whole line.
 
     Raises:

@@ -143,9 +143,6 @@ OBSERVED = {"looks": LOOKS, "updates": WATCHED, "update_hops": HOPS}
 def read_rows(path: Path, schema: pl.Schema = JOURNEYS) -> pl.DataFrame:
     """Reads rows that the generator wrote, sorted by `seq` if that is among the columns.
 
-    Args:
-        path: File with a JSON object per line.
-
     Raises:
         MalformedJourneysError: A line is not a JSON object of these columns; the message names the file and the column
             or value.

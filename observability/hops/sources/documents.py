@@ -91,11 +91,7 @@ def _noting(faults: Faults, spans: Read) -> Read:
 
 
 def read_beginning(text: memoryview, where: str, fault: NotJsonError, free: Callable[[], None] | None = None) -> Read:
-    """Reads the spans in the intact beginning of a broken document.
-
-    Raises:
-        MalformedTraceError: Always, at the end.
-    """
+    """Reads the spans in the intact beginning of a broken document, then raises an error."""
     whole = ended_early(text)
     if whole is None:
         raise fault
@@ -104,11 +100,7 @@ def read_beginning(text: memoryview, where: str, fault: NotJsonError, free: Call
 
 
 def in_batches(kind: str, batches: Batches, free: Callable[[], None] | None = None) -> Read:
-    """Adds the format to each batch.
-
-    Args:
-        free: Frees the memory of everything read so far; called from time to time.
-    """
+    """Adds the format to each batch; `free` frees the memory of everything read so far, and is called now and then."""
     for number, batch in enumerate(batches):
         if free is not None and not number % FREED_EVERY:
             free()

@@ -70,11 +70,7 @@ def _receive(request: urllib.request.Request, scratch: IO[bytes], deadline: floa
 
 
 def get_json(url: str, headers: Mapping[str, str]) -> Any:
-    """Fetches and decodes one answer.
-
-    Raises:
-        SourceError: As in `get`; or the answer is not JSON.
-    """
+    """Fetches and decodes one answer; raises `SourceError` as `get` does, or if the answer is not JSON."""
     with get(url, headers) as answer:
         try:
             return json.load(answer)

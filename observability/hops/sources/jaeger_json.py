@@ -263,11 +263,7 @@ def _span(span: _Span, trace_id: str, names: dict[str, str], ids: dict[str, str]
 
 
 def interval_ns(start_us: float, duration_us: float, what: str, span_id: str) -> tuple[int, int]:
-    """Computes start and end of a span, ns; `what` and `span_id` are for messages.
-
-    Raises:
-        MalformedTraceError: No clock shows such times.
-    """
+    """Computes start and end of a span, ns; raises `MalformedTraceError` if no clock shows such times."""
     if abs(start_us) + abs(duration_us) < MAX_NS // NS_PER_US:
         start_ns = round(start_us * NS_PER_US)
         return start_ns, start_ns + round(duration_us * NS_PER_US)

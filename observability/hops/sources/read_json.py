@@ -44,11 +44,7 @@ class Faults:
         self._bad += 1
 
     def tell(self, of: int) -> None:
-        """Raises the first error, if there was any; the message says how many more pieces failed.
-
-        Raises:
-            MalformedTraceError: A piece could not be read.
-        """
+        """Raises the first error, if there was any; the message says how many more of all pieces failed."""
         if self._first is None:
             return
         others = ""
@@ -60,11 +56,7 @@ class Faults:
 
 
 def each(pieces: Iterable[T], read: Callable[[T], Iterable[list[Span]]], named: str) -> Iterator[list[Span]]:
-    """Reads the spans of every readable piece; at the end, raises the first error.
-
-    Raises:
-        MalformedTraceError: A piece could not be read.
-    """
+    """Reads the spans of every readable piece; at the end, raises the first error."""
     faults, count = Faults(named), 0
     for piece in pieces:
         count += 1

@@ -24,7 +24,6 @@ class Input(msgspec.Struct):
 
     Args:
         format: Formats of the input, in words; empty if none was recognised.
-        spans: Number of spans read.
         refused: Error that kept the input, or the rest of it, from being read; empty without an error.
     """
 
@@ -99,7 +98,6 @@ def read_sources(
 
     Args:
         sources: Files, folders, patterns, `-` for standard input, or addresses.
-        forced: One of `recognise.FORMATS`; empty to recognise the format of each input.
 
     Returns:
         The traces and inputs; an input that could not be read, even a missing source, is included with the reason.

@@ -28,10 +28,7 @@ _OBJECT = msgspec.json.Decoder(dict[str, Raw])
 
 
 def refuse_known(text: bytes | memoryview, where: str) -> list[str]:
-    """Refuses JSON whose keys belong to an unsupported format.
-
-    Returns:
-        The object's keys, if they belong to no unsupported format.
+    """Refuses JSON whose keys belong to an unsupported format; otherwise returns its keys.
 
     Raises:
         MalformedTraceError: The keys belong to such a format; the message names the format and what to do.

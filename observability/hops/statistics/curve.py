@@ -73,7 +73,6 @@ class Curve:
     """A median at each point.
 
     Args:
-        values: Medians of all rows together.
         by_block: Medians by block, block x point; None if there are no intervals.
     """
 

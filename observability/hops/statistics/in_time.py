@@ -29,11 +29,7 @@ def least_rows(share: float | None) -> float:
 
 
 def in_time(rows: Floats, figure: Figure, least: float) -> Section:
-    """Computes a figure, overall and by section.
-
-    Args:
-        rows: Rows with one or more values each, in chronological order.
-    """
+    """Computes a figure of rows in chronological order, overall and by section of at least `least` rows."""
     if not len(rows):
         return Section(None, np.empty(0), "there is no such trace")
     sections = min(MAX_SECTIONS, int(len(rows) / least + 1e-6))

@@ -67,9 +67,6 @@ def percentile_interval(sample: npt.ArrayLike, share: float) -> Interval:
     The number of values below the true percentile is binomial, so two order statistics enclose it (Conover,
     *Practical Nonparametric Statistics*, 3.2). With n values, an upper end for share p exists only if p^n <= 2.5 %:
     368 values for p99, 3,688 for p99.9.
-
-    Returns:
-        Lower and upper end, each None if the sample is too small for it.
     """
     values = np.sort(np.asarray(sample, dtype=np.float64))
     if not values.size:

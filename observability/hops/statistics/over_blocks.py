@@ -191,7 +191,6 @@ def refusal(blocks: int, rows: int, share: float | None) -> str | None:
     """Explains why there are too few data for an interval; None if there are enough.
 
     Args:
-        rows: Number of rows in all blocks.
         share: Share of the percentile, 0 to 1; None for a mean.
     """
     if blocks < MIN_BLOCKS:

@@ -67,11 +67,7 @@ class Stratum:
         return float(np.median(values[self.treated]) - np.median(values[~self.treated]))
 
     def differences(self, values: Floats, added: float) -> Floats:
-        """Computes the difference of medians for each redraw, if the treatment had added this amount.
-
-        Args:
-            added: Amount to subtract from the treated rows.
-        """
+        """Computes the difference of medians for each redraw, if the treatment had added this amount."""
         without = values - added * self.treated
         order = np.argsort(without)
         ordered = without[order]
@@ -107,8 +103,7 @@ def stratum_of(treated: Labels, trials: npt.ArrayLike, rng: np.random.Generator)
 def effect_of(strata: Sequence[tuple[Stratum, Floats]]) -> Effect:
     """Computes what the treatment adds: the difference of medians in each stratum, averaged with the sizes as weights.
 
-    Returns:
-        The effect, without a value if there are no strata; an end is None if the draws cannot bound it.
+    There is no value without strata; an end is None if the draws cannot bound it.
     """
     if not strata:
         return Effect()

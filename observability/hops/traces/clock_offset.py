@@ -18,13 +18,10 @@ FASTEST = 0.25
 
 
 def clock_offset_ms(traces: Iterable[Iterable[Span]], node_of: Callable[[Span], str]) -> float:
-    """Estimates the largest difference between the clocks of two nodes that call each other.
+    """Estimates the largest difference, ms, between the clocks of two nodes that call each other; 0 if none do.
 
     Args:
         node_of: Gives the node that a span's component ran on; empty if unknown.
-
-    Returns:
-        Milliseconds, 0 if every call stayed on its node.
     """
     # By the nodes of caller and callee: time on the wire, and how far the callee's clock was ahead.
     seen: dict[tuple[str, str], list[tuple[int, float]]] = defaultdict(list)

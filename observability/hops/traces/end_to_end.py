@@ -70,11 +70,7 @@ def reach_the_end(tree: Tree) -> None:
 
 
 def waiting(sender: Span, receiver: Node, since_ns: int, end_ns: int) -> Node:
-    """Makes a node for handed-on work: its own time is the time until the receiver began.
-
-    Args:
-        receiver: Node that began later; goes below the new node.
-    """
+    """Makes a node above `receiver` for handed-on work: its own time is the time until the receiver began."""
     span = receiver.span
     is_message = sender.kind is PRODUCER or span.kind is CONSUMER
     receiver.is_try |= receiver.end_ns == end_ns

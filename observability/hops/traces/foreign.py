@@ -120,7 +120,6 @@ def _place_around_children(tree: Tree, without_start: set[str], without_end: set
     """Gives spans the times of the spans below them.
 
     Args:
-        tree: Tree whose nodes have no children yet.
         moments: Ids of spans that took no time. If a child lasts longer, the duration was lost.
     """
     below: dict[str, list[Node]] = defaultdict(list)

@@ -29,11 +29,7 @@ _TRACE_ID = re.compile(r"[0-9a-fA-F]{32}")
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """Traces as Jaeger had them at the end of the wait.
-
-    Args:
-        incomplete: Ids in `traces` with spans still missing, as far as the trace itself shows.
-    """
+    """Traces as Jaeger had them at the end of the wait; `incomplete` ones lack spans that they name."""
 
     traces: dict[str, list[Span]]
     missing: list[str]
@@ -68,7 +64,6 @@ async def fetch_traces(
     """Reads traces by id, and polls until they are complete.
 
     Args:
-        base_url: Base URL of the query API, such as `http://127.0.0.1:18072`.
         trace_ids: 32 hex digits each; an id given twice is read once.
         patience_s: Time limit for all requests together; after it, the function returns what has arrived. Every trace
             is requested at least once.

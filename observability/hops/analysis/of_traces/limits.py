@@ -36,7 +36,6 @@ class Limit:
 
     Attributes:
         part: Part of its critical path, or `total`; `unattributed` may be missing from the traces.
-        figure: One of `timelines.FIGURES`.
         places: File and line of each of these names, for messages.
     """
 
@@ -52,7 +51,6 @@ class Checked:
     """Result of checking a limit.
 
     Attributes:
-        traces: Number of traces of the operation.
         ci95: Its interval; the intervals of all limits hold simultaneously in 95 % of cases.
         slower: Whether the figure is shown to be above the baseline's; None without a baseline.
     """

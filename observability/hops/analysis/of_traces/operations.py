@@ -96,11 +96,7 @@ class Trust(msgspec.Struct):
 
 
 class Analysed(msgspec.Struct):
-    """Budgets of any system's traces.
-
-    Args:
-        names: New names of services, operations and parts; None without a file of names.
-    """
+    """Budgets of any system's traces."""
 
     budgets: list[Budget]
     trust: Trust

@@ -28,7 +28,6 @@ class Differing:
     """One figure of an operation in both sets, ms.
 
     Attributes:
-        metric: One of `METRICS`.
         traces: Number of traces in A and in B.
         p: P value, corrected for all comparisons; None with too few traces.
     """
@@ -82,7 +81,6 @@ class Sets:
     """How two sets of traces differ.
 
     Attributes:
-        parts: Parts of each operation that differs, sorted by difference, the largest first.
         only: Operations that are only in A, and only in B.
     """
 

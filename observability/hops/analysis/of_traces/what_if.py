@@ -44,7 +44,6 @@ class Foreseen:
 
     Attributes:
         changed: Number of traces whose duration changes.
-        figures: One for each of `METRICS`.
         parts_ms: Mean of each part, measured and predicted, the largest prediction first.
     """
 
