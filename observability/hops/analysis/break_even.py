@@ -16,9 +16,7 @@ from hops.statistics.over_blocks import refusal
 
 
 class Test(NamedTuple):
-    """A comparison of two topologies over distance; `left` has fewer round trips, or `equal` says that both have as
-    many.
-    """
+    """A comparison of two topologies over distance; `left` has fewer round trips, unless they are `equal`."""
 
     journey: str
     left: str

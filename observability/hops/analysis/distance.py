@@ -39,11 +39,7 @@ def over_distance(
     networks: Mapping[str, Network],
     first: int | None = None,
 ) -> Distance:
-    """Predicts the same as `distance_of`, for journeys whose travel is known.
-
-    Args:
-        networks: Network of each channel; a channel that is missing had no network.
-    """
+    """Predicts the same as `distance_of`, for journeys whose travel is known; a missing channel had no network."""
     over_grid = Medians(travel, AT_EDGE, [Network(rtt_ms=rtt) for rtt in _GRID.tolist()], first)
     named = at_networks(travel, NAMED, first)
     means = {topology: means_of(frame) for topology, frame in travel.items()}
@@ -69,11 +65,7 @@ def over_distance(
 def at_networks(
     travel: Mapping[str, pl.DataFrame], networks: Mapping[str, Network], first: int | None = None
 ) -> dict[str, AtNetwork]:
-    """Predicts p50 if every customer has the same network.
-
-    Args:
-        travel: Journeys as returned by `analysis.travel`, by topology in the user's order.
-    """
+    """Predicts p50, for each of several networks, if every customer has that network."""
     medians = Medians(travel, OWN, list(networks.values()), first)
     gaps = medians.gaps()
     curves = {

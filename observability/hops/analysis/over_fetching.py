@@ -51,11 +51,7 @@ def over_fetching_of(run: RunFiles, topologies: Mapping[str, TopologySummary]) -
 
 
 def savings_of(summary: Summary, pairs: Sequence[tuple[str, str]]) -> list[Saving]:
-    """Makes a row for each pair of arms and each journey that the first over-fetches, then one for `all`.
-
-    Args:
-        pairs: Arms that differ only in which clients select fields; first the arm that over-fetches more.
-    """
+    """Makes a row for each pair of arms and each journey that the first over-fetches more, then one for `all`."""
     compared = Pairs(summary)
     beyond = {(row["topology"], row["journey"]) for row in summary.get("over_fetching", []) if row["fields_beyond"]}
     return [

@@ -213,11 +213,7 @@ def _network(manifest: Mapping[str, Any]) -> object:
 
 
 def check_run(run: RunFiles) -> None:
-    """Refuses a run whose tables and trials contradict each other.
-
-    Raises:
-        MalformedRunError: The run's files list different trials; the message names the trials.
-    """
+    """Refuses, with `MalformedRunError`, a run whose tables and trials contradict each other."""
     planned = {(row["block"], row["topology"]) for row in run.used}
     measured = set(run.journeys.select("block", "topology").unique().iter_rows())
     if planned != measured:

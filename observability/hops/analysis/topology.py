@@ -119,11 +119,7 @@ class _Latency(TypedDict):
 
 
 def latency_figures(blocks: list[Floats], seed: int, first: int | None = None) -> _Latency:
-    """Computes latencies with their intervals: within the block if there is one, over the blocks if there are several.
-
-    Args:
-        blocks: Latencies of each block, ms; if empty, all figures are unknown.
-    """
+    """Computes latencies, ms, with intervals: within the only block, or over several blocks; unknown without any."""
     values = np.concatenate(blocks) if blocks else np.empty(0)
     if not values.size:
         names = ("mean", "p50", "p90", "p95", "p99", "p99_9", "max", "sd")

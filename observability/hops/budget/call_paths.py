@@ -22,11 +22,7 @@ _MAX_KNOWN = 1 << 16
 
 
 class CallPaths:
-    """Adds up the time of one trace by call path.
-
-    Attributes:
-        above: The span above each span on the critical path; `hops.traces.critical_path.walk` fills it.
-    """
+    """Adds up the time, ns, of one trace by call path; `walk` fills `above`, the span above each span on the path."""
 
     def __init__(self, part_of: Callable[[Node], str]) -> None:
         self.above: dict[Node, Node] = {}

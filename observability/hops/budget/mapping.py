@@ -80,12 +80,7 @@ class NameMap:
 
 
 def read_names(path: Path) -> NameMap:
-    """Reads a file of names.
-
-    Raises:
-        InputError: The file cannot be read, is not YAML, or has unknown sections or values; the message names the line
-            and the choices.
-    """
+    """Reads a file of names; raises `InputError`, which names the line and the choices."""
     from user_files.yaml_file import YamlFile
 
     file = YamlFile.read(path, InputError)

@@ -184,11 +184,7 @@ SECTIONS = ("change", "parallel", "remove")
 
 
 def read_scenario(path: Path, *options: list[str]) -> Given:
-    """Adds the contents of a YAML file to the options.
-
-    Raises:
-        InputError: The file cannot be read or has a wrong form; the message names the line.
-    """
+    """Adds a file with `change`, `parallel` and `remove` to the options; raises `InputError`, which names the line."""
     from user_files.yaml_file import YamlFile
 
     file = YamlFile.read(path, InputError)

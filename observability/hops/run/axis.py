@@ -16,11 +16,7 @@ SHARE = "pct"
 
 @dataclass(frozen=True, slots=True)
 class Arm:
-    """One topology at one place.
-
-    Attributes:
-        place: Place, as in the label: `20ms`, `60pct`.
-    """
+    """One topology at one place, which is as in the label: `20ms`, `60pct`."""
 
     label: str
     topology: str

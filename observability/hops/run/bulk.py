@@ -35,11 +35,7 @@ FEW_CHUNKS = 4
 
 
 class Made(msgspec.Struct):
-    """Totals over the traces of a file.
-
-    Args:
-        gap_ns: Largest difference between a total and the sum of its parts, ns: 0, or the code is wrong.
-    """
+    """Totals over the traces of a file; `gap_ns` is 0, or the code is wrong."""
 
     quality: Quality = msgspec.field(default_factory=Quality)
     budgets: int = 0

@@ -176,11 +176,7 @@ def trial_folder(topology: str, block: int = 1) -> Path:
 
 
 def read_run(path: Path) -> RunFiles:
-    """Reads a results folder.
-
-    Raises:
-        MalformedRunError: A file is missing, truncated, or has another schema; the message names it and what to do.
-    """
+    """Reads a results folder; raises `MalformedRunError`, which names the file and what to do."""
     manifest = read_document(path / MANIFEST, form=Manifest)
     trials = read_document(path / TRIALS, form=Trials)["trials"]
     if not any(row["used"] for row in trials):
@@ -202,13 +198,8 @@ def read_run(path: Path) -> RunFiles:
 
 
 def read_document(path: Path, *, form: type = dict) -> dict[str, Any]:
-    """Reads one JSON file of a run.
-
-    Args:
-        form: TypedDict of the keys that it must at least have, each with its type.
-
-    Raises:
-        MalformedRunError: The file is missing, truncated, or has another schema; the message names it and the error.
+    """Reads a JSON file of a run, with at least the keys of `form`; raises `MalformedRunError`, which names the
+    file.
     """
     try:
         document = json.loads(path.read_text(encoding="utf-8"))

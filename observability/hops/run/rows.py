@@ -223,11 +223,7 @@ def select_rows(frame: pl.DataFrame, mask: pl.Series) -> pl.DataFrame:
 
 
 def write_parquet(frame: pl.DataFrame, path: Path) -> None:
-    """Writes a frame so that the file is complete or missing.
-
-    Raises:
-        OSError: The disk is full, or the folder cannot be written.
-    """
+    """Writes a frame so that the file is complete or missing; raises `OSError`, for example if the disk is full."""
     buffer = io.BytesIO()  # Polars itself reports a full disk with a different error, without errno
     frame.write_parquet(buffer)
     write_whole(path, lambda scratch: scratch.write_bytes(buffer.getbuffer()))

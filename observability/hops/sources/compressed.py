@@ -41,11 +41,7 @@ def open_plain(file: IO[bytes], head: bytes, where: str) -> tuple[IO[bytes], Mal
 
 
 def spool(stream: IO[bytes], where: str) -> IO[bytes]:
-    """Copies all bytes of a stream into a temporary file, and rewinds the file.
-
-    Raises:
-        MalformedTraceError: The stream has more than `MAX_BYTES` bytes.
-    """
+    """Copies a stream into a temporary file, and rewinds the file; raises `MalformedTraceError` above `MAX_BYTES`."""
     return _spool(stream, where)[0]
 
 
@@ -68,11 +64,7 @@ def _spool(
 
 
 def unzstd(data: bytes | memoryview, where: str) -> bytes:
-    """Decompresses one message.
-
-    Raises:
-        MalformedTraceError: The bytes are damaged, or decompress to more bytes than allowed.
-    """
+    """Decompresses one message; raises `MalformedTraceError` if it is damaged or too large."""
     compressed = io.BytesIO(data)
     try:
         return b"".join(_limit(_zstd_reader(compressed), where, compressed))

@@ -26,9 +26,6 @@ def split_documents(lines: Iterable[bytes], *, by_line: bool) -> Iterator[tuple[
 
     A document starts at a line that starts with a bracket. Without `by_line`, such a line may also be an element of a
     list: then the line before is not indented either, and ends in the middle of a document.
-
-    Args:
-        by_line: Whether every line that starts with a bracket starts a document.
     """
     text: list[bytes] = []
     start, before = 1, b""

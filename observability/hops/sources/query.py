@@ -88,11 +88,7 @@ def moment_ns(text: str, what: str) -> int:
 
 
 def header_of(text: str) -> tuple[str, str]:
-    """Parses a header from `Name: value`.
-
-    Raises:
-        SourceError: The text has no colon, or is not a valid header.
-    """
+    """Parses a header from `Name: value`; raises `SourceError` if it is not a valid header."""
     name, colon, value = text.partition(":")
     if not (colon and name.strip() and value.isprintable() and name.isascii()):
         raise SourceError("--header: give NAME:VALUE, such as 'Authorization: Bearer …'")
@@ -132,11 +128,7 @@ def answers(source: str, forced: str, query: Query) -> Iterator[Answer]:
 
 
 def api_at(base: str, query: Query) -> Callable[[str, Query], Iterator[Answer]]:
-    """Finds the function for the API at an address, by requests that only one of the APIs understands.
-
-    Raises:
-        SourceError: None of the APIs answers; the message names what was tried.
-    """
+    """Finds the API at an address by requests that only it understands; raises `SourceError`, with what was tried."""
     tried = []
     for path, is_it, ask in _APIS:
         try:

@@ -19,11 +19,7 @@ T = TypeVar("T")
 
 
 class NotJsonError(MalformedTraceError):
-    """The text is not JSON, or is cut off, or is followed by more text.
-
-    Attributes:
-        follows_at: Byte at which text follows a whole value; 0 if the value itself is broken.
-    """
+    """The text is not JSON, or is cut off, or is followed by more text, from byte `follows_at` if that is above 0."""
 
     def __init__(self, message: str, follows_at: int = 0) -> None:
         super().__init__(message)
@@ -68,12 +64,7 @@ def each(pieces: Iterable[T], read: Callable[[T], Iterable[list[Span]]], named: 
 
 
 def read_one(decoder: msgspec.json.Decoder[T], text: msgspec.Raw | bytes | memoryview, where: str) -> T:
-    """Decodes one value.
-
-    Raises:
-        MalformedTraceError: The text is not JSON, or a value is missing or has a wrong type; the message names the
-            place.
-    """
+    """Decodes one value; raises `NotJsonError`, or another `MalformedTraceError`, which names the place."""
     try:
         return decoder.decode(text)
     except msgspec.ValidationError as error:

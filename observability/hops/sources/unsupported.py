@@ -28,11 +28,7 @@ _OBJECT = msgspec.json.Decoder(dict[str, Raw])
 
 
 def refuse_known(text: bytes | memoryview, where: str) -> list[str]:
-    """Refuses JSON whose keys belong to an unsupported format; otherwise returns its keys.
-
-    Raises:
-        MalformedTraceError: The keys belong to such a format; the message names the format and what to do.
-    """
+    """Refuses JSON with the keys of an unsupported format, by `MalformedTraceError`; otherwise returns its keys."""
     members = read_one(_OBJECT, text, where)
     for key in members:
         if key in _BY_KEY:

@@ -26,11 +26,7 @@ _DRAWS = 2000
 
 
 def of_first_stage(deviations: Floats, first: int) -> Floats:
-    """Scales the scatter of the first stage to a figure over all blocks.
-
-    Args:
-        deviations: Deviation of each block from the overall value, a row per block, in the order in which blocks ran.
-    """
+    """Scales the scatter of the first stage to a figure over all blocks; blocks are rows, in the order of the run."""
     own = deviations[:first]
     # The common deviation of all blocks is a bias of the figure, not scatter.
     return np.asarray((own - own.mean(axis=0) + deviations.mean(axis=0)) * math.sqrt(first / len(deviations)))
@@ -59,10 +55,5 @@ def foreseen_half_width(scatter: float, arms: int, first: int) -> float:
 
 
 def scatter_of(half_widths: Sequence[float], blocks: int) -> float:
-    """Computes the scatter of single trials whose ratios have intervals of these widths.
-
-    Args:
-        half_widths: Half-widths of the intervals of the ratios' logarithms.
-        blocks: Number of blocks behind these intervals, all of which counted for the scatter.
-    """
+    """Computes the scatter of single trials, whose ratios have intervals of these half-widths, in logarithms."""
     return float(np.sqrt(np.mean(np.square(half_widths)) * blocks / 2)) / t_quantile(blocks - 1)

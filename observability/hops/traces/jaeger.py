@@ -29,7 +29,7 @@ _TRACE_ID = re.compile(r"[0-9a-fA-F]{32}")
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """Traces as Jaeger had them at the end of the wait; `incomplete` ones lack spans that they name."""
+    """Traces as Jaeger had them at the end of the wait; `incomplete` ones visibly lack spans."""
 
     traces: dict[str, list[Span]]
     missing: list[str]

@@ -169,11 +169,7 @@ def read_file(path: Path) -> list[Span]:
 
 
 def read_line(line: bytes, *, where: str) -> list[Span]:
-    """Reads one line of a file of OTLP JSON lines.
-
-    Raises:
-        MalformedTraceError: A value is missing or of another type; the message names its place.
-    """
+    """Reads one line of a file of OTLP JSON lines; raises `MalformedTraceError`, which names the place."""
     try:
         return read_spans(line, where=where)
     except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -214,11 +210,7 @@ def decode(text: bytes) -> Document:
 
 
 def spans_of(document: Document, *, where: str = "OTLP JSON") -> list[Span]:
-    """Reads the spans of a document, as `read_spans` does.
-
-    Raises:
-        MalformedTraceError: An id is neither hex nor base64, or the spans are missing.
-    """
+    """Reads the spans of a document; raises `MalformedTraceError` if their list is missing or an id is wrong."""
     body = document
     if body.result is not UNSET:
         body, where = body.result, f"{where}.result"

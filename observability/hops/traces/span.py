@@ -57,7 +57,6 @@ class Span(msgspec.Struct, frozen=True, gc=False):
         parent_id: Id of the parent; empty for a root.
         end_ns: Unix time, ns; 0 if the span was never finished.
         attributes: Scalar attributes; lists and maps are left out, because budgets need none.
-        links: Trace id and span id of each linked span, such as the sender of its message.
     """
 
     trace_id: str

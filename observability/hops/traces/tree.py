@@ -145,9 +145,6 @@ def grow(spans: Iterable[Span], adjusters: Iterable[Callable[[Tree], None]] | No
     """Builds the tree of one trace from its spans in any order, which makes no difference.
 
     Children are clipped to their parents, and sorted by their end, the last first.
-
-    Args:
-        adjusters: Changes to the tree, in order; `ADJUSTERS` if not given.
     """
     tree = _deduplicate(list(spans))
     for adjust in ADJUSTERS if adjusters is None else adjusters:

@@ -79,11 +79,7 @@ class Checked:
 
 
 def read_limits(path: Path) -> list[Limit]:
-    """Reads limits: a mapping from operations to parts (or `total`), and from parts to figures with times.
-
-    Raises:
-        InputError: The file cannot be read or has a wrong form; the message names the line.
-    """
+    """Reads limits by operation, part (or `total`) and figure; raises `InputError`, which names the line."""
     from user_files.yaml_file import YamlFile
 
     file = YamlFile.read(path, InputError)

@@ -99,11 +99,7 @@ class Sets:
 
 
 def compare_sets(a: Mapping[str, Timeline], b: Mapping[str, Timeline]) -> Sets:
-    """Compares two sets of traces.
-
-    Raises:
-        NotComparableError: No operation is in both sets.
-    """
+    """Compares two sets of traces; raises `NotComparableError` if no operation is in both sets."""
     both = [name for name in a if name in b]
     only = [name for name in a if name not in b], [name for name in b if name not in a]
     if not both:

@@ -24,11 +24,7 @@ METRICS = ("p50", "p99")
 
 @dataclass(frozen=True, slots=True)
 class Predicted:
-    """One figure of an operation, measured and predicted, ms.
-
-    Attributes:
-        predicted_ci95: Interval of what a new set of as many traces would show.
-    """
+    """One figure of an operation, ms; the predicted interval is for what a new set of as many traces would show."""
 
     metric: str
     measured_ms: float
