@@ -8,7 +8,7 @@ from typing import Any, cast
 import polars as pl
 
 from hops.gates.experiment import comparable_answers
-from hops.run.documents.failures import Differing, FailureReason
+from hops.run.documents.summary import Differing, FailureReason
 from hops.run.files import RunFiles
 
 MAX_REASONS = 3

@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from hops.analysis.cost import GENERATOR_GROUP, TELEMETRY, component_group
-from hops.run.documents.in_use import InUse
+from hops.run.documents.summary import InUse
 from hops.run.files import RunFiles
 from hops.units import NS_PER_S
 

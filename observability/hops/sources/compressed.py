@@ -36,7 +36,7 @@ def open_plain(file: IO[bytes], head: bytes, where: str) -> tuple[IO[bytes], Mal
     if head.startswith(GZIP):
         return _spool(cast("IO[bytes]", gzip.GzipFile(fileobj=file)), where, file)
     if head.startswith(ZSTD):
-        return _spool(_zstd_reader(file), where, file)
+        return _spool(_zstd().ZstdFile(file), where, file)
     return file, None
 
 
@@ -53,7 +53,7 @@ def _spool(
     try:
         for piece in _limit(stream, where, compressed):
             scratch.write(piece)
-    except (EOFError, gzip.BadGzipFile, zlib.error, _zstd_error()) as error:
+    except (EOFError, gzip.BadGzipFile, zlib.error, _zstd().ZstdError) as error:
         size = scratch.tell()
         fault = MalformedTraceError(f"{where}: compressed, but damaged or cut off after {size:,} bytes: {error}")
     except BaseException:
@@ -67,8 +67,8 @@ def unzstd(data: bytes | memoryview, where: str) -> bytes:
     """Decompresses one message; raises `MalformedTraceError` if it is damaged or too large."""
     compressed = io.BytesIO(data)
     try:
-        return b"".join(_limit(_zstd_reader(compressed), where, compressed))
-    except (EOFError, _zstd_error()) as error:
+        return b"".join(_limit(_zstd().ZstdFile(compressed), where, compressed))
+    except (EOFError, _zstd().ZstdError) as error:
         raise MalformedTraceError(f"{where}: damaged Zstandard data: {error}") from error
 
 
@@ -87,14 +87,6 @@ def _limit(stream: IO[bytes], where: str, compressed: IO[bytes] | None) -> Itera
                 "if you trust it, decompress it yourself and pass the plain file"
             )
         yield piece
-
-
-def _zstd_reader(file: IO[bytes]) -> IO[bytes]:
-    return cast("IO[bytes]", _zstd().ZstdFile(file))
-
-
-def _zstd_error() -> type[Exception]:
-    return cast("type[Exception]", _zstd().ZstdError)
 
 
 @cache

@@ -6,9 +6,7 @@ from typing import Any, Literal, NotRequired, TypedDict
 from hops.run.documents.cache import CacheCounts
 from hops.run.documents.difference import Comparison, HopDifference
 from hops.run.documents.distance import Distance
-from hops.run.documents.failures import Differing, FailureReason
 from hops.run.documents.gate import LeftOut, SummaryGate, TrialVerdict, Verdict
-from hops.run.documents.in_use import InUse
 from hops.run.documents.meeting import Meeting, Queue
 from hops.run.documents.network import NetworkSummary
 from hops.run.documents.over_fetching import OverFetching, Saving
@@ -27,6 +25,44 @@ class ClosedLoop(TypedDict):
     vus: int
     think_s: float
     fewest: NotRequired[int]
+
+
+class InUse(TypedDict):
+    """How busy one topology kept the processors during the load.
+
+    `machine` is the share of all processors of the machine, or of the cluster, that everything started by the run used
+    together, 0 to 1; None if it was not counted. `component` is the busiest component of the shop, and `core` how much
+    of one processor it used.
+    """
+
+    machine: float | None
+    component: str
+    core: float
+
+
+class FailureReason(TypedDict):
+    """Why journeys of one kind failed in one topology.
+
+    `reason` is the first of the messages that differ only in numbers or quoted texts, and `count` their number.
+    """
+
+    topology: str
+    journey: str
+    outcome: str
+    reason: str
+    count: int
+
+
+class Differing(TypedDict):
+    """How many journeys of a kind on the tape got different answers in different trials.
+
+    `steps` are the numbers, from 1, of the steps whose answers differed when the journey was sent alone; empty if
+    unknown.
+    """
+
+    journey: str
+    count: int
+    steps: list[int]
 
 
 class Summary(TypedDict):
