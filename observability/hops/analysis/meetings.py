@@ -178,10 +178,8 @@ def _dummies(column: pl.Series) -> list[Floats]:
 
 
 def _compare(ms: Floats, design: Floats, met: npt.NDArray[np.bool_], ways: Sequence[_Groups]) -> list[Estimate]:
-    """Computes how far mean and percentiles of journeys that met a kind are above those of similar journeys.
-
-    Args:
-        design: What the two sides must have in common: a column for each property.
+    """Computes how far mean and percentiles of journeys that met a kind are above those of journeys alike by
+    `design`.
     """
     value = _without(ms, design, met, ways[0], [-1])[0]
     variances, freedoms = [], []

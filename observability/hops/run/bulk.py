@@ -99,14 +99,13 @@ def _chunks(lines: BinaryIO, size: int) -> Iterator[_Chunk]:
 
 
 def _in_order(make: Callable[[_Chunk], Made], chunks: Iterator[_Chunk], processes: int) -> Iterator[Made]:
-    first = list(islice(chunks, FEW_CHUNKS))
-    following = next(chunks, None)
-    if processes == 1 or following is None:
-        yield from map(make, chain(first, () if following is None else (following,), chunks))
+    first = list(islice(chunks, FEW_CHUNKS + 1))
+    if processes == 1 or len(first) <= FEW_CHUNKS:
+        yield from map(make, chain(first, chunks))
         return
     with ProcessPoolExecutor(processes, get_context("spawn")) as pool:
         under_way: deque[Future[Made]] = deque()
-        for chunk in chain(first, (following,), chunks):
+        for chunk in chain(first, chunks):
             under_way.append(pool.submit(make, chunk))
             # Waiting chunks are in memory, so there are only as many as keep every process busy.
             if len(under_way) > 2 * processes:

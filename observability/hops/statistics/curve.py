@@ -54,11 +54,7 @@ class Lines:
 
 
 def _find_rank(groups: Sequence[Floats], added: Floats, rank: int) -> Floats:
-    """Finds the value with a given rank, counted from 0, among all groups at each point, by bisection.
-
-    Args:
-        added: Addition to the group's values at each point, group x point.
-    """
+    """Finds the value with a rank, from 0, among all groups at each point, by bisection; `added` is group x point."""
     low = min(group[0] for group in groups) + added.min(axis=0)
     high = max(group[-1] for group in groups) + added.max(axis=0)
     for _ in range(_HALVINGS):

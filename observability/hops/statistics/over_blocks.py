@@ -211,11 +211,8 @@ def _sections(blocks: int, rows: int, share: float | None) -> tuple[int, str | N
 
 
 def _parts(blocks: int, first: int, sections: int) -> list[npt.NDArray[np.intp]]:
-    """Lists which neighbouring blocks are merged; blocks of the first stage are not merged with others.
-
-    Args:
-        first: Number of blocks in the first stage; if there is none, the number of all blocks.
-        sections: Number of sections in the first stage.
+    """Lists which neighbouring blocks are merged; the `first` blocks, of the first stage, are not merged with
+    others.
     """
     parts = np.array_split(np.arange(first), sections)
     later = np.arange(first, blocks)

@@ -127,10 +127,6 @@ def _end(value: float, at: int, differences: Callable[[float], Floats], around: 
 
     The scatter of the draws hardly depends on what is subtracted, so each step is much nearer to the end than the step
     before. The first step is beyond the end: with few rows, several additions may qualify, and the farthest counts.
-
-    Args:
-        at: Index of the last of the sorted differences that is not too rare.
-        around: Sorted differences of the draws with the estimate subtracted.
     """
     end = value - _BEYOND * float(around[at])
     for _ in range(_LOOKS):

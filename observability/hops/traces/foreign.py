@@ -117,11 +117,7 @@ def settle_times(tree: Tree) -> None:
 
 
 def _place_around_children(tree: Tree, without_start: set[str], without_end: set[str], moments: set[str]) -> None:
-    """Gives spans the times of the spans below them.
-
-    Args:
-        moments: Ids of spans that took no time. If a child lasts longer, the duration was lost.
-    """
+    """Gives spans the times of the spans below them; if a child of `moments` lasts longer, the duration was lost."""
     below: dict[str, list[Node]] = defaultdict(list)
     for node in tree.nodes:
         below[node.span.parent_id].append(node)

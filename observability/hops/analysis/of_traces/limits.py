@@ -145,15 +145,12 @@ def _ms(time: object) -> float | None:
 
 def _mistake(limit: Limit, timelines: Mapping[str, Timeline]) -> str:
     """Describes the first name of a limit that the traces do not have; empty if they have all its names."""
-    timeline = timelines.get(limit.operation)
-    parts = {} if timeline is None else dict.fromkeys((TOTAL, *timeline.parts_ms, UNATTRIBUTED))
-    for name, known, what, place in zip(
-        (limit.operation, limit.part),
-        (timelines, parts),
-        ("an operation in the traces", f"a part of {limit.operation}"),
-        limit.places,
-        strict=False,
-    ):
-        if name not in known:
-            return f"{place}: {describe(name)} is not {what}; {valid(name, known)}"
+    operation, part = limit.operation, limit.part
+    if operation not in timelines:
+        return (
+            f"{limit.places[0]}: {describe(operation)} is not an operation in the traces; {valid(operation, timelines)}"
+        )
+    parts = dict.fromkeys((TOTAL, *timelines[operation].parts_ms, UNATTRIBUTED))
+    if part not in parts:
+        return f"{limit.places[1]}: {describe(part)} is not a part of {operation}; {valid(part, parts)}"
     return ""
