@@ -136,7 +136,9 @@ def _components(records: Sequence[TracingRecord], weights: Mapping[str, float]) 
         SpanCost(
             component=name,
             spans=_mean(_spans(record, name, weights) for record in records),
-            ms=_ms(records, name, weights),
+            ms=None
+            if any(not record["cost_ns"].get(name) for record in records)
+            else _mean(_cost_ns(record, name, weights) for record in records) / NS_PER_MS,
         )
         for name in names
     ]
@@ -147,12 +149,6 @@ def _spans(record: TracingRecord, component: str, weights: Mapping[str, float]) 
         weight * sum(record["spans"].get(journey, {}).get(component, {}).values())
         for journey, weight in weights.items()
     )
-
-
-def _ms(records: Sequence[TracingRecord], component: str, weights: Mapping[str, float]) -> float | None:
-    if any(not record["cost_ns"].get(component) for record in records):
-        return None
-    return _mean(_cost_ns(record, component, weights) for record in records) / NS_PER_MS
 
 
 def _cost_ns(record: TracingRecord, component: str, weights: Mapping[str, float]) -> float:

@@ -1,14 +1,6 @@
 """A file of names, which merges services or operations under one name, and renames parts.
 
-```yaml
-services:                       # name of a service, or a pattern: its new name
-  "cart-*": cart
-operations:                     # name of a span, likewise; the root's name is the operation
-  "GET /users/*": GET /users/{id}
-parts:                          # part, likewise
-  "external:*→*.stripe.com": external:stripe
-```
-The first pattern that matches counts.
+docs/results/your-own-traces.md has an example. The first pattern that matches counts.
 """
 
 from __future__ import annotations

@@ -1,12 +1,9 @@
 """A trace with changed times: its spans as they would be if parts were slower, faster, parallel or removed.
 
-A trace says when each span began and ended, so which span waited for which, by the same rule as on the critical path
-(`hops.traces.critical_path`). A child began once every sibling that ended before the child's start had ended. A parent
-ended once its children had. Siblings that overlap ran in parallel. The time in between is the parent's own.
-
-A changed own time moves what comes after it, and so does a child that got longer. A span that also waits for a slower
-sibling is not affected until that sibling becomes the faster. Shared resources are not modelled: a queue stays as long
-as it was.
+A trace says which span waited for which, by the same rule as on the critical path (`hops.traces.critical_path`). A
+child began once every sibling that ended before the child's start had ended. A parent ended once its children had. The
+time in between is the parent's own, and only own time changes (ADR 061). Shared resources are not modelled: a queue
+stays as long as it was.
 
 Spans are laid out from the leaves up, then moved from the root down, without recursion. Costs O(n log n), for sorting.
 """

@@ -94,7 +94,8 @@ def compare_with_edge(
     for line in logged:
         if line.trace_id in lines:
             lines[line.trace_id][line.span_id] = line
-    rows: dict[str, list[_Trace]] = defaultdict(list)
+    # By journey, for each trace: its measured latency, how far it is off, and how many requests it has.
+    rows: dict[str, list[tuple[int, int, int]]] = defaultdict(list)
     unmatched = 0
     for budget in budgets:
         # Lines that are left at the end have no trace.
@@ -114,26 +115,19 @@ def compare_with_edge(
                 not_waited_for_ns = min(request.cut_ns, line.sending_ns)
                 off_ns += max(-longer_ns, longer_ns - not_waited_for_ns, 0)
         unmatched += len(by_span)
-        rows[budget.journey].append(_Trace(measured_ns, off_ns, len(budget.edge_requests)))
+        rows[budget.journey].append((measured_ns, off_ns, len(budget.edge_requests)))
     unmatched += sum(map(len, lines.values()))
     return EdgeAgreement([_agreement(name, rows[name]) for name in sorted(rows)], unmatched)
 
 
-@dataclass(frozen=True, slots=True)
-class _Trace:
-    measured_ns: int
-    off_ns: int
-    requests: int
-
-
-def _agreement(journey: str, traces: Sequence[_Trace]) -> Agreement:
+def _agreement(journey: str, traces: Sequence[tuple[int, int, int]]) -> Agreement:
+    measured_ns, every_off_ns, requests = zip(*traces, strict=True)
     count = len(traces)
-    measured_ms = sum(one.measured_ns for one in traces) / count / NS_PER_MS
-    requests = max(1.0, sum(one.requests for one in traces) / count)
-    off_ns = sorted(one.off_ns for one in traces)[: count - int(INTERRUPTED_SHARE * count)]
+    measured_ms = sum(measured_ns) / count / NS_PER_MS
+    off_ns = sorted(every_off_ns)[: count - int(INTERRUPTED_SHARE * count)]
     return Agreement(
         journey=journey,
         traces=count,
         off_ms=sum(off_ns) / len(off_ns) / NS_PER_MS,
-        allowed_ms=max(EDGE_SHARE * measured_ms, EDGE_MS_PER_REQUEST * requests),
+        allowed_ms=max(EDGE_SHARE * measured_ms, EDGE_MS_PER_REQUEST * max(1.0, sum(requests) / count)),
     )

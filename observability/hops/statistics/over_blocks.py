@@ -1,13 +1,11 @@
-"""95 % intervals that respect blocks.
+"""95 % intervals that respect blocks, by sectioning.
 
-Journeys of one trial share a warm cache, a busy neighbour, and the order of the processes. So they are not independent,
-and thousands of them say little about the next trial. Blocks are independent. Every figure here is computed from the
-rows of all blocks together, and again from each block. The deviations of the blocks' values from the overall value give
-the standard error. Student's t with one degree of freedom fewer than blocks gives the interval. If blocks have too few
-rows for a percentile, neighbouring blocks are merged, but at least 3 sections remain. This is sectioning, known from
-the analysis of simulation output (Asmussen and Glynn, *Stochastic Simulation*, 2007, III.5a; for quantiles Nakayama,
-ACM TOMACS 24(4), 2014). Deviations are computed on logarithms, because latencies are skewed and blocks shift them by
-factors. ADR 010 has the measured coverage of this method and of the alternatives.
+Every figure here is computed from the rows of all blocks together, and again from each block. The deviations of the
+blocks' values from the overall value give the standard error; they are logarithms, because blocks shift skewed
+latencies by factors. Student's t with one degree of freedom fewer than blocks gives the interval. If blocks have too
+few rows for a percentile, neighbouring blocks are merged, but at least 3 sections remain (Asmussen and Glynn,
+*Stochastic Simulation*, 2007, III.5a; for quantiles Nakayama, ACM TOMACS 24(4), 2014). ADR 010 has the reasons, and the
+measured coverage of this method and of the alternatives.
 """
 
 from __future__ import annotations

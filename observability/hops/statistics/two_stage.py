@@ -1,16 +1,13 @@
 """How many blocks a precision needs, and valid intervals for a number of blocks that was chosen in this way.
 
-A first stage of blocks shows how much they scatter. That determines how many blocks make an interval as narrow as
-requested (C. Stein, "A two-sample test for a linear hypothesis whose power is independent of the variance", *Ann. Math.
-Statist.* 16, 1945). Once this many blocks have run, the number is computed again from all blocks that ran, until the
-interval is that narrow (Y. S. Chow and H. Robbins, *Ann. Math. Statist.* 36, 1965).
+A first stage of blocks shows how much they scatter, and so how many blocks make an interval as narrow as requested (C.
+Stein, *Ann. Math. Statist.* 16, 1945). Once this many blocks have run, the number is computed again from all blocks
+that ran, until the interval is that narrow (Y. S. Chow and H. Robbins, *Ann. Math. Statist.* 36, 1965).
 
-Blocks that agree by chance end a run early. Then the scatter of all blocks is too small, and intervals based on it miss
-the truth too often. For normal values, however, the mean of the first n is independent of the scatter of the first 2,
-3, ..., n: a rule that uses only the scatter is independent of the mean. The scatter of the first stage and its degrees
-of freedom were chosen by no rule. With them, Student's t is exact, for each figure of these blocks and any number of
-figures in the rule. If trials scatter with heavy tails, the first stage may have missed the tail; all blocks together
-have not. So the wider interval of the two is used, and the larger p. ADR 030 has measurements of both errors.
+Blocks that agree by chance end a run early, so their scatter is too small. For normal values, a rule that uses only the
+scatter is independent of the mean. So Student's t is exact with the first stage's scatter and degrees of freedom, which
+no rule chose. With heavy tails, the first stage may have missed the tail. So the wider interval of the two is used, and
+the larger p (ADR 030).
 """
 
 from __future__ import annotations

@@ -4,9 +4,8 @@ A limit is broken only if the whole interval of its figure is above it. The inte
 simultaneously in 95 % of cases (Bonferroni's inequality). So having many limits does not make it more likely that a
 limit is broken by chance.
 
-A set of traces recorded in one state of the machine says nothing about other states. A baseline recorded in the same
-states takes them into account: with a baseline, a limit is broken only if the figure is also shown to be above the
-baseline's.
+A baseline recorded in the same states of the machine takes them into account: with a baseline, a limit is broken only
+if the figure is also shown to be above the baseline's.
 """
 
 from __future__ import annotations
