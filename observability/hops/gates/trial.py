@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import TypeAlias
 
@@ -195,44 +195,35 @@ def audit_verdict(broken: int, unanswered: int, unsettled: int, other_cores: flo
 
 def left_out(evidence: Evidence) -> list[LeftOut]:
     """Lists the gates that `evaluate` leaves out, each with its reason; gates of a mesh only if there is a mesh."""
-    gates = []
+    return [LeftOut(name=name, reason=reason) for reason, names in _reasons(evidence) for name in names]
+
+
+def _reasons(evidence: Evidence) -> Iterator[tuple[str, Sequence[str]]]:
     if evidence.closed:
-        gates += [
-            LeftOut(name="tape_unsent", reason="a closed loop ends after a fixed time, wherever it is on the tape"),
-            *(
-                LeftOut(name=name, reason="in a closed loop nothing says when a journey should start")
-                for name in ("start_lag_p99_ms", "start_lag_mean_ms")
-            ),
-        ]
+        yield "a closed loop ends after a fixed time, wherever it is on the tape", ["tape_unsent"]
+        yield "in a closed loop nothing says when a journey should start", ["start_lag_p99_ms", "start_lag_mean_ms"]
     if evidence.stress:
-        gates.append(LeftOut(name="failure_share", reason="this run is meant to cause failures"))
-        gates.append(LeftOut(name="disk_stall_share", reason="intended failures may keep the disk busy"))
+        yield "this run is meant to cause failures", ["failure_share"]
+        yield "intended failures may keep the disk busy", ["disk_stall_share"]
         if evidence.traced:
-            gates.append(LeftOut(name="spans_missing", reason="calls that failed and were retried leave other spans"))
+            yield "calls that failed and were retried leave other spans", ["spans_missing"]
     elif evidence.disk_stall_share is None:
-        gates.append(LeftOut(name="disk_stall_share", reason="waits for the disk are not counted here"))
+        yield "waits for the disk are not counted here", ["disk_stall_share"]
     if not evidence.of_the_shop:
-        gates += [
-            LeftOut(name="parity", reason="the target file says what each answer must be; any other is a failure"),
-            LeftOut(name="invariants_broken", reason="nothing is known of the target's data"),
-        ]
+        yield "the target file says what each answer must be; any other is a failure", ["parity"]
+        yield "nothing is known of the target's data", ["invariants_broken"]
     elif not evidence.audited:
-        gates.append(LeftOut(name="invariants_broken", reason=NOT_AUDITED))
+        yield NOT_AUDITED, ["invariants_broken"]
     if not evidence.traced:
-        names = TRACE_GATES if evidence.sidecars is None else (*TRACE_GATES, "bypassed_calls")
-        gates += [LeftOut(name=name, reason="no journey was traced") for name in names]
+        yield "no journey was traced", TRACE_GATES if evidence.sidecars is None else (*TRACE_GATES, "bypassed_calls")
     elif evidence.target is not None:
-        gates += [
-            LeftOut(name="spans_missing", reason="which spans another system's traces must have is unknown"),
-            LeftOut(name="spans_outside", reason="clocks of other systems are not compared"),
-            *(LeftOut(name=name, reason="another target has no log to compare with") for name in EDGE_GATES),
-        ]
+        yield "which spans another system's traces must have is unknown", ["spans_missing"]
+        yield "clocks of other systems are not compared", ["spans_outside"]
+        yield "another target has no log to compare with", EDGE_GATES
     elif not evidence.edge_logged:
-        reason = "without an edge, or while the edge still runs, there is no complete log of the requests"
-        gates += [LeftOut(name=name, reason=reason) for name in EDGE_GATES]
+        yield "without an edge, or while the edge still runs, there is no complete log of the requests", EDGE_GATES
     if evidence.sidecars is not None and not evidence.sidecars.encrypted:
-        gates.append(LeftOut(name="unencrypted_sidecars", reason="the sidecars ran without mTLS"))
-    return gates
+        yield "the sidecars ran without mTLS", ["unencrypted_sidecars"]
 
 
 def _spans_lost(evidence: Evidence) -> int:

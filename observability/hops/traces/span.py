@@ -41,11 +41,8 @@ class Kind(StrEnum):
     CONSUMER = "CONSUMER"
 
 
-CLIENT = Kind.CLIENT
-INTERNAL = Kind.INTERNAL
-SERVER = Kind.SERVER
-PRODUCER = Kind.PRODUCER
-CONSUMER = Kind.CONSUMER
+CLIENT, INTERNAL, SERVER = Kind.CLIENT, Kind.INTERNAL, Kind.SERVER
+PRODUCER, CONSUMER = Kind.PRODUCER, Kind.CONSUMER
 """Aliases for code that runs for each span: in Python 3.11 a member of a class takes 0.2 µs to look up, a name
 0.01 µs."""
 
