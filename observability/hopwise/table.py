@@ -35,8 +35,6 @@ class Command:
     """A row of the table.
 
     Attributes:
-        heading: Heading of its group in `make help`.
-        does: Description, in one line.
         where: Module and name of its function, or of a `Typer` that has a command of this name.
         settings: Its settings, in the order in which the help lists them.
         runs: Programs that `python -m` runs for make, in sequence; by default that of `where`, with the name without

@@ -76,8 +76,6 @@ class Call(msgspec.Struct, frozen=True, gc=False):
     on one wire; with sidecars, it is on three wires and in two proxies.
 
     Args:
-        caller: The component whose CLIENT span it is.
-        callee: The component that answered.
         between_ns: Length of the CLIENT span minus the length of the SERVER span of the answer.
         began_ns: Start of that SERVER span, Unix time.
         ahead_ns: How long before that the CLIENT span began; negative if it began later, on another clock.

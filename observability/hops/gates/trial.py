@@ -25,14 +25,7 @@ from hops.traces.tree import Quality
 
 @dataclass(frozen=True, slots=True)
 class Sidecars:
-    """What the sidecars of a mesh report about themselves after the load. None means "not measured".
-
-    Args:
-        silent: Sidecars whose statistics could not be read.
-        refused: Configuration updates that sidecars refused.
-        unencrypted: Inbound sidecars without a TLS handshake.
-        encrypted: Whether sidecars should use TLS; if not, the gate on encryption is left out.
-    """
+    """What the sidecars of a mesh report about themselves after the load. None means "not measured"."""
 
     silent: int | None
     refused: int | None
@@ -45,13 +38,10 @@ class Observed:
     """Measurements of a trial other than its rows. None means "not measured".
 
     Args:
-        parity_mismatches: Answers that differ from the reference.
         generator_cores: CPU seconds of the generator for each second of the replay, on the busiest load node.
         steal_share: Share of CPU time that the hypervisor gave to other machines, 0 to 1.
-        other_cores: Cores that programs outside of the run used.
         disk_stall_share: Share of the seconds in which the disk stalled, 0 to 1; None if the kernel does not count
             them.
-        spans_dropped: Spans that exporters lost.
         audited: Whether the shop's data can be audited after the replay; if not, the gate on its invariants is left
             out.
         clock_offset_ms: Largest difference between the clocks of two nodes of a cluster; None on one machine, which has
@@ -59,12 +49,10 @@ class Observed:
         stress: Whether this is a stress test, or calls fail on purpose: failures are expected, and have no gate.
         closed: Whether virtual users sent the journeys, each as soon as the previous was answered; the tape then sets
             no times.
-        tape_exhausted: Whether the tape ended before the end of a closed loop.
         late_customers: Journeys of a warm visit that opened their customer's connections themselves; None without an
             emulated network, or on a first visit, where all journeys do.
         of_the_shop: Whether the target is the shop, whose data determine the right answers. For another target, the
             steps of its file determine them.
-        target: Evidence from the traces of another target; None for the shop, and if no traces were read.
     """
 
     parity_mismatches: int | None
@@ -103,12 +91,9 @@ class Evidence(Observed):
             statement of a component.
         spans_outside: Spans with times impossible on one clock: begun before their parent, or of a callee that mostly
             ends well after its callers.
-        traced: Whether the run sampled any journey; if not, the gates on traces are left out.
         network_off_ns: Largest difference between a budget's part `network` and the part of the journey's time that the
             customer's link took. Only journeys with one request at a time count. None without an emulated network, or
             without traces.
-        edge_logged: Whether there is an edge in front of the topology, which logs every request; if not, the gates on
-            its log are left out.
         unattributed_share: Unattributed share of the mean budget over the traces of journeys that ended ok, 0 to 1.
     """
 

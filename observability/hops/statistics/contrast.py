@@ -31,7 +31,6 @@ class Contrast:
         ratio: Left divided by right; None if a side has no value, or right is 0.
         p: Probability of a ratio at least this far from 1 if there is no difference; below 5 % if and only if the
             ratio's interval excludes 1.
-        freedom: Degrees of freedom of the t distribution behind p and the ratio's interval.
     """
 
     difference: float | None

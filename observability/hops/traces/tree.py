@@ -69,8 +69,6 @@ class Quality(msgspec.Struct):
         two_roots: Traces with more than one root; the budget is that of the chosen root.
         skewed: Spans that begin before their parent, which is impossible on one clock; clipped.
         outlived: Spans that end after their parent (asynchronous, or closed late); clipped.
-        empty: Traces without a root, and so without a budget.
-        rings: Orphans that are their own ancestors.
         backwards: Skewed spans that end before they begin.
         followers: Spans that follow another span, which does not wait for them.
         unfinished: Spans without an end, or without times; they last as long as the spans below them.

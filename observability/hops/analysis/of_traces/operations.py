@@ -68,13 +68,11 @@ class Trust(msgspec.Struct):
         linked: Number of traces whose root links to a span of another trace. They do not include waits before the root.
         clocks: Clock difference of each pair of services, the largest first.
         corrected: By how much each service's spans were moved, ns; empty if none were moved.
-        unused: Patterns in the file of names that matched nothing.
         first: For each count of `quality` above 0, the first trace with that defect.
         early: Number of traces from 1970: their times count from 0, or are in another unit.
         going_on: Number of traces that last longer than their root.
         after_ns: Time of all traces after their roots, ns.
         longest: The trace with the most time after its root; empty if no trace has any.
-        longest_ns: Time for which the trace `longest` continues after its root has ended, in ns.
     """
 
     quality: Quality = msgspec.field(default_factory=Quality)

@@ -30,7 +30,6 @@ class Fault(TypedDict):
     """What was done to a trial's system during the load, when, and the result of the audit of purchases after it.
 
     Attributes:
-        fault: The fault and its target, such as `kill:order`.
         began_ns: Start of the fault, Unix time, ns.
         ended_ns: End of the fault, Unix time, ns; a kill ends when the component is ready again.
         repeated: Purchases that failed, and were repeated with the same key.
