@@ -129,5 +129,4 @@ def _verdict(test: Test, stretches: list[Stretch], grid: Floats) -> tuple[Turnin
         return "up_to", first["sooner"], [first["to_ms"], None]
     if first["from_ms"] > grid[0]:
         return "beyond", last["sooner"], [None, last["from_ms"]]
-    never = first["sooner"] == test.right and not test.equal
-    return "never" if never else "always", first["sooner"], [None, None]
+    return "never" if first["sooner"] == test.right and not test.equal else "always", first["sooner"], [None, None]

@@ -128,11 +128,7 @@ def correct(rows: Sequence[Comparison]) -> None:
 
 
 def judge(rows: Sequence[_Row], sides: Callable[[_Row], tuple[str, str]], lower: Finding, higher: Finding) -> None:
-    """Corrects the rows of each metric for multiple comparisons, and adds verdicts and visible ratios to them.
-
-    Args:
-        sides: Names of the two systems of a row; equal names are the same system.
-    """
+    """Corrects the rows of each metric for multiple comparisons, and adds verdicts and visible ratios to them."""
     for metric in {row["metric"] for row in rows}:
         of_metric = [row for row in rows if row["metric"] == metric and row["p"] is not None]
         tests = {(row["journey"], *sides(row)): row for row in of_metric}

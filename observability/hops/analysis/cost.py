@@ -77,11 +77,7 @@ def component_group(component: str) -> str:
 
 
 def used_by_group(run: RunFiles, topology: str) -> dict[str, dict[int, tuple[float, int]]]:
-    """Adds up CPU seconds and journeys of each block, by group.
-
-    Returns:
-        Groups with a component, in the order of `GROUPS`; `total` only if a component other than the generator ran.
-    """
+    """Adds up CPU seconds and journeys of each block, by group; there is a `total` if more than the generator ran."""
     counts = {
         int(block): int(count)
         for name, block, count in run.journeys.group_by("topology", "block").len().iter_rows()

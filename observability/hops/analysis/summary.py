@@ -62,7 +62,6 @@ class Measured:
 
 
 MAX_PROGRAMS = 5
-"""Maximum number of programs that a summary names."""
 #: Gives the pairs of topologies or arms to compare; None for every pair.
 PairsOf = Callable[[RunFiles], list[tuple[str, str]] | None]
 #: Gives what a kind adds to the summary, besides the figures of every run.

@@ -65,7 +65,6 @@ class Agreement:
     """How far the traces of one journey are off.
 
     Args:
-        traces: Number of traces compared with the witnesses.
         off_ms: Mean over these traces, without the fifth in which the edge may have been suspended.
         allowed_ms: 2 % of the mean measured latency, at least 0.2 ms for each request.
     """

@@ -147,7 +147,6 @@ def evaluate(evidence: Evidence) -> list[Gate]:
 
 
 def _gate(kind: Kind, evidence: Evidence) -> Gate | None:
-    """Evaluates one gate of a trial; None if it does not apply, or covers several trials."""
     if kind.name in _MEASURES:
         return _MEASURES[kind.name](kind, evidence)
     if kind.name not in _FIELDS:
@@ -243,12 +242,10 @@ def _share(part: int | None, whole: int) -> float | None:
 
 
 def _of_mesh(value: Callable[[Evidence, Sidecars], float | None]) -> Measure:
-    """Restricts a gate to runs with a mesh."""
     return lambda kind, seen: None if seen.sidecars is None else kind.evaluate(value(seen, seen.sidecars))
 
 
 def _of_target(value: Callable[[Evidence, TargetTraces], float | None]) -> Measure:
-    """Restricts a gate to traces of another target."""
     return lambda kind, seen: None if seen.target is None else kind.evaluate(value(seen, seen.target))
 
 

@@ -31,10 +31,8 @@ _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 def paths_of(source: str) -> list[Path]:
-    """Lists the files of a source: the file itself, files below a folder, or matches of a pattern; no hidden files.
-
-    Raises:
-        SourceError: There is no such file.
+    """Lists a source's files: a file, those below a folder, or matches of a pattern; raises `SourceError` without
+    any.
     """
     path = Path(source)
     if path.is_dir():

@@ -71,11 +71,7 @@ class Answer(msgspec.Struct):
 
 
 def moment_ns(text: str, what: str) -> int:
-    """Converts a moment to Unix time, ns: how long ago (`30m`, `2h` or `1d`), or ISO 8601 (by default in UTC).
-
-    Raises:
-        SourceError: The text is neither; the message names the choices.
-    """
+    """Converts how long ago (`30m`, `2h`, `1d`), or ISO 8601 (UTC), to Unix time, ns; raises `SourceError`."""
     if ago := _AGO.fullmatch(text):
         return time.time_ns() - int(ago["count"]) * _SECONDS[ago["unit"]] * _NS_PER_S
     try:

@@ -25,12 +25,7 @@ _HALVINGS = 45
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """Rows as lines.
-
-    Args:
-        starts: Value of each row where every quantity is 0.
-        costs: Cost of one unit of each quantity, row x quantity.
-    """
+    """Rows as lines: each row's value where every quantity is 0, and the cost of a unit of each, row x quantity."""
 
     starts: Floats
     costs: Floats
@@ -66,11 +61,7 @@ def _find_rank(groups: Sequence[Floats], added: Floats, rank: int) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """A median at each point.
-
-    Args:
-        by_block: Medians by block, block x point; None if there are no intervals.
-    """
+    """A median at each point, of all rows and by block (block x point; None if there are no intervals)."""
 
     values: Floats
     by_block: Floats | None

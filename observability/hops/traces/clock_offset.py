@@ -39,10 +39,6 @@ def clock_offset_ms(traces: Iterable[Iterable[Span]], node_of: Callable[[Span], 
 
 
 def ahead_ns(calls: list[tuple[int, float]]) -> float:
-    """Estimates how far a callee's clock is ahead of its caller's, from the calls with the shortest time on the wire.
-
-    Args:
-        calls: For each call, its time on the wire and how far the callee's clock seemed to be ahead, ns.
-    """
+    """Estimates how far a callee's clock is ahead, ns, from each call's time on the wire and seeming offset, ns."""
     fastest = sorted(calls)[: max(1, round(FASTEST * len(calls)))]
     return statistics.median(ahead for _, ahead in fastest)

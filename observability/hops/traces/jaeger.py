@@ -67,7 +67,6 @@ async def fetch_traces(
         trace_ids: 32 hex digits each; an id given twice is read once.
         patience_s: Time limit for all requests together; after it, the function returns what has arrived. Every trace
             is requested at least once.
-        progress: Called with the number of complete traces, and of requested traces.
 
     Raises:
         JaegerError: An id is malformed; or Jaeger did not answer, or answered with an error or not in OTLP JSON.

@@ -172,8 +172,7 @@ def operations_of(budgets: Iterable[Budget]) -> list[Operation]:
     by_name: dict[str, dict[str, Budget]] = defaultdict(dict)
     for one in budgets:
         by_name[one.journey][one.trace_id] = one
-    made = [_operation(name, own) for name, own in by_name.items()]
-    return sorted(made, key=lambda one: (-one.total_ns, one.name))
+    return sorted((_operation(name, own) for name, own in by_name.items()), key=lambda one: (-one.total_ns, one.name))
 
 
 def _note(trust: Trust, tree: Tree) -> None:

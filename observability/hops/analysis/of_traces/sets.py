@@ -78,11 +78,7 @@ class PartDiffering:
 
 @dataclass(frozen=True, slots=True)
 class Sets:
-    """How two sets of traces differ.
-
-    Attributes:
-        only: Operations that are only in A, and only in B.
-    """
+    """How two sets of traces differ; `only` has operations that are only in A, and only in B."""
 
     figures: list[Differing]
     parts: list[PartDiffering]

@@ -36,12 +36,7 @@ class Predicted:
 
 @dataclass(frozen=True, slots=True)
 class Foreseen:
-    """The prediction for one operation.
-
-    Attributes:
-        changed: Number of traces whose duration changes.
-        parts_ms: Mean of each part, measured and predicted, the largest prediction first.
-    """
+    """The prediction for one operation; `parts_ms` has measured and predicted means, the largest prediction first."""
 
     operation: str
     traces: int
