@@ -36,7 +36,6 @@ class Command:
 
     Attributes:
         where: Module and name of its function, or of a `Typer` that has a command of this name.
-        settings: Its settings, in the order in which the help lists them.
         runs: Programs that `python -m` runs for make, in sequence; by default that of `where`, with the name without
             `prove-`.
         needs: Targets that make builds first. `TARGET if NAME=VALUE` is built only if that setting has that value, or

@@ -54,7 +54,6 @@ class Scenario(msgspec.Struct, frozen=True):
     """The changes to a trace.
 
     Args:
-        parallel: Groups of calls that all begin when the first of them does.
         removed_parts: Parts whose calls are removed, with everything below them.
     """
 

@@ -26,7 +26,6 @@ class Known(msgspec.Struct):
     """What can be changed in the traces.
 
     Args:
-        called: Parts of spans that are below other spans; these parts can be removed.
         calls: The maximum number of calls below one span of a component, by that component and the name of the calls.
     """
 

@@ -146,7 +146,6 @@ def read_rows(path: Path, schema: pl.Schema = JOURNEYS) -> pl.DataFrame:
     Raises:
         MalformedJourneysError: A line is not a JSON object of these columns; the message names the file and the column
             or value.
-        OSError: The file cannot be read.
     """
     if not path.stat().st_size:
         return schema.to_frame()

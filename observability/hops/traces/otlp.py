@@ -156,7 +156,6 @@ def read_file(path: Path) -> list[Span]:
 
     Raises:
         MalformedTraceError: A line is not OTLP JSON; the message names the file and the line.
-        OSError: The file cannot be read.
     """
     text = path.read_bytes()
     try:

@@ -37,11 +37,7 @@ class Timeline:
     parts_ms: Mapping[str, Floats]
 
     def figure(self, part: str, name: str) -> Section:
-        """Computes a figure of a part, or of `total`, with sections over time.
-
-        Args:
-            part: Name of the part; a part that is in no trace took no time.
-        """
+        """Computes a figure of a part, or of `total`, over time; a part that is in no trace took no time."""
         own = self.total_ms if part == TOTAL else self.parts_ms.get(part, np.zeros_like(self.total_ms))
         if name == P99_BAND:
             return in_time(np.column_stack([self.total_ms, own]), _band, least_rows(0.99))
