@@ -1,15 +1,4 @@
-"""The errors of `hops`.
-
-HopsError
-├── MalformedTraceError     the bytes are not in the trace format that they claim to be in.
-├── SourceError             there is no such file, or no query API answers.
-├── MalformedJourneysError  the generator's rows lack a column or have an unknown value.
-├── MalformedRunError       a file in a results folder is missing, truncated, or has another schema.
-├── NotComparableError      two runs whose difference would be meaningless.
-├── InputError              a name or value that the user gave does not exist, or cannot be read.
-├── JaegerError             the query API did not answer, or its answer is not a trace.
-└── NotEnoughDataError      nothing was measured for a figure.
-"""
+"""The errors of `hops`; `HopsError` is the base of all."""
 
 from __future__ import annotations
 

@@ -71,17 +71,7 @@ class OnDemand(TyperGroup):
 
 
 def import_command(row: Command) -> Any:
-    """Imports a command.
-
-    Args:
-        row: Row of the command in the table.
-
-    Returns:
-        The command, as if it belonged to a Typer app.
-
-    Raises:
-        ModuleNotFoundError: The command needs a module that is not installed.
-    """
+    """Imports a command, as if it belonged to a Typer app; raises `ModuleNotFoundError` if a module is missing."""
     module, _, attribute = row.where.partition(":")
     command = getattr(import_module(module), attribute)
     if not isinstance(command, typer.Typer):

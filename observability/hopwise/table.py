@@ -16,13 +16,7 @@ ALL_SWITCHES = "*"
 
 
 class Setting(NamedTuple):
-    """A setting of a command: `make name=value`, and the option `--name` of its program.
-
-    Attributes:
-        name: Name of the setting.
-        default: Default value; empty if the help describes the default.
-        help: Description of the setting.
-    """
+    """A setting of a command: `make name=value`, and option `--name`; its default is empty if the help describes it."""
 
     name: str
     default: str
@@ -30,12 +24,7 @@ class Setting(NamedTuple):
 
 
 class SwitchSetting(NamedTuple):
-    """A switch as a setting; its entry in `mesh.description.switches` has the help.
-
-    Attributes:
-        name: Name of the switch, or `ALL_SWITCHES`.
-        default: The command's default; None for the switch's own default.
-    """
+    """A switch, or `ALL_SWITCHES`, as a setting; None as its default means the switch's own."""
 
     name: str
     default: str | None
@@ -46,13 +35,9 @@ class Command:
     """A row of the table.
 
     Attributes:
-        name: Name of the command.
-        heading: Heading of its group in `make help`.
-        does: Description, in one line.
         where: Module and name of its function, or of a `Typer` that has a command of this name.
-        ends: Its exit codes.
-        settings: Its settings, in the order in which the help lists them.
-        runs: Programs that `python -m` runs for make, in sequence.
+        runs: Programs that `python -m` runs for make, in sequence; by default that of `where`, with the name without
+            `prove-`.
         needs: Targets that make builds first. `TARGET if NAME=VALUE` is built only if that setting has that value, or
             one of several with commas between them; with `or nothing` also if the setting is not given.
         by: Which of `make` and `hopwise` have a command of this name, or `both`.
@@ -94,7 +79,7 @@ def _command(name: str, heading: str, shared: Mapping[str, Setting], row: dict[s
     program = row["where"].partition(".")[0]
     row |= {
         "settings": tuple(_settings(row.get("settings", ()), shared)),
-        "runs": tuple(row.get("runs", (f"{program} {name}",))),
+        "runs": tuple(row.get("runs", (f"{program} {name.removeprefix('prove-')}",))),
         "needs": tuple(row.get("needs", Command.needs)),
     }
     return Command(name, heading, **row)
@@ -123,12 +108,7 @@ COMMANDS = {row.name: row for row in ROWS if row.by != "make"}
 
 @dataclass(frozen=True)
 class Group:
-    """A group of commands in the help of `hopwise`.
-
-    Attributes:
-        title: Title in the help.
-        headings: Headings of its commands in the table.
-    """
+    """A group of commands in the help of `hopwise`: its title, and the headings of its commands in the table."""
 
     title: str
     headings: tuple[str, ...]

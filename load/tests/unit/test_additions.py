@@ -28,7 +28,7 @@ Edits = Mapping[str, Mapping[str, str]]
 GATE: Edits = {
     f"{HOPS}/gates/limits.py": {
         '    Kind("steal_share"': (
-            '    Kind("overrun_s", "replay beyond its load", WRONG, "below", 5.0, _GENERATOR, "s", optional=True),\n'
+            '    Kind("overrun_s", "replay beyond its load", _GENERATOR, WRONG, "below", 5.0, "s", optional=True),\n'
         )
     },
     f"{HOPS}/gates/trial.py": {"    spans_dropped: int = 0\n": "    overrun_s: float | None = None\n"},

@@ -16,15 +16,7 @@ from hops.statistics.over_blocks import refusal
 
 
 class Test(NamedTuple):
-    """A comparison of two topologies in one journey, over distance.
-
-    Args:
-        journey: Name of the journey, or `all`.
-        left: The topology with fewer round trips.
-        right: The other topology.
-        gap: Left minus right, at each distance.
-        equal: Whether both topologies have the same number of round trips.
-    """
+    """A comparison of two topologies over distance; `left` has fewer round trips, unless they are `equal`."""
 
     journey: str
     left: str
@@ -34,13 +26,7 @@ class Test(NamedTuple):
 
 
 def measured_curve(arms: Sequence[Latencies], journey: str, metric: str = "p50") -> Curve | None:
-    """Computes one topology's figure at each of several points; None if a point has no journey that ended ok.
-
-    Args:
-        arms: Latencies at each point.
-        journey: Name of the journey, or `all`.
-        metric: `mean`, or one of the percentiles.
-    """
+    """Computes one topology's figure at each of several points; None if a point has no journey that ended ok."""
     blocks = sorted(set.intersection(*(latencies.blocks for latencies in arms)))
     rows = min(latencies.pool(journey, blocks).size for latencies in arms)
     sections = [latencies.sections(journey, blocks)[metric] for latencies in arms]
@@ -71,12 +57,7 @@ def break_evens(
     distance, so its interval contains that distance in 95 % of cases without a correction.
 
     Args:
-        gaps: Gap of each pair, by journey and by the names of left and right.
-        round_trips: Mean number of round trips of each journey, by topology.
         grid: Round-trip times, ms.
-
-    Returns:
-        By journey, pairs in the order of `gaps`.
     """
     tests = [_orient(journey, left, right, gap, round_trips[journey]) for (journey, left, right), gap in gaps.items()]
     known = {test[:3]: test.gap for test in tests if test.gap.reason is None}
@@ -148,5 +129,4 @@ def _verdict(test: Test, stretches: list[Stretch], grid: Floats) -> tuple[Turnin
         return "up_to", first["sooner"], [first["to_ms"], None]
     if first["from_ms"] > grid[0]:
         return "beyond", last["sooner"], [None, last["from_ms"]]
-    never = first["sooner"] == test.right and not test.equal
-    return "never" if never else "always", first["sooner"], [None, None]
+    return "never" if first["sooner"] == test.right and not test.equal else "always", first["sooner"], [None, None]

@@ -23,11 +23,7 @@ _TO, _GATEWAY = "→", "gateway"
 def mean_trace(paths: pl.DataFrame) -> dict[str, float]:
     """Computes the mean of all traces of one topology, each trace counted once, as in its mean hop budget.
 
-    Args:
-        paths: Rows of `rows.PATHS` with `block` as the first column, of this topology only.
-
-    Returns:
-        ms by frame; a root's frame has the whole latency. Empty without traces.
+    Returns ms by frame; a root's frame has the whole latency. Empty without traces.
     """
     traces = int(paths.unique(["block", "journey"])["traces"].sum())
     sums = Counter[str]()
@@ -41,14 +37,7 @@ def frame_differences(
 ) -> list[PartDifference]:
     """Computes the difference between two topologies' mean traces, with the weights and intervals of `hop_differences`.
 
-    Args:
-        paths: Rows of `rows.PATHS` with `block` as the first column, of the left and the right topology.
-        load: How often each journey occurs in the load.
-        blocks: Blocks of each topology.
-        first: Number of blocks in the first stage, as in `Latencies`.
-
-    Returns:
-        A row for each frame, with paths as `align` names them; empty if no journey has traces on both sides.
+    Paths are named as by `align`. Returns no rows if no journey has traces on both sides.
     """
     framed = {name: rows.join(_aligned_frames(rows), on="path") for name, rows in paths.items()}
     of_pair = hop_differences(framed, load, blocks, first=first)

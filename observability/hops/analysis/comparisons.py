@@ -28,10 +28,6 @@ class Pair(NamedTuple):
     """One metric of one journey in two systems.
 
     Args:
-        journey: Name of the journey, or `all`.
-        metric: One of `METRICS`, or `CPU`.
-        left: Figure of the left system.
-        right: Figure of the right system, which is subtracted.
         effect: Probability that a journey of the left system is faster than a journey of the right; None for `CPU`.
     """
 
@@ -48,7 +44,6 @@ def compare_latencies(
     """Compares each pair of topologies by each metric, in all journeys together and in each of them.
 
     Args:
-        topologies: Latencies by topology, in the order in which the user named them.
         pairs: Pairs to compare, left and right; every pair in that order if None.
 
     Returns:
@@ -67,13 +62,7 @@ def compare_cpu(
     pairs: Sequence[tuple[str, str]] | None = None,
     first: int | None = None,
 ) -> list[Comparison]:
-    """Compares each pair of topologies by the CPU time of a journey, ms.
-
-    Args:
-        topologies: CPU seconds of all components except the generator, and journeys, by topology and block.
-        pairs: The pairs to compare, as in `compare_latencies`.
-        first: Number of blocks in the first stage, as in `Latencies`.
-    """
+    """Compares each pair of topologies by CPU time of a journey, ms, from CPU seconds and journeys by block."""
     rows: list[Comparison] = []
     for left, right in combinations(topologies, 2) if pairs is None else pairs:
         blocks = sorted(topologies[left].keys() & topologies[right].keys())
@@ -85,14 +74,7 @@ def compare_cpu(
 def latency_pairs(
     left: Latencies, right: Latencies, left_blocks: Sequence[int], right_blocks: Sequence[int]
 ) -> Iterator[Pair]:
-    """Pairs the latencies of two systems: `all`, then the journeys by name; in each, by metric.
-
-    Args:
-        left: Latencies of the left system.
-        right: Latencies of the right system.
-        left_blocks: Blocks of the left system that count.
-        right_blocks: Blocks of the right system that count.
-    """
+    """Pairs the latencies of two systems: `all`, then the journeys by name; in each, by metric."""
     for journey in (ALL, *sorted({*left.cells, *right.cells} - {ALL})):
         sides = left.pool(journey, left_blocks), right.pool(journey, right_blocks)
         fewest = min(side.size / max(1, len(of)) for side, of in zip(sides, (left_blocks, right_blocks), strict=True))
@@ -126,16 +108,7 @@ def describe_comparison(
     result: Contrast,
     effect: float | None = None,
 ) -> Comparison:
-    """Converts a contrast of two topologies to its form in documents, without the verdict, which `correct` adds.
-
-    Args:
-        journey: Name of the journey.
-        metric: Name of the figure.
-        names: Names of the left and the right topology.
-        values: Values of the left and the right topology.
-        result: The contrast of the two.
-        effect: Probability that a journey of the left topology is faster, if known.
-    """
+    """Converts a contrast of two topologies to its form in documents, without the verdict, which `correct` adds."""
     return Comparison(
         journey=journey,
         metric=metric,
@@ -150,23 +123,12 @@ def describe_comparison(
 
 
 def correct(rows: Sequence[Comparison]) -> None:
-    """Adds verdicts and visible ratios to comparisons of topologies, as `judge` does.
-
-    Args:
-        rows: Comparisons of one run.
-    """
+    """Adds verdicts and visible ratios to comparisons of topologies, as `judge` does."""
     judge(rows, lambda row: (row["left"], row["right"]), "left_lower", "right_lower")
 
 
 def judge(rows: Sequence[_Row], sides: Callable[[_Row], tuple[str, str]], lower: Finding, higher: Finding) -> None:
-    """Corrects the rows of each metric for multiple comparisons, and adds verdicts and visible ratios to them.
-
-    Args:
-        rows: All comparisons that are made together.
-        sides: Names of the two systems of a row; equal names are the same system.
-        lower: Verdict if a difference below 0 is shown.
-        higher: Verdict if a difference above 0 is shown.
-    """
+    """Corrects the rows of each metric for multiple comparisons, and adds verdicts and visible ratios to them."""
     for metric in {row["metric"] for row in rows}:
         of_metric = [row for row in rows if row["metric"] == metric and row["p"] is not None]
         tests = {(row["journey"], *sides(row)): row for row in of_metric}

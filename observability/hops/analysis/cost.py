@@ -77,15 +77,7 @@ def component_group(component: str) -> str:
 
 
 def used_by_group(run: RunFiles, topology: str) -> dict[str, dict[int, tuple[float, int]]]:
-    """Adds up CPU seconds and journeys of each block, by group.
-
-    Args:
-        run: Files of the run.
-        topology: One of the run's topologies.
-
-    Returns:
-        Groups with a component, in the order of `GROUPS`; `total` only if a component other than the generator ran.
-    """
+    """Adds up CPU seconds and journeys of each block, by group; there is a `total` if more than the generator ran."""
     counts = {
         int(block): int(count)
         for name, block, count in run.journeys.group_by("topology", "block").len().iter_rows()
@@ -110,12 +102,7 @@ def used_by_group(run: RunFiles, topology: str) -> dict[str, dict[int, tuple[flo
 
 
 def cost(used: Mapping[str, Used], first: int | None = None) -> dict[str, Estimate]:
-    """Computes core-hours per million journeys, by group, with intervals over blocks.
-
-    Args:
-        used: CPU time, as returned by `used_by_group`.
-        first: Number of blocks in the first stage, as in `Latencies`.
-    """
+    """Computes core-hours per million journeys, by group, with intervals over blocks."""
     estimates: dict[str, Estimate] = {}
     for group, blocks in used.items():
         section = rate_section(blocks.values(), CORE_HOURS_A_MILLION, first)

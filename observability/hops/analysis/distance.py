@@ -27,12 +27,7 @@ _DECIMALS = 3
 
 
 def distance_of(run: RunFiles, topologies: Mapping[str, TopologySummary]) -> Distance:
-    """Predicts how distance changes p50 of each journey and of the mix, in each topology and between each pair.
-
-    Args:
-        run: Files of the run.
-        topologies: Figures of each topology.
-    """
+    """Predicts how distance changes p50 of each journey and of the mix, in each topology and between each pair."""
     travel = {topology: travel_of(run, topology) for topology in topologies}
     networks = networks_of(switches_of(run.manifest, next(iter(topologies))))
     return over_distance(travel, topologies, networks, run.first_stage)
@@ -44,14 +39,7 @@ def over_distance(
     networks: Mapping[str, Network],
     first: int | None = None,
 ) -> Distance:
-    """Predicts the same as `distance_of`, for journeys whose travel is known.
-
-    Args:
-        travel: Journeys as returned by `analysis.travel`, by topology in the user's order.
-        topologies: Figures of the same journeys.
-        networks: Network of each channel; a channel that is missing had no network.
-        first: Number of blocks in the first stage, as in `Latencies`.
-    """
+    """Predicts the same as `distance_of`, for journeys whose travel is known; a missing channel had no network."""
     over_grid = Medians(travel, AT_EDGE, [Network(rtt_ms=rtt) for rtt in _GRID.tolist()], first)
     named = at_networks(travel, NAMED, first)
     means = {topology: means_of(frame) for topology, frame in travel.items()}
@@ -77,13 +65,7 @@ def over_distance(
 def at_networks(
     travel: Mapping[str, pl.DataFrame], networks: Mapping[str, Network], first: int | None = None
 ) -> dict[str, AtNetwork]:
-    """Predicts p50 if every customer has the same network.
-
-    Args:
-        travel: Journeys as returned by `analysis.travel`, by topology in the user's order.
-        networks: Networks, by their key in the result.
-        first: Number of blocks in the first stage, as in `Latencies`.
-    """
+    """Predicts p50, for each of several networks, if every customer has that network."""
     medians = Medians(travel, OWN, list(networks.values()), first)
     gaps = medians.gaps()
     curves = {
@@ -108,14 +90,7 @@ def at_channels(
 ) -> dict[str, AtNetwork]:
     """Predicts p50 if each channel has its own network.
 
-    Args:
-        travel: Journeys as returned by `analysis.travel`, by topology in the user's order.
-        networks: Network of each channel.
-        first: Number of blocks in the first stage, as in `Latencies`.
-
-    Returns:
-        Medians of the journeys of each channel, and under `all` of every channel with a network. Empty without a
-        network.
+    Returns medians of the journeys of each channel, and under `all` of every channel with a network.
     """
     present = {channel for frame in travel.values() for channel in frame["channel"].unique()}
     networks = {channel: network for channel, network in networks.items() if channel in present}

@@ -8,11 +8,10 @@ from typing import Any, cast
 import polars as pl
 
 from hops.gates.experiment import comparable_answers
-from hops.run.documents.failures import Differing, FailureReason
+from hops.run.documents.summary import Differing, FailureReason
 from hops.run.files import RunFiles
 
 MAX_REASONS = 3
-"""Maximum number of reasons for each kind of journey in each topology."""
 ANSWERS_FILE = "answers.jsonl"
 """File in a trial's folder: what a target other than the shop answered to the first journey of each kind, by step."""
 _VARYING = r'"(?:\\.|[^"\\])*"|[\w-]*\d[\w-]{3,}'

@@ -32,9 +32,7 @@ class TracedMeans:
     Args:
         hops: Rows of `rows.HOPS` with `block` as the first column, of this topology only; or sums of them, with the
             number of `traces` of the block and journey in each row.
-        journeys: Names of the journeys, in the order of their weights.
         blocks: Numbers of the blocks, in the order of the deviations; traces of other blocks are left out.
-        parts: Names of the parts, in the order of the columns.
     """
 
     def __init__(self, hops: pl.DataFrame, journeys: Sequence[str], blocks: Sequence[int], parts: Sequence[str]):
@@ -71,10 +69,7 @@ def hop_differences(
     Args:
         hops: Rows of `rows.HOPS` with `block` as the first column, by topology in the user's order; only of journeys
             that ended ok.
-        journeys: How often each journey occurs in the load.
-        blocks: Blocks of each topology.
         pairs: Pairs to split, left and right; every pair in the user's order if None.
-        first: Number of blocks in the first stage, as in `Latencies`.
 
     Returns:
         Rows by pair, `all` first. A journey that lacks traces on either side has no row, and no weight in `all`.

@@ -5,24 +5,19 @@ from __future__ import annotations
 import polars as pl
 
 from hops.analysis.cost import GENERATOR_GROUP, TELEMETRY, component_group
-from hops.run.documents.in_use import InUse
+from hops.run.documents.summary import InUse
 from hops.run.files import RunFiles
-
-_NS_PER_S = 1e9
+from hops.units import NS_PER_S
 
 
 def in_use_of(run: RunFiles) -> dict[str, InUse]:
     """Computes how busy each topology kept the processors, over the load of all its trials.
 
-    Args:
-        run: Files of the run.
-
-    Returns:
-        By topology; topologies whose components' CPU time was not measured are left out.
+    Topologies whose components' CPU time was not measured are left out.
     """
     cores = run.manifest["cluster" if "cluster" in run.manifest else "machine"].get("cores")
     load = run.journeys.group_by("topology", "block").agg(
-        ((pl.col("ended_ns").max() - pl.col("intended_ns").min()) / _NS_PER_S).alias("s")
+        ((pl.col("ended_ns").max() - pl.col("intended_ns").min()) / NS_PER_S).alias("s")
     )
     seconds = dict(load.group_by("topology").agg(pl.col("s").sum()).iter_rows())
     by_topology = {}

@@ -50,13 +50,7 @@ class Latencies:
 
 
 def latencies_of(journeys: pl.DataFrame, first: int | None = None) -> Latencies:
-    """Groups the rows of one topology by journey and block.
-
-    Args:
-        journeys: Rows of `rows.JOURNEYS` with `block` as the first column, of this topology only. Journeys that did not
-            end ok are left out.
-        first: Number of blocks in the first stage, as in the attribute.
-    """
+    """Groups one topology's rows of `rows.JOURNEYS` by journey and `block`, if the journey ended ok."""
     ok = journeys.filter(pl.col("outcome") == "ok").select("journey", "block", "latency_ns")
     latencies: dict[tuple[str, int], Floats] = {
         (str(journey), int(block)): rows["latency_ns"].to_numpy() / NS_PER_MS
@@ -66,11 +60,7 @@ def latencies_of(journeys: pl.DataFrame, first: int | None = None) -> Latencies:
 
 
 def cells_of(latencies: Mapping[tuple[str, int], Floats]) -> dict[str, dict[int, Floats]]:
-    """Groups latencies by journey, then by block; `all` has all journeys together.
-
-    Args:
-        latencies: Milliseconds by journey and block.
-    """
+    """Groups latencies, ms, by journey, then by block; `all` has all journeys together."""
     blocks = sorted({block for _, block in latencies})
     names = sorted({journey for journey, _ in latencies})
     cells = {name: {block: latencies.get((name, block), np.empty(0)) for block in blocks} for name in names}

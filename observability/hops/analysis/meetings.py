@@ -54,11 +54,7 @@ _Groups = npt.NDArray[np.int64]
 def meetings_of(journeys: Mapping[str, pl.DataFrame]) -> list[Meeting]:
     """Finds how much longer journeys take if they meet each kind, for all journeys and for each kind.
 
-    Args:
-        journeys: Rows of `rows.JOURNEYS` with `block` as the first column, by topology.
-
-    Returns:
-        A row for each pair with enough meetings, sorted by its share of the topology's mean, the largest first.
+    Returns a row for each pair with enough meetings, sorted by its share of the topology's mean, the largest first.
     """
     arrived = {name: arrivals_of(rows) for name, rows in journeys.items()}
     meetings = []
@@ -182,14 +178,8 @@ def _dummies(column: pl.Series) -> list[Floats]:
 
 
 def _compare(ms: Floats, design: Floats, met: npt.NDArray[np.bool_], ways: Sequence[_Groups]) -> list[Estimate]:
-    """Computes how far mean and percentiles of journeys that met a kind are above those of similar journeys.
-
-    Args:
-        ms: Latencies, sorted.
-        design: What the two sides must have in common: a column for each property.
-        met: Which journeys met the kind.
-        ways: Groups to leave out in turn: stretches of the tape; with several blocks also the blocks, and a stretch of
-            each block.
+    """Computes how far mean and percentiles of journeys that met a kind are above those of journeys alike by
+    `design`.
     """
     value = _without(ms, design, met, ways[0], [-1])[0]
     variances, freedoms = [], []
@@ -241,13 +231,8 @@ def _figures(ms: Floats, weights: Floats) -> Floats:
 def queues_of(journeys: Mapping[str, pl.DataFrame], calls: pl.DataFrame) -> list[Queue]:
     """Finds which kinds were usually under way, for their median duration, while calls waited for components.
 
-    Args:
-        journeys: Rows of `rows.JOURNEYS` with `block` as the first column, by topology.
-        calls: Rows of `rows.CALLS` and `rows.QUEUED` with `block` and `topology` as the first columns.
-
-    Returns:
-        For each topology and component with waiting calls, a row for all kinds and a row for each kind, the longest
-        waits first. Empty if no call waited, or if the run kept no times of calls.
+    Returns, for each topology and component with waiting calls, a row for all kinds and a row for each kind, the
+    longest waits first.
     """
     waits = calls.filter(pl.col("queued_ns") > 0)
     queues = []
@@ -279,7 +264,8 @@ def _queues(topology: str, journeys: pl.DataFrame, waits: pl.DataFrame) -> list[
             for_one, for_two = (np.interp(ended, at, ns) - np.interp(began, at, ns) for ns in (one, two))
             columns[kind] = np.where(own, for_two, for_one)
             under_way_ns[kind] += one[-1]
-        blocks.append(of_block.select("trace_id", "callee").with_columns(**_series(columns)))
+        series = {name: pl.Series(values, dtype=pl.Float64) for name, values in columns.items()}
+        blocks.append(of_block.select("trace_id", "callee").with_columns(**series))
         wall_ns += last - first
     rows = pl.concat(blocks)
     beyond = rows.filter(pl.col("trace_id").is_in(slow["trace_id"].implode()))
@@ -315,7 +301,3 @@ def _under_way(starts: Floats, ends: Floats) -> tuple[Floats, Floats, Floats]:
     depth = np.cumsum(np.where(order < starts.size, 1, -1))[:-1]
     one, two = (np.concatenate([[0.0], np.cumsum(np.diff(at) * (depth >= least))]) for least in (1, 2))
     return at, one, two
-
-
-def _series(columns: Mapping[str, Floats]) -> dict[str, pl.Series]:
-    return {name: pl.Series(values, dtype=pl.Float64) for name, values in columns.items()}

@@ -25,15 +25,7 @@ _COST_NS = pl.when(pl.col("cost_ns") > pl.col("ns")).then(pl.col("ns")).otherwis
 
 
 def net_budget(hops: pl.DataFrame, costs: Mapping[int, SpanCosts]) -> dict[str, NetPart]:
-    """Subtracts the cost of tracing from a mean budget.
-
-    Args:
-        hops: Rows of `rows.HOPS`, with their `block`.
-        costs: Cost of a span in each block; components that are missing did not report it.
-
-    Returns:
-        For the parts of the mean budget, in its order: what tracing costs there, and the rest.
-    """
+    """Subtracts the cost of tracing, by block, from a mean budget; it is unknown if a component did not report it."""
     traces = hops["trace_id"].n_unique()
     accounts = {block: costs[block] for block in hops["block"].unique() if costs.get(block)}
     others = hops.filter(~pl.col("block").is_in(list(accounts))) if accounts else hops

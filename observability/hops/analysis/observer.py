@@ -33,14 +33,7 @@ PLACES: Mapping[str, pl.Expr] = {
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """The journeys of one kind and topology, and the samplings that chance could have drawn instead.
-
-    Args:
-        topology: Name of the topology.
-        journey: Kind of journey.
-        rows: Rows of the journeys.
-        stratum: The sampling as drawn, and its redraws.
-    """
+    """The journeys of one kind and topology, and the samplings that chance could have drawn instead."""
 
     topology: str
     journey: str
@@ -49,12 +42,7 @@ class Sampling:
 
 
 def observer_effect_of(run: RunFiles, *, seed: int = 0) -> ObserverEffect:
-    """Computes what sampling adds to the median latency of journeys that ended ok, in all and at each place.
-
-    Args:
-        run: Files of the run; a stratum is one kind of journey in one topology.
-        seed: Seed of the draws, from which the intervals are computed.
-    """
+    """Computes what sampling adds to the median latency of journeys that ended ok, in all and at each place."""
     ok = run.journeys.filter(pl.col("outcome") == "ok")
     samplings = samplings_of(ok, seed=seed)
     topologies = {
@@ -70,12 +58,7 @@ def observer_effect_of(run: RunFiles, *, seed: int = 0) -> ObserverEffect:
 
 
 def samplings_of(ok: pl.DataFrame, *, seed: int = 0) -> list[Sampling]:
-    """Redraws which journeys of a trial were sampled, for each kind and topology with enough sampled and unsampled.
-
-    Args:
-        ok: Rows of journeys that ended ok, with `block` and `topology`.
-        seed: Seed of the draws.
-    """
+    """Redraws which journeys of a trial were sampled, for each kind and topology with enough sampled and unsampled."""
     rng = np.random.default_rng(seed)
     cells = ok.partition_by("topology", "journey", as_dict=True)
     samplings = []
@@ -132,7 +115,8 @@ def _untraced_median(ok: pl.DataFrame) -> float | None:
 
 
 def _place(place: str, effect: Effect, components: Sequence[SpanCost]) -> ObservedPlace:
-    there = [row for row in components if place in (ALL, _place_of(row["component"]))]
+    place_of = {GENERATOR: CLIENT, EDGE: EDGE}
+    there = [row for row in components if place in (ALL, place_of.get(row["component"], BEHIND))]
     costs = [row["ms"] for row in there]
     return ObservedPlace(
         place=place,
@@ -141,10 +125,6 @@ def _place(place: str, effect: Effect, components: Sequence[SpanCost]) -> Observ
         spans=sum(row["spans"] for row in there) if there else None,
         spans_ms=None if not there or None in costs else sum(cost for cost in costs if cost is not None),
     )
-
-
-def _place_of(component: str) -> str:
-    return {GENERATOR: CLIENT, EDGE: EDGE}.get(component, BEHIND)
 
 
 def _components(records: Sequence[TracingRecord], weights: Mapping[str, float]) -> list[SpanCost]:
@@ -156,7 +136,9 @@ def _components(records: Sequence[TracingRecord], weights: Mapping[str, float]) 
         SpanCost(
             component=name,
             spans=_mean(_spans(record, name, weights) for record in records),
-            ms=_ms(records, name, weights),
+            ms=None
+            if any(not record["cost_ns"].get(name) for record in records)
+            else _mean(_cost_ns(record, name, weights) for record in records) / NS_PER_MS,
         )
         for name in names
     ]
@@ -167,12 +149,6 @@ def _spans(record: TracingRecord, component: str, weights: Mapping[str, float]) 
         weight * sum(record["spans"].get(journey, {}).get(component, {}).values())
         for journey, weight in weights.items()
     )
-
-
-def _ms(records: Sequence[TracingRecord], component: str, weights: Mapping[str, float]) -> float | None:
-    if any(not record["cost_ns"].get(component) for record in records):
-        return None
-    return _mean(_cost_ns(record, component, weights) for record in records) / NS_PER_MS
 
 
 def _cost_ns(record: TracingRecord, component: str, weights: Mapping[str, float]) -> float:

@@ -32,12 +32,7 @@ MATTERS = 0.05
 
 
 def over_fetching_of(run: RunFiles, topologies: Mapping[str, TopologySummary]) -> list[OverFetching]:
-    """Makes a row for each topology and each journey whose screen shows only some of what it reads.
-
-    Args:
-        run: Files of the run.
-        topologies: Figures of each topology.
-    """
+    """Makes a row for each topology and each journey whose screen shows only some of what it reads."""
     samples = {topology: run.sample(topology).drop_nulls("fields") for topology in topologies}
     travel = {topology: travel_of(run, topology) for topology, sample in samples.items() if sample.height}
     if not travel:
@@ -56,12 +51,7 @@ def over_fetching_of(run: RunFiles, topologies: Mapping[str, TopologySummary]) -
 
 
 def savings_of(summary: Summary, pairs: Sequence[tuple[str, str]]) -> list[Saving]:
-    """Makes a row for each pair of arms and each journey that the first over-fetches, then one for `all`.
-
-    Args:
-        summary: The summary, with its differences and comparisons.
-        pairs: Arms that differ only in which clients select fields; first the arm that over-fetches more.
-    """
+    """Makes a row for each pair of arms and each journey that the first over-fetches more, then one for `all`."""
     compared = Pairs(summary)
     beyond = {(row["topology"], row["journey"]) for row in summary.get("over_fetching", []) if row["fields_beyond"]}
     return [
@@ -115,13 +105,7 @@ def _rows(
 
 
 def _matters_below(beyond: float, down: float, p50_ms: float) -> float | None:
-    """Computes the bandwidth, Mbit/s, at which bytes that no screen shows take the share `MATTERS` of p50.
-
-    Args:
-        beyond: Bytes that no screen shows.
-        down: All bytes that a journey receives.
-        p50_ms: Latency at unlimited bandwidth.
-    """
+    """Computes the bandwidth, Mbit/s, at which bytes that no screen shows take the share `MATTERS` of p50."""
     bits = 8 * (beyond - MATTERS * down)
     return bits / (MATTERS * p50_ms) / 1e3 if bits > 0 else None
 

@@ -12,11 +12,7 @@ _OTHER_WAY: dict[Finding, Finding] = {"left_lower": "right_lower", "right_lower"
 
 
 class Pairs:
-    """Finds what a summary says about two topologies, in whichever order it has them.
-
-    Args:
-        summary: A summary as in `summary.json`.
-    """
+    """Finds what a summary says about two topologies, in whichever order it has them."""
 
     def __init__(self, summary: Summary) -> None:
         self._summary = summary
@@ -47,12 +43,7 @@ class Pairs:
 
 
 def rename_arms(summary: Summary, names: Mapping[str, str]) -> Summary:
-    """Selects arms of a summary and their comparisons, and renames them.
-
-    Args:
-        summary: A summary as in `summary.json`.
-        names: New name of each selected arm, by its label.
-    """
+    """Selects arms of a summary, by their labels, with their comparisons, and renames them."""
     return {
         **summary,
         "topologies": {name: summary["topologies"][label] for label, name in names.items()},

@@ -21,11 +21,7 @@ METRIC = "p50"
 def half_widths(comparisons: Sequence[Comparison]) -> list[float]:
     """Computes the half-width, in logarithms, of each 95 % interval of a ratio of two topologies' p50 of the mix.
 
-    Args:
-        comparisons: Comparisons of one run.
-
-    Returns:
-        Empty if a pair has no interval.
+    Empty if a pair has no interval.
     """
     return _widths([row["ratio_ci95"] for row in comparisons if (row["journey"], row["metric"]) == (ALL, METRIC)])
 
@@ -46,7 +42,6 @@ class Decided:
     Args:
         asked: Requested precision, as a share.
         first_stage: Number of blocks that ran before their figures were read.
-        ran: Number of blocks so far.
         scatter: Scatter of single trials, as a share; None if a pair has no interval.
         needed: Number of blocks that the precision needs; `ran` if it is reached; None if a pair has no interval.
     """
@@ -66,11 +61,6 @@ def decide(latencies: Mapping[str, Latencies], asked: float, ran: int) -> Decide
     """Decides how many blocks are needed, from finished trials only: the same trials always give the same decision.
 
     A block counts only if every topology has a journey in it that ended ok: pairs need the same blocks.
-
-    Args:
-        latencies: Latencies by topology, of the blocks that ran; `first` is the number of blocks in the first stage.
-        asked: Requested precision, as a share.
-        ran: Number of blocks that ran.
     """
     first = next(iter(latencies.values())).first or ran
     blocks = sorted(set.intersection(*(side.blocks for side in latencies.values())))
@@ -92,12 +82,7 @@ def _half_widths(latencies: Mapping[str, Latencies], blocks: Sequence[int]) -> l
 
 
 def precision_of(run: RunFiles, comparisons: Sequence[Comparison]) -> Precision | None:
-    """Returns the requested and the reached precision of the run; None if no precision was requested.
-
-    Args:
-        run: Files of the run.
-        comparisons: Comparisons of the run.
-    """
+    """Returns the requested and the reached precision of the run; None if no precision was requested."""
     if "precision" not in run.manifest:
         return None
     decided = Decided(**run.manifest["precision"])

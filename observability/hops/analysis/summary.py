@@ -48,13 +48,8 @@ class Measured:
     """The data from which a kind of experiment computes its own figures, by topology or arm.
 
     Args:
-        run: Files of the run.
         journeys: Rows of `rows.JOURNEYS` with `block` as the first column.
         hops: Rows of `rows.HOPS` with `block` as the first column, only of journeys that ended ok.
-        latencies: Latencies of the same journeys.
-        topologies: Figures that every run has.
-        load: How often each journey occurs in the load.
-        blocks: Blocks of each topology or arm.
     """
 
     run: RunFiles
@@ -67,7 +62,6 @@ class Measured:
 
 
 MAX_PROGRAMS = 5
-"""Maximum number of programs that a summary names."""
 #: Gives the pairs of topologies or arms to compare; None for every pair.
 PairsOf = Callable[[RunFiles], list[tuple[str, str]] | None]
 #: Gives what a kind adds to the summary, besides the figures of every run.
@@ -102,13 +96,6 @@ def summarise(
     run: RunFiles, *, name: str, pairs_of: PairsOf, figures_of: FiguresOf, gates_of: GatesOf = every_gate
 ) -> Summary:
     """Makes a run's summary.
-
-    Args:
-        run: Files of the run.
-        name: Name of the summary.
-        pairs_of: Returns the pairs that the run's kind of experiment compares.
-        figures_of: Returns the figures that only this kind of experiment has.
-        gates_of: Returns the gates of this kind of experiment.
 
     Raises:
         MalformedRunError: The files contradict each other.
@@ -225,11 +212,7 @@ def _network(manifest: Mapping[str, Any]) -> object:
 
 
 def check_run(run: RunFiles) -> None:
-    """Refuses a run whose tables and trials contradict each other.
-
-    Raises:
-        MalformedRunError: The run's files list different trials; the message names the trials.
-    """
+    """Refuses, with `MalformedRunError`, a run whose tables and trials contradict each other."""
     planned = {(row["block"], row["topology"]) for row in run.used}
     measured = set(run.journeys.select("block", "topology").unique().iter_rows())
     if planned != measured:

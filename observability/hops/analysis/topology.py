@@ -37,16 +37,7 @@ def summarise_topology(
     """Summarises one topology.
 
     Args:
-        journeys: Rows of `rows.JOURNEYS` with `block` as the first column, of this topology only.
-        hops: Rows of `rows.HOPS` with `block` as the first column, of this topology only.
-        latencies: Latencies of the same journeys.
-        span_costs: Cost of a span by block, if its component reports it.
-        sample: Rows of `rows.SAMPLE`, of this topology only.
-        cpu_s: CPU seconds by component, of all blocks together.
         rss_mb: Resident memory by component, MiB.
-        cost: Core-hours per million journeys, by group of components.
-        wire: What the clients' connections carried; None if a trial did not count it.
-        seed: Seed of the bootstrap.
 
     Raises:
         NotEnoughDataError: No journey was replayed.
@@ -59,7 +50,9 @@ def summarise_topology(
     for journey in sorted(journeys["journey"].unique()):
         rows, traced = (frame.filter(pl.col("journey") == journey) for frame in (journeys, hops))
         cells[journey] = _journey(rows, traced, sample, journey, latencies, span_costs, seed)
-    wall_ns = _wall_ns(journeys)
+    # From the first arrival to the last answer of each block.
+    spans = journeys.group_by("block").agg(pl.col("ended_ns").max() - pl.col("intended_ns").min())
+    wall_ns = int(spans["ended_ns"].sum())
     return TopologySummary(
         throughput_per_s=ok.height / (wall_ns / 1e9) if wall_ns > 0 else 0.0,
         errors=_errors(journeys),
@@ -83,18 +76,11 @@ def _sidecars(hops: pl.DataFrame) -> dict[str, SidecarSummary]:
     )
     return {
         proxy: SidecarSummary(
-            crossings_per_journey=crossings / traces,
-            ms_per_crossing=ns / on_path / NS_PER_MS if on_path else None,
+            crossings_per_journey=crossings / traces, ms_per_crossing=ns / on_path / NS_PER_MS if on_path else None
         )
         for proxy, ns, crossings, on_path in sums.iter_rows()
         if is_sidecar(proxy)
     }
-
-
-def _wall_ns(journeys: pl.DataFrame) -> int:
-    """Adds up the time from the first arrival to the last answer of each block."""
-    spans = journeys.group_by("block").agg(pl.col("ended_ns").max() - pl.col("intended_ns").min())
-    return int(spans["ended_ns"].sum())
 
 
 def _journey(
@@ -133,13 +119,7 @@ class _Latency(TypedDict):
 
 
 def latency_figures(blocks: list[Floats], seed: int, first: int | None = None) -> _Latency:
-    """Computes latencies with their intervals: within the block if there is one, over the blocks if there are several.
-
-    Args:
-        blocks: Latencies of each block, ms; if empty, all figures are unknown.
-        seed: Seed of the bootstrap.
-        first: Number of blocks in the first stage, as in `Latencies`.
-    """
+    """Computes latencies, ms, with intervals: within the only block, or over several blocks; unknown without any."""
     values = np.concatenate(blocks) if blocks else np.empty(0)
     if not values.size:
         names = ("mean", "p50", "p90", "p95", "p99", "p99_9", "max", "sd")

@@ -63,11 +63,7 @@ def means_of(travel: pl.DataFrame) -> dict[str, tuple[float, float, float]]:
 
 
 def round_trips_of(means: Mapping[str, Mapping[str, tuple[float, float, float]]]) -> dict[str, dict[str, float]]:
-    """Groups mean round trips by journey and topology.
-
-    Args:
-        means: Means as returned by `means_of`, by topology.
-    """
+    """Groups mean round trips, as returned by `means_of`, by journey and topology."""
     trips: dict[str, dict[str, float]] = {}
     for topology, each in means.items():
         for journey, (mean, _, _) in each.items():
@@ -104,9 +100,7 @@ class Medians:
 
     Args:
         travel: Journeys as returned by `travel_of`, by topology in the user's order.
-        start: `AT_EDGE` or `OWN`.
         networks: The networks. With `AT_EDGE`, which includes the run's bandwidth, only their round-trip times count.
-        first: Number of blocks in the first stage, as in `Latencies`.
     """
 
     def __init__(

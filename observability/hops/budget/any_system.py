@@ -3,19 +3,8 @@
 A trace follows the shop's conventions if one of its spans has the attribute `shop.journey`, which the shop's generator
 puts on every root. Only then do names such as `client`, `edge` or `order-inbound` mean generator, proxy and sidecar.
 In all other traces a name is only a name. If the root has the attribute `load.journey`, `hopwise load` began the trace,
-and the generator's spans have the parts of `hops.budget.parts`, such as `client:waiting`. All other spans:
-
-| part | time |
-|---|---|
-| `work:<service>` | in its SERVER, CONSUMER and INTERNAL spans, and its spans without a kind |
-| `wire:<caller>→<callee>` | in the caller's CLIENT span, outside the callee's spans |
-| `proxy:<service>` | in a proxy's spans, outside the spans of the component to which it forwarded the request |
-| `db:<service>`, `cache:<service>` | in its spans that name a database, or a cache |
-| `messaging:<service>` | in its PRODUCER spans, which send messages |
-| `messaging:<sender>→<receiver>` | from the end of a PRODUCER span to the start of the CONSUMER span below it |
-| `queue:<service>` | only with `end_to_end`: from the end of a span to the later start of a span below it |
-| `external:<caller>→<peer>` | in a CLIENT span whose peer is named and leaves no spans: the whole call |
-| `unattributed` | in CLIENT spans that no span answers and that name no such peer |
+and the generator's spans have the parts of `hops.budget.parts`, such as `client:waiting`. The parts of all other spans
+are in docs/results/your-own-traces.md.
 """
 
 from __future__ import annotations
@@ -44,13 +33,7 @@ def is_shops(spans: Iterable[Span]) -> bool:
 
 
 def tree_of(spans: Sequence[Span], names: NameMap | None = None, *, end_to_end: bool = False) -> Tree:
-    """Builds the tree of one trace of any system; each node has its part unless the trace is the shop's.
-
-    Args:
-        spans: Spans of one trace, in any order.
-        names: New names of services, operations and parts.
-        end_to_end: Whether the root lasts until the last span has ended.
-    """
+    """Builds the tree of one trace of any system; each node has its part unless the trace is the shop's."""
     shops = is_shops(spans)
     if names is not None:
         spans = names.rename(list(spans))
@@ -73,10 +56,6 @@ def budget_of_any(tree: Tree, *, with_paths: bool = False) -> Budget | None:
     """Makes the budget of a tree that `tree_of` built; None if the trace has no span, or if its root has no times.
 
     Its journey is the root's operation: in traces of the shop the journey, in others the service and the span's name.
-
-    Args:
-        tree: The trace.
-        with_paths: Whether the budget includes the call paths.
     """
     budget = budget_of_tree(tree, with_calls=False, with_paths=with_paths)
     if budget is None or tree.root is None:

@@ -36,14 +36,10 @@ def totals(hops: pl.DataFrame) -> pl.DataFrame:
 
 
 def banded_budgets(hops: pl.DataFrame) -> dict[str, dict[str, float]]:
-    """Computes mean budgets over all traces and over bands of them.
+    """Computes mean budgets, from rows of `rows.HOPS`, over all traces and over bands of them.
 
-    Args:
-        hops: Rows of `rows.HOPS`.
-
-    Returns:
-        For each of `BANDS`: ms by part, the largest first; parts that cost nothing in every trace of the band are left
-        out. Budgets are empty if there is no trace.
+    Returns, for each of `BANDS`, ms by part, the largest first. Parts that cost nothing in every trace of the band are
+    left out. Budgets are empty if there is no trace.
     """
     import polars as pl
 
@@ -87,11 +83,7 @@ def quantile(ordered: Sequence[int], share: float) -> float:
 
 
 def banded_traces(totals_ns: Mapping[str, int]) -> dict[str, list[str]]:
-    """Lists the traces of each of `BANDS`.
-
-    Args:
-        totals_ns: End-to-end time by trace id; at least one.
-    """
+    """Lists the traces of each of `BANDS`, from at least one end-to-end time by trace id."""
     ordered = sorted(totals_ns.values())
     low, high, slow = (quantile(ordered, share) for share in (0.45, 0.55, 0.99))
     middle = [trace_id for trace_id, ns in totals_ns.items() if low <= ns <= high]

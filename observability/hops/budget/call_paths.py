@@ -22,15 +22,7 @@ _MAX_KNOWN = 1 << 16
 
 
 class CallPaths:
-    """Adds up the time of one trace by call path.
-
-    Args:
-        part_of: Names the part of a span.
-
-    Attributes:
-        above: The span above each span on the critical path; `hops.traces.critical_path.walk` fills it.
-        ns: Nanoseconds by call path.
-    """
+    """Adds up the time, ns, of one trace by call path; `walk` fills `above`, the span above each span on the path."""
 
     def __init__(self, part_of: Callable[[Node], str]) -> None:
         self.above: dict[Node, Node] = {}
@@ -39,13 +31,7 @@ class CallPaths:
         self._known: dict[Node, str] = {}
 
     def add(self, node: Node, ns: int, queue: str = "") -> None:
-        """Adds time of a span on the critical path.
-
-        Args:
-            node: The span.
-            ns: Its time.
-            queue: Part that the time belongs to, below the span; empty for the span's own part.
-        """
+        """Adds time of a span on the critical path, to the span's own part or to a `queue` below it."""
         path = self._known.get(node) or self._find(node)
         if queue:
             path = extend(path, queue)
@@ -66,12 +52,7 @@ class CallPaths:
 
 @lru_cache(_MAX_KNOWN)
 def extend(path: str, part: str) -> str:
-    """Adds a frame to a path, unless the last frame is the same part.
-
-    Args:
-        path: The path of the span above; empty for a root.
-        part: Part of the span.
-    """
+    """Adds a frame to a path, which is empty above a root, unless the last frame is the same part."""
     part = part.replace(SEPARATOR, ",")
     above, _, last = path.rpartition(SEPARATOR)
     if not path:

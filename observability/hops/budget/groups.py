@@ -47,52 +47,39 @@ GROUPS = (
 systems."""
 
 
+_OF_PART = {
+    CLIENT_PART: "generator",
+    START_LAG_PART: "generator",
+    NETWORK_PART: NETWORK_GROUP,
+    HANDSHAKE_PART: HANDSHAKE_GROUP,
+    WAITING_PART: "client wire",
+    PUSH_PART: "client wire",
+}
+_OF_PROXY = {EDGE_CACHE: CACHE_GROUP, EDGE: "edge"}
+_OF_KIND = {
+    "hit": CACHE_GROUP,
+    "queue": QUEUES_GROUP,
+    "work": "services",
+    "db": "database",
+    "pool": "database",
+    "cache": CACHE_GROUP,
+    "outbox": "internal calls",
+    "messaging": MESSAGING_GROUP,
+    "external": EXTERNAL_GROUP,
+}
+
+
 def group_of(part: str) -> str:
-    """Returns the group of a part.
-
-    Args:
-        part: Part of a budget, as `hops.budget.parts.part_of` names it.
-
-    Returns:
-        One of `GROUPS`; a part of no known kind is `unattributed`.
-    """
-    if part in (CLIENT_PART, START_LAG_PART):
-        return "generator"
-    if part == NETWORK_PART:
-        return NETWORK_GROUP
-    if part == HANDSHAKE_PART:
-        return HANDSHAKE_GROUP
-    if part in (WAITING_PART, PUSH_PART):
-        return "client wire"
+    """Returns the group of a part, one of `GROUPS`; a part of no known kind is `unattributed`."""
+    if part in _OF_PART:
+        return _OF_PART[part]
     kind, _, name = part.partition(":")
-    match kind:
-        case "hit":
-            return CACHE_GROUP
-        case "wire" if name.startswith(f"{EDGE_CACHE}→"):
+    if kind == "wire":
+        if name.startswith(f"{EDGE_CACHE}→"):
             return NETWORK_GROUP
-        case "wire":
-            return "client wire" if name.startswith(f"{GENERATOR}→") else "internal calls"
-        case "queue":
-            return QUEUES_GROUP
-        case "proxy" if name == EDGE_CACHE:
-            return CACHE_GROUP
-        case "proxy" if name == EDGE:
-            return "edge"
-        case "proxy" if is_sidecar(name):
-            return "sidecars"
-        case "proxy":
-            return PROXIES_GROUP
-        case "work":
-            return "gateways" if name.endswith(GATEWAY_SUFFIX) else "services"
-        case "db" | "pool":
-            return "database"
-        case "cache":
-            return CACHE_GROUP
-        case "outbox":
-            return "internal calls"
-        case "messaging":
-            return MESSAGING_GROUP
-        case "external":
-            return EXTERNAL_GROUP
-        case _:
-            return UNATTRIBUTED_GROUP
+        return "client wire" if name.startswith(f"{GENERATOR}→") else "internal calls"
+    if kind == "proxy":
+        return _OF_PROXY.get(name) or ("sidecars" if is_sidecar(name) else PROXIES_GROUP)
+    if kind == "work" and name.endswith(GATEWAY_SUFFIX):
+        return "gateways"
+    return _OF_KIND.get(kind, UNATTRIBUTED_GROUP)

@@ -1,14 +1,6 @@
 """A file of names, which merges services or operations under one name, and renames parts.
 
-```yaml
-services:                       # name of a service, or a pattern: its new name
-  "cart-*": cart
-operations:                     # name of a span, likewise; the root's name is the operation
-  "GET /users/*": GET /users/{id}
-parts:                          # part, likewise
-  "external:*→*.stripe.com": external:stripe
-```
-The first pattern that matches counts.
+docs/results/your-own-traces.md has an example. The first pattern that matches counts.
 """
 
 from __future__ import annotations
@@ -59,11 +51,7 @@ class Names:
 
 
 class NameMap:
-    """The contents of a file of names.
-
-    Args:
-        sections: Patterns and names of each of `SECTIONS`; empty sections may be left out.
-    """
+    """The contents of a file of names: patterns and names of each of `SECTIONS`; empty sections may be left out."""
 
     def __init__(self, sections: Mapping[str, Mapping[str, str]] | None = None) -> None:
         of = sections or {}
@@ -84,12 +72,7 @@ class NameMap:
 
 
 def read_names(path: Path) -> NameMap:
-    """Reads a file of names.
-
-    Raises:
-        InputError: The file cannot be read, is not YAML, or has unknown sections or values; the message names the line
-            and the choices.
-    """
+    """Reads a file of names; raises `InputError`, which names the line and the choices."""
     from user_files.yaml_file import YamlFile
 
     file = YamlFile.read(path, InputError)

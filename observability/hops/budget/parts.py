@@ -1,23 +1,7 @@
-"""Hop budgets: every nanosecond of a journey in exactly one part.
+"""Hop budgets: every nanosecond of a journey in exactly one part (docs/results/hop-budget.md lists the parts).
 
-| part | time |
-|---|---|
-| `work:<component>` | in its SERVER and INTERNAL spans |
-| `network` | on the emulated link between the customer and the edge: the generator's `link_up` and `link_down` spans |
-| `handshake` | in the generator's `handshake` spans, waiting for a connection to the edge to be opened |
-| `client:waiting` | in the generator's `waiting` spans, for a connection to the edge that another request used |
-| `wire:<caller>→<callee>` | in the caller's CLIENT span, outside the callee's SERVER span |
-| `queue:<component>` | of a wire's time, the wait at its end for an event loop that was busy with other work |
-| `hit:edge-cache` | in a shared cache's SERVER spans, for requests that it answered itself |
-| `proxy:<edge, edge cache or sidecar>` | in a proxy's SERVER and INTERNAL spans, and in tries that failed to connect |
-| `db:<service>` | in CLIENT spans of calls to a database |
-| `cache:<service>` | in CLIENT spans of calls to a cache |
-| `pool:<service>` | in its `pool.acquire` spans, waiting for a database connection |
-| `outbox:<service>` | in its PRODUCER and CONSUMER spans: an event waits in a table until it is taken |
-| `push` | in an event's root, the generator's CONSUMER span: from the last service to the waiting customer |
-| `client` | in the generator's root and INTERNAL spans |
-| `start_lag` | in the generator's `start_lag` span, from the intended to the actual start |
-| `unattributed` | in CLIENT spans that no SERVER span answers, and in all other spans |
+Parts come from a span's kind, component and name (`part_of`). Spans that fit no rule, and CLIENT spans that no SERVER
+span answers, are `unattributed`.
 """
 
 from __future__ import annotations
@@ -92,8 +76,6 @@ class Call(msgspec.Struct, frozen=True, gc=False):
     on one wire; with sidecars, it is on three wires and in two proxies.
 
     Args:
-        caller: The component whose CLIENT span it is.
-        callee: The component that answered.
         between_ns: Length of the CLIENT span minus the length of the SERVER span of the answer.
         began_ns: Start of that SERVER span, Unix time.
         ahead_ns: How long before that the CLIENT span began; negative if it began later, on another clock.
@@ -119,17 +101,13 @@ class Budget(msgspec.Struct, frozen=True, gc=False):
         trace_id: 32 hex digits.
         journey: `shop.journey` of the root, else the root's name.
         channel: `shop.channel` of the root; empty if the root has no channel.
-        total_ns: The root's duration.
         parts: Nanoseconds on the critical path by part; they add up to `total_ns` exactly.
         crossings: How often the trace entered each part, on or off the path: spans of the part; for a component's work
             and for a proxy, only SERVER spans. So `wire:` counts the calls of a hop.
-        quality: Defects of the trace.
         on_path: How many of the spans in `crossings` have time on the path.
         inner_on_path: How many INTERNAL spans that do not enter the part have time on the path; only parts with any.
         injected_ns: How long the spans of each part were delayed on purpose, by their component's clock; only parts
             with a delay.
-        edge_requests: Requests that reached the edge, on or off the path.
-        calls: Calls between components, on or off the path.
         after_ns: How much of the trace is after its root's end; known for traces of any system.
         paths: Nanoseconds on the critical path by call path (`hops.budget.call_paths`), if requested.
     """
@@ -156,13 +134,7 @@ class Budget(msgspec.Struct, frozen=True, gc=False):
 
 
 def budget_of_tree(tree: Tree, *, with_calls: bool = True, with_paths: bool = False) -> Budget | None:
-    """Makes the budget of one trace; None if no span is a root.
-
-    Args:
-        tree: The trace.
-        with_calls: Whether the budget includes the calls.
-        with_paths: Whether the budget includes the call paths.
-    """
+    """Makes the budget of one trace; None if no span is a root."""
     root = tree.root
     if root is None:
         return None
@@ -235,15 +207,7 @@ def budget_of_tree(tree: Tree, *, with_calls: bool = True, with_paths: bool = Fa
 
 
 def budgets_of(traces: Iterable[Iterable[Span]], *, with_paths: bool = False) -> tuple[list[Budget], Quality]:
-    """Makes the budgets of many traces.
-
-    Args:
-        traces: Spans of each trace.
-        with_paths: Whether the budgets include the call paths.
-
-    Returns:
-        The budgets of the traces that have a root, and the quality of all traces together.
-    """
+    """Makes the budgets of the traces that have a root, and adds up the quality of all traces."""
     budgets: list[Budget] = []
     quality = Quality()
     for spans in traces:

@@ -1,12 +1,9 @@
 """A trace with changed times: its spans as they would be if parts were slower, faster, parallel or removed.
 
-A trace says when each span began and ended, so which span waited for which, by the same rule as on the critical path
-(`hops.traces.critical_path`). A child began once every sibling that ended before the child's start had ended. A parent
-ended once its children had. Siblings that overlap ran in parallel. The time in between is the parent's own.
-
-A changed own time moves what comes after it, and so does a child that got longer. A span that also waits for a slower
-sibling is not affected until that sibling becomes the faster. Shared resources are not modelled: a queue stays as long
-as it was.
+A trace says which span waited for which, by the same rule as on the critical path (`hops.traces.critical_path`). A
+child began once every sibling that ended before the child's start had ended. A parent ended once its children had. The
+time in between is the parent's own, and only own time changes (ADR 061). Shared resources are not modelled: a queue
+stays as long as it was.
 
 Spans are laid out from the leaves up, then moved from the root down, without recursion. Costs O(n log n), for sorting.
 """
@@ -31,7 +28,6 @@ class Change(msgspec.Struct, frozen=True):
     """A change of the own time of a part.
 
     Args:
-        factor: Factor by which the own time changes.
         added_ns: Time added each time the part is entered, at its beginning; if negative, time removed, at most
             the own time.
     """
@@ -41,12 +37,7 @@ class Change(msgspec.Struct, frozen=True):
 
 
 class Calls(msgspec.Struct, frozen=True):
-    """Spans right below one span of a component, by their names.
-
-    Args:
-        component: Component of the span above.
-        names: Names of the spans, or the texts after their last `/`.
-    """
+    """Spans right below one span of a component, by their names or the texts after their last `/`."""
 
     component: str
     names: tuple[str, ...]
@@ -63,10 +54,7 @@ class Scenario(msgspec.Struct, frozen=True):
     """The changes to a trace.
 
     Args:
-        changes: Change of each part, as `part_of` names it.
-        parallel: Groups of calls that all begin when the first of them does.
         removed_parts: Parts whose calls are removed, with everything below them.
-        removed_calls: Calls that are removed, by name.
     """
 
     changes: Mapping[str, Change] = {}
@@ -82,13 +70,7 @@ class Scenario(msgspec.Struct, frozen=True):
 
 
 class _Laid(msgspec.Struct):
-    """Layout of the inside of a span, as if the span still began at its old start.
-
-    Args:
-        starts: New start of each child.
-        end_ns: New end of the span.
-        own_ns: Own time of the span before the changes, without queueing.
-    """
+    """Layout of a span's inside, as if it still began at its old start; `own_ns` is before changes, without queues."""
 
     starts: dict[Node, int]
     end_ns: int
@@ -96,15 +78,7 @@ class _Laid(msgspec.Struct):
 
 
 def retime(tree: Tree, scenario: Scenario) -> Tree | None:
-    """Recomputes a trace under a scenario.
-
-    Args:
-        tree: The trace.
-        scenario: Changes to the trace.
-
-    Returns:
-        The tree of the remaining spans at and below the root; None if nothing changes.
-    """
+    """Recomputes a trace under a scenario; None if nothing changes."""
     if tree.root is None:
         return None
     order = _top_down(tree.root, scenario)
@@ -154,17 +128,7 @@ def _changes_by_node(order: list[Node], scenario: Scenario) -> dict[Node, Change
 
 
 class _Moves:
-    """Lays out the spans of a trace, children before parents.
-
-    Args:
-        scenario: Changes to the trace.
-        changes: Change of each span that changes.
-
-    Attributes:
-        laid: Layout of each span.
-        grown: How much longer each span is.
-        effective: Whether anything changes.
-    """
+    """Lays out the spans of a trace, children before parents; `grown` says how much longer each span is."""
 
     def __init__(self, scenario: Scenario, changes: Mapping[Node, Change]) -> None:
         self._scenario = scenario
@@ -177,7 +141,8 @@ class _Moves:
     def lay_out(self, node: Node) -> _Laid:
         """Lays out the inside of a span."""
         change = self._changes.get(node, _NONE)
-        began_ns, end_ns = node.began_ns, _inner_end(node)
+        # A callee may continue after its call has ended.
+        began_ns, end_ns = node.began_ns, max(node.span.end_ns, node.began_ns)
         queues = [(low, high) for _, low, high in queues_of(node)] if node.callee is not None else []
         old_ns, new_ns, own_ns = began_ns, began_ns + max(0, change.added_ns), 0
         running: list[tuple[int, int, int, int, int, bool]] = []
@@ -275,11 +240,6 @@ def _rebuild(order: list[Node], moves: _Moves) -> Tree:
     clip_children(tree)
     sort_children(tree)
     return tree
-
-
-def _inner_end(node: Node) -> int:
-    """Gives the end of a span's own work; a callee may continue after its call has ended."""
-    return max(node.span.end_ns, node.began_ns)
 
 
 _NONE = Change()

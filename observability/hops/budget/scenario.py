@@ -26,8 +26,6 @@ class Known(msgspec.Struct):
     """What can be changed in the traces.
 
     Args:
-        parts: Parts whose time can change.
-        called: Parts of spans that are below other spans; these parts can be removed.
         calls: The maximum number of calls below one span of a component, by that component and the name of the calls.
     """
 
@@ -50,7 +48,6 @@ class Known(msgspec.Struct):
 
         Args:
             name: Name that the user gave, in which `->` means `→`.
-            given: The option or line, for the message.
 
         Raises:
             InputError: No trace has the part; the message names the parts that traces have.
@@ -78,7 +75,6 @@ class Known(msgspec.Struct):
 
         Args:
             text: `COMPONENT: CALL, CALL, ...`.
-            given: The option or line, for the message.
 
         Raises:
             InputError: A call is in no trace; the message names the calls that traces have.
@@ -122,7 +118,6 @@ def scenario_of(known: Known, changes: Iterable[str], parallel: Iterable[str], r
     """Reads a scenario.
 
     Args:
-        known: What can be changed in the traces.
         changes: Each `PART ±AMOUNT`, the amount in %, ns, us, ms or s.
         parallel: Each `COMPONENT: CALL, CALL, ...`.
         removed: Each `PART` or `COMPONENT: CALL, ...`.
@@ -188,15 +183,7 @@ SECTIONS = ("change", "parallel", "remove")
 
 
 def read_scenario(path: Path, *options: list[str]) -> Given:
-    """Adds the contents of a YAML file to the options.
-
-    Args:
-        path: File with `change`, `parallel` and `remove`.
-        options: Changes, parallel calls and removed calls.
-
-    Raises:
-        InputError: The file cannot be read or has a wrong form; the message names the line.
-    """
+    """Adds a file with `change`, `parallel` and `remove` to the options; raises `InputError`, which names the line."""
     from user_files.yaml_file import YamlFile
 
     file = YamlFile.read(path, InputError)

@@ -23,12 +23,7 @@ _PASSED = frozenset({CLIENT, INTERNAL, PRODUCER})
 
 
 class _Callee(msgspec.Struct, frozen=True, gc=False):
-    """What a call's spans say about its callee.
-
-    Args:
-        rank: Rank of the source; lower is more certain.
-        part: Part of the call.
-    """
+    """What a call's spans say about its callee; a lower rank is more certain."""
 
     rank: int
     part: str

@@ -32,12 +32,7 @@ _SELDOM = 0.1
 
 
 def lacking(budgets: Iterable[Budget], keepers: Container[str]) -> int:
-    """Counts the traces that lack a span.
-
-    Args:
-        budgets: Budgets of journeys that ended ok.
-        keepers: Components in which each request leaves a span of a database statement or of a cache query.
-    """
+    """Counts traces that lack a span; in `keepers`, each request leaves a span of a statement or of a cache query."""
     kinds: dict[tuple[str, str, int, int], list[Budget]] = defaultdict(list)
     for budget in budgets:
         requests = sum(count for part, count in budget.crossings.items() if part.startswith("wire:client→"))

@@ -65,8 +65,6 @@ class Agreement:
     """How far the traces of one journey are off.
 
     Args:
-        journey: Name of the journey.
-        traces: Number of traces compared with the witnesses.
         off_ms: Mean over these traces, without the fifth in which the edge may have been suspended.
         allowed_ms: 2 % of the mean measured latency, at least 0.2 ms for each request.
     """
@@ -79,12 +77,7 @@ class Agreement:
 
 @dataclass(frozen=True, slots=True)
 class EdgeAgreement:
-    """Result of comparing traces with the witnesses.
-
-    Args:
-        agreements: Agreements by journey.
-        unmatched: Requests of sampled journeys that are only in the log, or only in the traces.
-    """
+    """Traces compared with the witnesses; `unmatched` requests are only in the log, or only in the traces."""
 
     agreements: Sequence[Agreement]
     unmatched: int
@@ -93,20 +86,15 @@ class EdgeAgreement:
 def compare_with_edge(
     journeys: pl.DataFrame, budgets: Iterable[Budget], logged: Iterable[LoggedRequest]
 ) -> EdgeAgreement:
-    """Compares each traced journey with its measured latency and the edge's log.
-
-    Args:
-        journeys: Rows of `run.rows.JOURNEYS`.
-        budgets: Budgets of the journeys' traces; budgets of other traces are ignored.
-        logged: The edge's access log; requests of other journeys are ignored.
-    """
+    """Compares each traced journey with its measured latency and the edge's log."""
     sampled = journeys.filter("sampled").select("trace_id", "latency_ns")
     latency_ns: dict[str, int] = dict(sampled.iter_rows())
     lines: dict[str, dict[str, LoggedRequest]] = {trace_id: {} for trace_id in latency_ns}
     for line in logged:
         if line.trace_id in lines:
             lines[line.trace_id][line.span_id] = line
-    rows: dict[str, list[_Trace]] = defaultdict(list)
+    # By journey, for each trace: its measured latency, how far it is off, and how many requests it has.
+    rows: dict[str, list[tuple[int, int, int]]] = defaultdict(list)
     unmatched = 0
     for budget in budgets:
         # Lines that are left at the end have no trace.
@@ -126,26 +114,19 @@ def compare_with_edge(
                 not_waited_for_ns = min(request.cut_ns, line.sending_ns)
                 off_ns += max(-longer_ns, longer_ns - not_waited_for_ns, 0)
         unmatched += len(by_span)
-        rows[budget.journey].append(_Trace(measured_ns, off_ns, len(budget.edge_requests)))
+        rows[budget.journey].append((measured_ns, off_ns, len(budget.edge_requests)))
     unmatched += sum(map(len, lines.values()))
     return EdgeAgreement([_agreement(name, rows[name]) for name in sorted(rows)], unmatched)
 
 
-@dataclass(frozen=True, slots=True)
-class _Trace:
-    measured_ns: int
-    off_ns: int
-    requests: int
-
-
-def _agreement(journey: str, traces: Sequence[_Trace]) -> Agreement:
+def _agreement(journey: str, traces: Sequence[tuple[int, int, int]]) -> Agreement:
+    measured_ns, every_off_ns, requests = zip(*traces, strict=True)
     count = len(traces)
-    measured_ms = sum(one.measured_ns for one in traces) / count / NS_PER_MS
-    requests = max(1.0, sum(one.requests for one in traces) / count)
-    off_ns = sorted(one.off_ns for one in traces)[: count - int(INTERRUPTED_SHARE * count)]
+    measured_ms = sum(measured_ns) / count / NS_PER_MS
+    off_ns = sorted(every_off_ns)[: count - int(INTERRUPTED_SHARE * count)]
     return Agreement(
         journey=journey,
         traces=count,
         off_ms=sum(off_ns) / len(off_ns) / NS_PER_MS,
-        allowed_ms=max(EDGE_SHARE * measured_ms, EDGE_MS_PER_REQUEST * requests),
+        allowed_ms=max(EDGE_SHARE * measured_ms, EDGE_MS_PER_REQUEST * max(1.0, sum(requests) / count)),
     )

@@ -34,10 +34,6 @@ def evidence_of(
     """Gathers the evidence of one replay.
 
     Args:
-        journeys: Rows of `run.rows.JOURNEYS`.
-        budgets: Budgets of the journeys' traces.
-        quality: Quality of the traces, as returned by `budgets_of`.
-        observed: Measurements of the trial other than its rows.
         logged: The edge's access log, which may include other journeys' requests; None without an edge.
         load_nodes: Number of generators that shared the tape, by seq.
         keepers: Components that keep their data in the database: each request to them leaves the span of a statement.

@@ -34,9 +34,6 @@ class Kind:
         text: Meaning of the value, in plain English.
         fails: Verdict on a run in which the gate fails: NOISY only for gates about the machine and the generator's
             timing.
-        relation: Relation of the value to the limit.
-        limit: The usual limit.
-        why: Reason for the gate.
         unit: Unit of value and limit; `%` for shares from 0 to 1; empty for counts.
         more: Condition for another limit, written after the usual one; may be empty.
         remedy: Advice for a failure; empty if the cause must be searched for.
@@ -45,22 +42,17 @@ class Kind:
 
     name: str
     text: str
-    fails: Failing
-    relation: Literal["at most", "below"]
-    limit: float
     why: str
+    fails: Failing = WRONG
+    relation: Literal["at most", "below"] = "at most"
+    limit: float = 0
     unit: str = ""
     more: str = ""
     remedy: str = ""
     optional: bool = False
 
     def evaluate(self, value: float | None, limit: float | None = None) -> Gate:
-        """Evaluates the gate for one run; a value that was not measured fails.
-
-        Args:
-            value: The measured value.
-            limit: The limit, if not the usual one.
-        """
+        """Evaluates the gate for one run, against the usual limit or another; a value that was not measured fails."""
         limit = self.limit if limit is None else limit
         ok = value is not None and (value <= limit if self.relation == "at most" else value < limit)
         return Gate(name=self.name, value=value, limit=limit, ok=ok)
@@ -75,11 +67,7 @@ class Kind:
         return f"{text} {self.unit}".rstrip()
 
     def limit_text(self, limit: float | None = None) -> str:
-        """Formats the limit: `below 1 ms`.
-
-        Args:
-            limit: Limit of one run; the usual one if None.
-        """
+        """Formats the limit of one run, or the usual limit: `below 1 ms`."""
         if limit is not None and limit != self.limit:
             return f"{self.relation} {self.number(limit)}"
         usual = 100 * self.limit if self.unit == "%" else self.limit
@@ -96,276 +84,97 @@ _CLOCKS = "spans and arrivals from several machines are put on one timeline"
 _TRIALS = "an experiment is only as good as its trials"
 
 GATES = (
-    Kind("parity", "answers that differ from the reference", WRONG, "at most", 0, _ANSWERS),
-    Kind("tape_unsent", "journeys on the tape that were not sent", WRONG, "at most", 0, _GENERATOR),
-    Kind(
-        "tape_exhausted",
-        "tape ran out early (1 = yes)",
-        WRONG,
-        "at most",
-        0,
-        "users without a journey put no load on the system",
-    ),
-    Kind(
-        "start_lag_p99_ms",
-        "start lag at p99",
-        NOISY,
-        "below",
-        1.0,
-        _GENERATOR,
-        unit="ms",
-        more=_OF_MEDIAN,
-        remedy=_REPEAT,
-    ),
-    Kind(
-        "start_lag_mean_ms",
-        "mean start lag",
-        NOISY,
-        "below",
-        0.4,
-        _GENERATOR,
-        unit="ms",
-        more=_OF_MEDIAN,
-        remedy=_REPEAT,
-    ),
-    Kind(
-        "answer_lag_ms",
-        "median client read lag",
-        NOISY,
-        "below",
-        1.0,
-        _GENERATOR,
-        unit="ms",
+    Kind("parity", "answers that differ from the reference", _ANSWERS),
+    Kind("tape_unsent", "journeys on the tape that were not sent", _GENERATOR),
+    Kind("tape_exhausted", "tape ran out early (1 = yes)", "users without a journey put no load on the system"),
+    Kind("start_lag_p99_ms", "start lag at p99", _GENERATOR, NOISY, "below", 1.0, "ms", more=_OF_MEDIAN,
+        remedy=_REPEAT),
+    Kind("start_lag_mean_ms", "mean start lag", _GENERATOR, NOISY, "below", 0.4, "ms", more=_OF_MEDIAN, remedy=_REPEAT),
+    Kind("answer_lag_ms", "median client read lag", _GENERATOR, NOISY, "below", 1.0, "ms",
         more=f"{_OF_MEDIAN}, all requests of a journey together; "
-        f"or {EDGE_LAGS} times what the front proxy needs to read an answer",
-        remedy=_REPEAT,
-    ),
-    Kind("generator_cores", "CPU of the load generator", NOISY, "below", 0.8, _GENERATOR, unit="cores", remedy=_REPEAT),
-    Kind(
-        "late_customers",
-        "journeys that had to open their customer's connections",
-        WRONG,
-        "below",
-        0.01,
-        "on a warm visit, the connections are already open",
-        unit="%",
+        f"or {EDGE_LAGS} times what the front proxy needs to read an answer", remedy=_REPEAT),
+    Kind("generator_cores", "CPU of the load generator", _GENERATOR, NOISY, "below", 0.8, "cores", remedy=_REPEAT),
+    Kind("late_customers", "journeys that had to open their customer's connections",
+        "on a warm visit, the connections are already open", relation="below", limit=0.01, unit="%",
         remedy="Connections are opened anew after a failed journey, and if more journeys are under way than customers "
-        "were prepared: lower the load, or give visit=first.",
-    ),
-    Kind("failure_share", "failed journeys", WRONG, "below", 0.001, "fast failures flatter the latencies", unit="%"),
-    Kind("spans_lost", "lost spans", WRONG, "at most", 0, _WHOLE),
-    Kind("orphan_share", "orphaned spans", WRONG, "at most", 0, _WHOLE, unit="%"),
-    Kind(
-        "traces_missing",
-        "requested traces that were not found",
-        WRONG,
-        "at most",
-        0.01,
-        _WHOLE,
-        unit="%",
+        "were prepared: lower the load, or give visit=first."),
+    Kind("failure_share", "failed journeys", "fast failures flatter the latencies", relation="below", limit=0.001,
+        unit="%"),
+    Kind("spans_lost", "lost spans", _WHOLE),
+    Kind("orphan_share", "orphaned spans", _WHOLE, unit="%"),
+    Kind("traces_missing", "requested traces that were not found", _WHOLE, limit=0.01, unit="%",
         remedy="The target's sampler must follow the caller's decision (parentbased_always_on), its exporter must keep "
-        "up, and its spans must be where the key traces in the target file says.",
-    ),
-    Kind(
-        "calls_unanswered",
-        "unanswered calls that are usually answered",
-        WRONG,
-        "at most",
-        0.01,
-        _WHOLE,
-        unit="%",
-        remedy="Spans of the callee were lost, or came more than a minute after the load.",
-    ),
-    Kind(
-        "answers_longer",
-        "requests shorter than the spans that answer them",
-        NOISY,
-        "at most",
-        0.01,
-        _WITNESSES,
-        unit="%",
-        remedy="Spans end late on a busy machine, or last beyond the answer: use a separate span for background work.",
-    ),
-    Kind("spans_missing", "traces that lack a span that their kind has", WRONG, "at most", 0, _WHOLE),
-    Kind("spans_outside", "spans outside of their callers' spans", WRONG, "at most", 0, "a machine has one clock"),
-    Kind("budget_gap_ns", "largest budget imbalance", WRONG, "at most", 0, _WHOLE, unit="ns"),
-    Kind(
-        "network_off_ns",
-        "largest difference between a budget and the emulated network",
-        WRONG,
-        "at most",
-        0,
-        "the time on the emulated network is known exactly",
-        unit="ns",
-        optional=True,
-    ),
-    Kind("edge_unmatched", "requests missing from traces or access log", WRONG, "at most", 0, _WITNESSES),
-    Kind(
-        "edge_off_ms",
-        "largest disagreement of traces with client clock and access log",
-        WRONG,
-        "at most",
-        EDGE_MS_PER_REQUEST,
-        _WITNESSES,
+        "up, and its spans must be where the key traces in the target file says."),
+    Kind("calls_unanswered", "unanswered calls that are usually answered", _WHOLE, limit=0.01, unit="%",
+        remedy="Spans of the callee were lost, or came more than a minute after the load."),
+    Kind("answers_longer", "requests shorter than the spans that answer them", _WITNESSES, NOISY, limit=0.01, unit="%",
+        remedy="Spans end late on a busy machine, or last beyond the answer: use a separate span for background work."),
+    Kind("spans_missing", "traces that lack a span that their kind has", _WHOLE),
+    Kind("spans_outside", "spans outside of their callers' spans", "a machine has one clock"),
+    Kind("budget_gap_ns", "largest budget imbalance", _WHOLE, unit="ns"),
+    Kind("network_off_ns", "largest difference between a budget and the emulated network",
+        "the time on the emulated network is known exactly", unit="ns", optional=True),
+    Kind("edge_unmatched", "requests missing from traces or access log", _WITNESSES),
+    Kind("edge_off_ms", "largest disagreement of traces with client clock and access log", _WITNESSES,
+        limit=EDGE_MS_PER_REQUEST, unit="ms",
+        more=f" for each request, or {EDGE_SHARE:.0%} of the latency if that is more".replace("%", " %")),
+    Kind("unattributed_share", "unattributed time", _WHOLE, limit=0.01, unit="%"),
+    Kind("clock_offset_ms", "largest offset between the clocks of two nodes", _CLOCKS, relation="below", limit=0.2,
         unit="ms",
-        more=f" for each request, or {EDGE_SHARE:.0%} of the latency if that is more".replace("%", " %"),
-    ),
-    Kind("unattributed_share", "unattributed time", WRONG, "at most", 0.01, _WHOLE, unit="%"),
-    Kind(
-        "clock_offset_ms",
-        "largest offset between the clocks of two nodes",
-        WRONG,
-        "below",
-        0.2,
-        _CLOCKS,
-        unit="ms",
-        remedy="Synchronize the nodes' clocks (chrony, NTP), or run everything on one node.",
-        optional=True,
-    ),
-    Kind(
-        "bypassed_calls",
-        "calls that bypassed a sidecar",
-        WRONG,
-        "at most",
-        0,
-        _MESH,
-        remedy="The hop budget names them: in a mesh, every wire except client→edge has a sidecar at an end.",
-    ),
-    Kind("invariants_broken", "broken invariants", WRONG, "at most", 0, _ANSWERS),
-    Kind("unanswered", "purchases without an answer, although retried", WRONG, "at most", 0, _ANSWERS),
-    Kind(
-        "unanswered_on_busy",
-        "purchases without an answer on a busy machine, none of them lost",
-        NOISY,
-        "at most",
-        0,
-        "on a busy machine, an answer may take longer than customers wait",
-        remedy=_REPEAT,
-    ),
-    Kind("unsettled", "sagas or updates that never ended", WRONG, "at most", 0, _ANSWERS),
-    Kind(
-        "silent_sidecars",
-        "sidecars without statistics",
-        WRONG,
-        "at most",
-        0,
-        "what was not measured proves nothing",
-        remedy="The sidecar's log in the trial's folder shows whether it ended or was too busy to answer.",
-    ),
-    Kind(
-        "config_refused",
-        "configuration updates that sidecars refused",
-        WRONG,
-        "at most",
-        0,
+        remedy="Synchronize the nodes' clocks (chrony, NTP), or run everything on one node.", optional=True),
+    Kind("bypassed_calls", "calls that bypassed a sidecar", _MESH,
+        remedy="The hop budget names them: in a mesh, every wire except client→edge has a sidecar at an end."),
+    Kind("invariants_broken", "broken invariants", _ANSWERS),
+    Kind("unanswered", "purchases without an answer, although retried", _ANSWERS),
+    Kind("unanswered_on_busy", "purchases without an answer on a busy machine, none of them lost",
+        "on a busy machine, an answer may take longer than customers wait", NOISY, remedy=_REPEAT),
+    Kind("unsettled", "sagas or updates that never ended", _ANSWERS),
+    Kind("silent_sidecars", "sidecars without statistics", "what was not measured proves nothing",
+        remedy="The sidecar's log in the trial's folder shows whether it ended or was too busy to answer."),
+    Kind("config_refused", "configuration updates that sidecars refused",
         "a sidecar that refuses an update keeps its old configuration",
-        remedy="The sidecar's log in the trial's folder shows what it refused and why.",
-    ),
-    Kind(
-        "unencrypted_sidecars",
-        "inbound sidecars without a TLS handshake",
-        WRONG,
-        "at most",
-        0,
-        _MESH,
-        remedy="Either nobody called the component, or callers reached it in plaintext; the hop budget shows which.",
-    ),
-    Kind("steal_share", "CPU steal", NOISY, "below", 0.02, _PROCESSOR, unit="%", remedy=_REPEAT),
-    Kind(
-        "other_cores",
-        "CPU of other programs",
-        NOISY,
-        "below",
-        0.25,
-        _PROCESSOR,
-        unit="cores",
+        remedy="The sidecar's log in the trial's folder shows what it refused and why."),
+    Kind("unencrypted_sidecars", "inbound sidecars without a TLS handshake", _MESH,
+        remedy="Either nobody called the component, or callers reached it in plaintext; the hop budget shows which."),
+    Kind("steal_share", "CPU steal", _PROCESSOR, NOISY, "below", 0.02, "%", remedy=_REPEAT),
+    Kind("other_cores", "CPU of other programs", _PROCESSOR, NOISY, "below", 0.25, "cores",
         more=f", or {OTHER_CORES_OF_A_NODE:g} for each node of a cluster, whose own programs count as others",
-        remedy=_REPEAT,
-    ),
-    Kind(
-        "disk_stall_share",
-        "seconds in which the disk stalled",
-        NOISY,
-        "below",
-        0.01,
-        "commits wait for the disk, and so does the p99 of journeys that write",
-        unit="%",
-        remedy=_REPEAT,
-    ),
-    Kind(
-        "speed_off_share",
-        "deviation of the machine's speed from the run's median",
-        NOISY,
-        "at most",
-        0.08,
-        "milliseconds hold for one speed of the machine",
-        unit="%",
-        remedy=_REPEAT,
-    ),
-    Kind(
-        "answers_differ",
-        "distinct answer digests beyond the first",
-        WRONG,
-        "at most",
-        0,
-        _ANSWERS,
-        remedy="The journeys are named below. In a target file, the key ignore leaves out what may differ.",
-    ),
-    Kind("stopped", "searches that ended early", WRONG, "at most", 0, "what was not measured proves nothing"),
-    Kind("without_rate", "searches that found no rate", WRONG, "at most", 0, "a search must find something"),
-    Kind("updates_missed", "updates that did not reach a watcher", WRONG, "at most", 0, "each update must arrive"),
-    Kind("updates_repeated", "updates that came twice", WRONG, "at most", 0, "only a reconnection may repeat one"),
-    Kind("without_updates", "arms in which no update came", WRONG, "at most", 0, "lateness is unknown without updates"),
-    Kind("updates_gap_ns", "largest budget imbalance of an update", WRONG, "at most", 0, _WHOLE, unit="ns"),
-    Kind("updates_unattributed_share", "unattributed time of updates", WRONG, "at most", 0.01, _WHOLE, unit="%"),
-    Kind("growing", "figures that grow and should not", WRONG, "at most", 0, "a leak ends in an outage"),
-    Kind(
-        "too_short",
-        "components that were watched for too short a time",
-        WRONG,
-        "at most",
-        0,
-        "what fills once looks like a leak",
-        remedy="Give minutes=60 or more.",
-    ),
-    Kind(
-        "unsteady",
-        "numbers of connections at which memory still changed",
-        WRONG,
-        "at most",
-        0,
+        remedy=_REPEAT),
+    Kind("disk_stall_share", "seconds in which the disk stalled",
+        "commits wait for the disk, and so does the p99 of journeys that write", NOISY, "below", 0.01, "%",
+        remedy=_REPEAT),
+    Kind("speed_off_share", "deviation of the machine's speed from the run's median",
+        "milliseconds hold for one speed of the machine", NOISY, limit=0.08, unit="%", remedy=_REPEAT),
+    Kind("answers_differ", "distinct answer digests beyond the first", _ANSWERS,
+        remedy="The journeys are named below. In a target file, the key ignore leaves out what may differ."),
+    Kind("stopped", "searches that ended early", "what was not measured proves nothing"),
+    Kind("without_rate", "searches that found no rate", "a search must find something"),
+    Kind("updates_missed", "updates that did not reach a watcher", "each update must arrive"),
+    Kind("updates_repeated", "updates that came twice", "only a reconnection may repeat one"),
+    Kind("without_updates", "arms in which no update came", "lateness is unknown without updates"),
+    Kind("updates_gap_ns", "largest budget imbalance of an update", _WHOLE, unit="ns"),
+    Kind("updates_unattributed_share", "unattributed time of updates", _WHOLE, limit=0.01, unit="%"),
+    Kind("growing", "figures that grow and should not", "a leak ends in an outage"),
+    Kind("too_short", "components that were watched for too short a time", "what fills once looks like a leak",
+        remedy="Give minutes=60 or more."),
+    Kind("unsteady", "numbers of connections at which memory still changed",
         "a connection's share needs memory at rest",
-        remedy="Leave the machine idle, or repeat the run.",
-    ),
-    Kind("code_changed", "distinct commits beyond the first", WRONG, "at most", 0, _TRIALS),
-    Kind(
-        "block_spread_share",
-        "worst spread of p50 over blocks beyond chance",
-        NOISY,
-        "below",
-        0.15,
-        "blocks must repeat the same thing",
-        unit="%",
-        remedy="Leave the machine idle during the run.",
-    ),
-    Kind(
-        "block_worst_share",
-        "largest deviation of a block's p50 from other blocks' beyond chance",
-        NOISY,
-        "below",
-        0.1,
-        "one bad block leaves the intervals of p99 too narrow",
-        unit="%",
-        remedy="Leave the machine idle during the run.",
-    ),
-)
+        remedy="Leave the machine idle, or repeat the run."),
+    Kind("code_changed", "distinct commits beyond the first", _TRIALS),
+    Kind("block_spread_share", "worst spread of p50 over blocks beyond chance", "blocks must repeat the same thing",
+        NOISY, "below", 0.15, "%",
+        remedy="Leave the machine idle during the run."),
+    Kind("block_worst_share", "largest deviation of a block's p50 from other blocks' beyond chance",
+        "one bad block leaves the intervals of p99 too narrow", NOISY, "below", 0.1, "%",
+        remedy="Leave the machine idle during the run."),
+)  # fmt: skip
 """Every gate, in the order of a run: before, during and after the load of a trial, then over trials."""
 _BY_NAME = {kind.name: kind for kind in GATES}
 
 
 def kind_of(name: str) -> Kind:
     """Looks up a gate by name; a gate from another version has only its name."""
-    return _BY_NAME.get(name) or Kind(name, name, WRONG, "at most", 0, "")
+    return _BY_NAME.get(name) or Kind(name, name, "")
 
 
 def gate_name(name: str) -> str:

@@ -18,9 +18,6 @@ def with_speed_gates(trials: Sequence[TrialRecord]) -> list[TrialRecord]:
 
     Measured milliseconds hold only for one speed of the machine, and intervals over blocks do not cover a state of the
     machine that lasts longer than a block.
-
-    Args:
-        trials: The trials; a trial that a later attempt replaced does not count in the median.
     """
     speeds = [trial["machine_speed"] for trial in trials if trial["used"] and "machine_speed" in trial]
     if len(speeds) < MIN_TRIALS:

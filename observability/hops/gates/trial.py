@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import TypeAlias
 
@@ -25,14 +25,7 @@ from hops.traces.tree import Quality
 
 @dataclass(frozen=True, slots=True)
 class Sidecars:
-    """What the sidecars of a mesh report about themselves after the load. None means "not measured".
-
-    Args:
-        silent: Sidecars whose statistics could not be read.
-        refused: Configuration updates that sidecars refused.
-        unencrypted: Inbound sidecars without a TLS handshake.
-        encrypted: Whether sidecars should use TLS; if not, the gate on encryption is left out.
-    """
+    """What the sidecars of a mesh report about themselves after the load. None means "not measured"."""
 
     silent: int | None
     refused: int | None
@@ -45,29 +38,21 @@ class Observed:
     """Measurements of a trial other than its rows. None means "not measured".
 
     Args:
-        parity_mismatches: Answers that differ from the reference.
-        invariants_broken: Broken invariants of the shop's data, after the replay.
-        journeys_planned: Number of journeys on the tape.
         generator_cores: CPU seconds of the generator for each second of the replay, on the busiest load node.
         steal_share: Share of CPU time that the hypervisor gave to other machines, 0 to 1.
-        other_cores: Cores that programs outside of the run used.
         disk_stall_share: Share of the seconds in which the disk stalled, 0 to 1; None if the kernel does not count
             them.
-        spans_dropped: Spans that exporters lost.
         audited: Whether the shop's data can be audited after the replay; if not, the gate on its invariants is left
             out.
         clock_offset_ms: Largest difference between the clocks of two nodes of a cluster; None on one machine, which has
             one clock and needs no such gate.
-        sidecars: Evidence of the mesh; None without a mesh, which then has no gates.
         stress: Whether this is a stress test, or calls fail on purpose: failures are expected, and have no gate.
         closed: Whether virtual users sent the journeys, each as soon as the previous was answered; the tape then sets
             no times.
-        tape_exhausted: Whether the tape ended before the end of a closed loop.
         late_customers: Journeys of a warm visit that opened their customer's connections themselves; None without an
             emulated network, or on a first visit, where all journeys do.
         of_the_shop: Whether the target is the shop, whose data determine the right answers. For another target, the
             steps of its file determine them.
-        target: Evidence from the traces of another target; None for the shop, and if no traces were read.
     """
 
     parity_mismatches: int | None
@@ -96,34 +81,20 @@ class Evidence(Observed):
     A field with the name of a gate is that gate's value. None means "not measured", which fails every gate.
 
     Args:
-        journeys_sent: Number of rows of the replay.
         start_lag_p99_ms: 99th percentile of actual minus intended start, on the worst load node.
         start_lag_mean_ms: Mean of actual minus intended start, on the worst load node: what the lag adds to the mean
             latency.
         answer_lag_ms: Time from the edge's answer until the client had read it, median over traced requests; None with
             a network between client and edge, or without an edge.
-        edge_lag_ms: Time from the callees' answers until the edge had read them, also the median.
         requests: Mean number of requests that a traced journey sends to the edge.
         spans_missing: Traces of journeys that ended ok but lack a span that others of their kind have, or the database
             statement of a component.
         spans_outside: Spans with times impossible on one clock: begun before their parent, or of a callee that mostly
             ends well after its callers.
-        latency_median_ms: Median latency of the journeys that ended ok.
-        failures: Journeys whose outcome is not ok.
-        traced: Whether the run sampled any journey; if not, the gates on traces are left out.
-        traces_expected: Number of sampled journeys.
-        traces_found: Number of traces in the trace store.
-        quality: Defects of the traces that were found, added up.
-        budget_gap_ns: Largest budget imbalance of any trace, ns.
         network_off_ns: Largest difference between a budget's part `network` and the part of the journey's time that the
             customer's link took. Only journeys with one request at a time count. None without an emulated network, or
             without traces.
-        edge_logged: Whether there is an edge in front of the topology, which logs every request; if not, the gates on
-            its log are left out.
-        edge_unmatched: Requests of sampled journeys that are only in the traces, or only in the edge's log.
-        agreements: How far traces are from the generator's clock and the edge's log.
         unattributed_share: Unattributed share of the mean budget over the traces of journeys that ended ok, 0 to 1.
-        bypassed_calls: Calls in the traces that bypassed the sidecar of their caller or their callee.
     """
 
     journeys_sent: int
@@ -169,18 +140,13 @@ TRACE_GATES = (
 
 
 def evaluate(evidence: Evidence) -> list[Gate]:
-    """Compares the evidence with every gate that applies.
-
-    Returns:
-        The gates in the order of the run: before, during, after the load.
-    """
+    """Compares the evidence with every gate that applies, in the order of the run: before, during, after the load."""
     skipped = {row["name"] for row in left_out(evidence)}
     gates = (_gate(kind, evidence) for kind in GATES if kind.name not in skipped)
     return [gate for gate in gates if gate is not None]
 
 
 def _gate(kind: Kind, evidence: Evidence) -> Gate | None:
-    """Evaluates one gate of a trial; None if it does not apply, or covers several trials."""
     if kind.name in _MEASURES:
         return _MEASURES[kind.name](kind, evidence)
     if kind.name not in _FIELDS:
@@ -193,11 +159,6 @@ def audit_gates(unanswered: int, unsettled: int, others: Sequence[Gate]) -> list
     """Evaluates the gates on how a fault affected customers and sagas.
 
     A purchase without an answer says nothing about the shop if the machine was busy and the audit found no other error.
-
-    Args:
-        unanswered: Purchases without an answer, although they were retried.
-        unsettled: Sagas or updates that never ended.
-        others: The other gates, including those on the machine and on the shop's invariants.
     """
     failing = failing_gates(others)
     is_busy = any(name in failing for name in MACHINE_GATES)
@@ -210,12 +171,6 @@ def audit_verdict(broken: int, unanswered: int, unsettled: int, other_cores: flo
     """Gives the verdict on a proof that injects faults into a shop and audits it.
 
     VALID if nothing was lost, doubled or left unfinished; NOISY if only a busy machine prevented the proof.
-
-    Args:
-        broken: Number of broken promises.
-        unanswered: Requests without an answer.
-        unsettled: Sagas or updates that never ended.
-        other_cores: Cores that other programs used meanwhile.
     """
     invariants = kind_of("invariants_broken").evaluate(broken)
     others = [invariants, kind_of("other_cores").evaluate(other_cores)]
@@ -224,44 +179,35 @@ def audit_verdict(broken: int, unanswered: int, unsettled: int, other_cores: flo
 
 def left_out(evidence: Evidence) -> list[LeftOut]:
     """Lists the gates that `evaluate` leaves out, each with its reason; gates of a mesh only if there is a mesh."""
-    gates = []
+    return [LeftOut(name=name, reason=reason) for reason, names in _reasons(evidence) for name in names]
+
+
+def _reasons(evidence: Evidence) -> Iterator[tuple[str, Sequence[str]]]:
     if evidence.closed:
-        gates += [
-            LeftOut(name="tape_unsent", reason="a closed loop ends after a fixed time, wherever it is on the tape"),
-            *(
-                LeftOut(name=name, reason="in a closed loop nothing says when a journey should start")
-                for name in ("start_lag_p99_ms", "start_lag_mean_ms")
-            ),
-        ]
+        yield "a closed loop ends after a fixed time, wherever it is on the tape", ["tape_unsent"]
+        yield "in a closed loop nothing says when a journey should start", ["start_lag_p99_ms", "start_lag_mean_ms"]
     if evidence.stress:
-        gates.append(LeftOut(name="failure_share", reason="this run is meant to cause failures"))
-        gates.append(LeftOut(name="disk_stall_share", reason="intended failures may keep the disk busy"))
+        yield "this run is meant to cause failures", ["failure_share"]
+        yield "intended failures may keep the disk busy", ["disk_stall_share"]
         if evidence.traced:
-            gates.append(LeftOut(name="spans_missing", reason="calls that failed and were retried leave other spans"))
+            yield "calls that failed and were retried leave other spans", ["spans_missing"]
     elif evidence.disk_stall_share is None:
-        gates.append(LeftOut(name="disk_stall_share", reason="waits for the disk are not counted here"))
+        yield "waits for the disk are not counted here", ["disk_stall_share"]
     if not evidence.of_the_shop:
-        gates += [
-            LeftOut(name="parity", reason="the target file says what each answer must be; any other is a failure"),
-            LeftOut(name="invariants_broken", reason="nothing is known of the target's data"),
-        ]
+        yield "the target file says what each answer must be; any other is a failure", ["parity"]
+        yield "nothing is known of the target's data", ["invariants_broken"]
     elif not evidence.audited:
-        gates.append(LeftOut(name="invariants_broken", reason=NOT_AUDITED))
+        yield NOT_AUDITED, ["invariants_broken"]
     if not evidence.traced:
-        names = TRACE_GATES if evidence.sidecars is None else (*TRACE_GATES, "bypassed_calls")
-        gates += [LeftOut(name=name, reason="no journey was traced") for name in names]
+        yield "no journey was traced", TRACE_GATES if evidence.sidecars is None else (*TRACE_GATES, "bypassed_calls")
     elif evidence.target is not None:
-        gates += [
-            LeftOut(name="spans_missing", reason="which spans another system's traces must have is unknown"),
-            LeftOut(name="spans_outside", reason="clocks of other systems are not compared"),
-            *(LeftOut(name=name, reason="another target has no log to compare with") for name in EDGE_GATES),
-        ]
+        yield "which spans another system's traces must have is unknown", ["spans_missing"]
+        yield "clocks of other systems are not compared", ["spans_outside"]
+        yield "another target has no log to compare with", EDGE_GATES
     elif not evidence.edge_logged:
-        reason = "without an edge, or while the edge still runs, there is no complete log of the requests"
-        gates += [LeftOut(name=name, reason=reason) for name in EDGE_GATES]
+        yield "without an edge, or while the edge still runs, there is no complete log of the requests", EDGE_GATES
     if evidence.sidecars is not None and not evidence.sidecars.encrypted:
-        gates.append(LeftOut(name="unencrypted_sidecars", reason="the sidecars ran without mTLS"))
-    return gates
+        yield "the sidecars ran without mTLS", ["unencrypted_sidecars"]
 
 
 def _spans_lost(evidence: Evidence) -> int:
@@ -296,12 +242,10 @@ def _share(part: int | None, whole: int) -> float | None:
 
 
 def _of_mesh(value: Callable[[Evidence, Sidecars], float | None]) -> Measure:
-    """Restricts a gate to runs with a mesh."""
     return lambda kind, seen: None if seen.sidecars is None else kind.evaluate(value(seen, seen.sidecars))
 
 
 def _of_target(value: Callable[[Evidence, TargetTraces], float | None]) -> Measure:
-    """Restricts a gate to traces of another target."""
     return lambda kind, seen: None if seen.target is None else kind.evaluate(value(seen, seen.target))
 
 

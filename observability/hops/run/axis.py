@@ -16,14 +16,7 @@ SHARE = "pct"
 
 @dataclass(frozen=True, slots=True)
 class Arm:
-    """One topology at one place.
-
-    Attributes:
-        label: Name of the arm in the results.
-        topology: Name of the topology.
-        place: Place, as in the label: `20ms`, `60pct`.
-        at: Coordinate on the axis, such as milliseconds.
-    """
+    """One topology at one place, which is as in the label: `20ms`, `60pct`."""
 
     label: str
     topology: str
@@ -38,12 +31,7 @@ class Arm:
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """The places on the axis, and where a manifest records the place of an arm.
-
-    Attributes:
-        unit: Unit of the coordinates, as in the labels.
-        coordinate: Gives an arm's coordinate, from the manifest and the arm's label.
-    """
+    """The places on the axis, and where a manifest records the place of an arm."""
 
     unit: str
     coordinate: Callable[[Mapping[str, Any], str], float]

@@ -35,13 +35,7 @@ FEW_CHUNKS = 4
 
 
 class Made(msgspec.Struct):
-    """Totals over the traces of a file.
-
-    Args:
-        quality: Quality of all traces together.
-        budgets: Number of traces with a budget.
-        gap_ns: Largest difference between a total and the sum of its parts, ns: 0, or the code is wrong.
-    """
+    """Totals over the traces of a file; `gap_ns` is 0, or the code is wrong."""
 
     quality: Quality = msgspec.field(default_factory=Quality)
     budgets: int = 0
@@ -65,8 +59,6 @@ def write_rows(file: Path, folder: Path, *, processes: int | None = None, chunk_
 
     Args:
         file: OTLP JSON, one document per line; each line has all spans of its traces.
-        folder: Folder for `hops.parquet` and `calls.parquet`; created if missing.
-        processes: Number of processes; None for one on each core.
         chunk_bytes: How much of the file a process reads at a time, rounded up to a whole line.
 
     Raises:
@@ -107,14 +99,13 @@ def _chunks(lines: BinaryIO, size: int) -> Iterator[_Chunk]:
 
 
 def _in_order(make: Callable[[_Chunk], Made], chunks: Iterator[_Chunk], processes: int) -> Iterator[Made]:
-    first = list(islice(chunks, FEW_CHUNKS))
-    following = next(chunks, None)
-    if processes == 1 or following is None:
-        yield from map(make, chain(first, () if following is None else (following,), chunks))
+    first = list(islice(chunks, FEW_CHUNKS + 1))
+    if processes == 1 or len(first) <= FEW_CHUNKS:
+        yield from map(make, chain(first, chunks))
         return
     with ProcessPoolExecutor(processes, get_context("spawn")) as pool:
         under_way: deque[Future[Made]] = deque()
-        for chunk in chain(first, (following,), chunks):
+        for chunk in chain(first, chunks):
             under_way.append(pool.submit(make, chunk))
             # Waiting chunks are in memory, so there are only as many as keep every process busy.
             if len(under_way) > 2 * processes:

@@ -13,14 +13,7 @@ def aborts(switches: Switches) -> Mapping[str, float]:
 
 
 def fault_notice(switches: Switches) -> str:
-    """Names the components that were slowed, by how much, and the calls that failed on purpose.
-
-    Args:
-        switches: Switches of `summary.json` or the manifest.
-
-    Returns:
-        A few sentences; empty if nothing was disturbed.
-    """
+    """Names slowed components, by how much, and calls that failed on purpose; empty if nothing was disturbed."""
     delays: Mapping[str, float] = switches.get("delay_ms") or {}
     # In a mesh the caller's sidecar waits before it forwards the call.
     where = "in" if switches.get("mesh", "none") == "none" else "on the way to"

@@ -50,8 +50,6 @@ class RunFiles:
     """The measurements of a run.
 
     Args:
-        path: Folder of the run.
-        manifest: Description of the run.
         trials: Every trial, including trials that a later attempt replaced.
         journeys: Rows of `run.rows.JOURNEYS` with `block` and `topology` as the first columns, of the used trials.
         hops: Rows of `run.rows.HOPS`, likewise.
@@ -130,11 +128,7 @@ class RunFiles:
         return self.path / trial_folder(self.labels.get(topology, topology), block)
 
     def of_arms(self, names: Mapping[str, str]) -> RunFiles:
-        """Selects arms of the run, and renames them.
-
-        Args:
-            names: New name of each selected arm, by its label.
-        """
+        """Selects arms of the run by their labels, and renames them."""
         manifest = dict(self.manifest)
         for key in ("topologies", "arms", "loads"):
             manifest[key] = {name: manifest[key][label] for label, name in names.items()}
@@ -182,11 +176,7 @@ def trial_folder(topology: str, block: int = 1) -> Path:
 
 
 def read_run(path: Path) -> RunFiles:
-    """Reads a results folder.
-
-    Raises:
-        MalformedRunError: A file is missing, truncated, or has another schema; the message names it and what to do.
-    """
+    """Reads a results folder; raises `MalformedRunError`, which names the file and what to do."""
     manifest = read_document(path / MANIFEST, form=Manifest)
     trials = read_document(path / TRIALS, form=Trials)["trials"]
     if not any(row["used"] for row in trials):
@@ -207,16 +197,9 @@ def read_run(path: Path) -> RunFiles:
     return RunFiles(path, manifest, trials, *kept, calls, observed, paths=paths)
 
 
-def read_document(path: Path, readable: int = SCHEMA, *, form: type = dict) -> dict[str, Any]:
-    """Reads one JSON file of a run.
-
-    Args:
-        path: File to read.
-        readable: Schema that it must have.
-        form: TypedDict of the keys that it must at least have, each with its type.
-
-    Raises:
-        MalformedRunError: The file is missing, truncated, or has another schema; the message names it and the error.
+def read_document(path: Path, *, form: type = dict) -> dict[str, Any]:
+    """Reads a JSON file of a run, with at least the keys of `form`; raises `MalformedRunError`, which names the
+    file.
     """
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
@@ -229,9 +212,9 @@ def read_document(path: Path, readable: int = SCHEMA, *, form: type = dict) -> d
     except RecursionError as error:
         raise MalformedRunError(f"{path}: not a document of a run: it is nested too deeply") from error
     schema = document.get("schema") if isinstance(document, dict) else None
-    if schema != readable:
+    if schema != SCHEMA:
         raise MalformedRunError(
-            f"{path}: the file has schema {schema} and this version reads schema {readable}: "
+            f"{path}: the file has schema {schema} and this version reads schema {SCHEMA}: "
             "use the version that wrote the run, or measure again"
         )
     try:

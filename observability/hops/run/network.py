@@ -25,7 +25,6 @@ class Network:
     """The network between a customer and the edge.
 
     Attributes:
-        rtt_ms: Round-trip time.
         down_mbit: Mbit/s towards the customer; None for no limit.
         up_mbit: Mbit/s towards the edge; None for no limit.
         name: Name of a network with these published values; None if a value was given instead.
@@ -68,7 +67,9 @@ def networks_of(switches: Mapping[str, Any]) -> Mapping[str, Network]:
         if own:
             return {channel: _resolve(one) for channel, one in own.items()}
         # Before networks had names, a round-trip time of 0 meant no network.
-        if "network" not in switches or _is_loopback(switches):
+        if "network" not in switches or (
+            switches["network"] == LOOPBACK and switches["rtt_ms"] is None and not switches["bandwidth"]
+        ):
             return {}
         return dict.fromkeys(CHANNELS, _resolve(switches))
     except (AttributeError, KeyError, TypeError, ValueError) as error:
@@ -87,8 +88,7 @@ def network_summary(switches: Mapping[str, Any]) -> NetworkSummary | None:
     if not networks:
         return None
     return NetworkSummary(
-        visit=visit_of(switches),
-        channels={channel: network.document for channel, network in networks.items()},
+        visit=visit_of(switches), channels={channel: network.document for channel, network in networks.items()}
     )
 
 
@@ -113,10 +113,6 @@ def network_text(switches: Mapping[str, Any]) -> str:
         text = ", ".join(f"{channel} {in_words(network)}" for channel, network in networks.items())
     how = "open from an earlier visit" if visit_of(switches) == "warm" else "opened by each journey"
     return f"{text}, connections {how}"
-
-
-def _is_loopback(given: Mapping[str, Any]) -> bool:
-    return given["network"] == LOOPBACK and given["rtt_ms"] is None and not given["bandwidth"]
 
 
 def _resolve(given: Mapping[str, Any]) -> Network:

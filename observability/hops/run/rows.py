@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import msgspec
@@ -89,13 +89,7 @@ HOPS = pl.Schema(
 """A row per trace and part."""
 _HOPS_MADE = pl.Schema([*HOPS.items(), ("injected_ns", pl.Int64())])
 CALLS = pl.Schema(
-    {
-        "trace_id": pl.String,
-        "journey": pl.String,
-        "caller": pl.String,
-        "callee": pl.String,
-        "between_ns": pl.Int64,
-    }
+    {"trace_id": pl.String, "journey": pl.String, "caller": pl.String, "callee": pl.String, "between_ns": pl.Int64}
 )
 """A row per call from one component to another."""
 QUEUED = pl.Schema({"began_ns": pl.Int64, "queued_ns": pl.Int64})
@@ -110,13 +104,7 @@ PATHS = pl.Schema({"journey": pl.String, "path": pl.String, "ns": pl.Int64, "tra
 """A row per journey and call path (`hops.budget.call_paths`) of a trial: the time of all traces whose journey ended ok,
 and the number of these traces."""
 RESOURCES = pl.Schema(
-    {
-        "at_ns": pl.Int64,
-        "component": pl.String,
-        "cpu_s": pl.Float64,
-        "memory_mb": pl.Float64,
-        "processes": pl.Int64,
-    }
+    {"at_ns": pl.Int64, "component": pl.String, "cpu_s": pl.Float64, "memory_mb": pl.Float64, "processes": pl.Int64}
 )
 """A row per component and sample, taken while a trial's load ran."""
 LOOKS = pl.Schema(
@@ -153,19 +141,11 @@ OBSERVED = {"looks": LOOKS, "updates": WATCHED, "update_hops": HOPS}
 
 
 def read_rows(path: Path, schema: pl.Schema = JOURNEYS) -> pl.DataFrame:
-    """Reads rows that the generator wrote.
-
-    Args:
-        path: File with a JSON object per line.
-        schema: Columns to read: those of `JOURNEYS`, `SAMPLE` or `UPDATES`.
-
-    Returns:
-        These columns, with the rows sorted by `seq` if that is among the columns.
+    """Reads rows that the generator wrote, sorted by `seq` if that is among the columns.
 
     Raises:
         MalformedJourneysError: A line is not a JSON object of these columns; the message names the file and the column
             or value.
-        OSError: The file cannot be read.
     """
     if not path.stat().st_size:
         return schema.to_frame()
@@ -184,10 +164,6 @@ def read_rows(path: Path, schema: pl.Schema = JOURNEYS) -> pl.DataFrame:
 
 def hops_frame(budgets: Iterable[Budget], **labels: str | int) -> pl.DataFrame:
     """Converts budgets to rows.
-
-    Args:
-        budgets: Budgets, each of a different trace.
-        labels: Constant columns to put in front.
 
     Returns:
         The columns of `HOPS`. `on_path` is the number of crossings on the critical path. `inner_on_path` is the number
@@ -209,14 +185,12 @@ def hops_frame(budgets: Iterable[Budget], **labels: str | int) -> pl.DataFrame:
         for budget in budgets
         for part in dict.fromkeys((*budget.parts, *budget.crossings))
     ]
-    return _add_labels(pl.DataFrame(rows, schema=_HOPS_MADE, orient="row"), labels)
+    columns = [pl.lit(value).alias(name) for name, value in labels.items()]
+    return pl.DataFrame(rows, schema=_HOPS_MADE, orient="row").select(*columns, pl.all())
 
 
 def calls_frame(budgets: Iterable[Budget]) -> pl.DataFrame:
     """Converts the calls of budgets to rows.
-
-    Args:
-        budgets: Budgets, each of a different trace.
 
     Returns:
         The columns of `CALLS`; and when the callee began, how long after its caller, and how long before its caller it
@@ -230,15 +204,7 @@ def calls_frame(budgets: Iterable[Budget]) -> pl.DataFrame:
 
 
 def paths_frame(budgets: Iterable[Budget], journeys: pl.DataFrame) -> pl.DataFrame:
-    """Adds up the call paths of budgets.
-
-    Args:
-        budgets: Budgets of a trial with their call paths, each of a different trace.
-        journeys: Rows of `JOURNEYS` of the trial.
-
-    Returns:
-        The columns of `PATHS`.
-    """
+    """Adds up the call paths of a trial's budgets, each of a different trace, to the columns of `PATHS`."""
     ok = set(journeys.filter((pl.col("outcome") == "ok") & pl.col("sampled"))["trace_id"])
     sums, traces = Counter[tuple[str, str]](), Counter[str]()
     for budget in budgets:
@@ -256,11 +222,7 @@ def select_rows(frame: pl.DataFrame, mask: pl.Series) -> pl.DataFrame:
 
 
 def write_parquet(frame: pl.DataFrame, path: Path) -> None:
-    """Writes a frame so that the file is complete or missing.
-
-    Raises:
-        OSError: The disk is full, or the folder cannot be written.
-    """
+    """Writes a frame so that the file is complete or missing; raises `OSError`, for example if the disk is full."""
     buffer = io.BytesIO()  # Polars itself reports a full disk with a different error, without errno
     frame.write_parquet(buffer)
     write_whole(path, lambda scratch: scratch.write_bytes(buffer.getbuffer()))
@@ -270,10 +232,6 @@ def write_whole(path: Path, write: Callable[[Path], object]) -> None:
     """Lets `write` fill a new file next to `path`, and renames it when it is on disk.
 
     A symbolic link at `path` is replaced; the file that it points to does not change.
-
-    Args:
-        path: Final path of the file.
-        write: Writes the file at the path that it is given.
     """
     scratch = path.with_name(f".{path.name}.{os.getpid()}.partial")
     scratch.unlink(missing_ok=True)
@@ -285,8 +243,3 @@ def write_whole(path: Path, write: Callable[[Path], object]) -> None:
         scratch.replace(path)
     finally:
         scratch.unlink(missing_ok=True)
-
-
-def _add_labels(frame: pl.DataFrame, labels: Mapping[str, str | int]) -> pl.DataFrame:
-    columns = [pl.lit(value).alias(name) for name, value in labels.items()]
-    return frame.select(*columns, pl.all())

@@ -27,11 +27,6 @@ _PIECE = 1 << 20
 def open_plain(file: IO[bytes], head: bytes, where: str) -> tuple[IO[bytes], MalformedTraceError | None]:
     """Decompresses a file into a temporary file, if it is compressed.
 
-    Args:
-        file: Seekable file, at its start.
-        head: Its first bytes.
-        where: Name of the input, for messages.
-
     Returns:
         The plain file; and an error to raise at its end, if the compressed bytes are damaged or cut off.
 
@@ -41,16 +36,12 @@ def open_plain(file: IO[bytes], head: bytes, where: str) -> tuple[IO[bytes], Mal
     if head.startswith(GZIP):
         return _spool(cast("IO[bytes]", gzip.GzipFile(fileobj=file)), where, file)
     if head.startswith(ZSTD):
-        return _spool(_zstd_reader(file), where, file)
+        return _spool(_zstd().ZstdFile(file), where, file)
     return file, None
 
 
 def spool(stream: IO[bytes], where: str) -> IO[bytes]:
-    """Copies all bytes of a stream into a temporary file, and rewinds the file.
-
-    Raises:
-        MalformedTraceError: The stream has more than `MAX_BYTES` bytes.
-    """
+    """Copies a stream into a temporary file, and rewinds the file; raises `MalformedTraceError` above `MAX_BYTES`."""
     return _spool(stream, where)[0]
 
 
@@ -62,7 +53,7 @@ def _spool(
     try:
         for piece in _limit(stream, where, compressed):
             scratch.write(piece)
-    except (EOFError, gzip.BadGzipFile, zlib.error, _zstd_error()) as error:
+    except (EOFError, gzip.BadGzipFile, zlib.error, _zstd().ZstdError) as error:
         size = scratch.tell()
         fault = MalformedTraceError(f"{where}: compressed, but damaged or cut off after {size:,} bytes: {error}")
     except BaseException:
@@ -73,26 +64,16 @@ def _spool(
 
 
 def unzstd(data: bytes | memoryview, where: str) -> bytes:
-    """Decompresses one message.
-
-    Raises:
-        MalformedTraceError: The bytes are damaged, or decompress to more bytes than allowed.
-    """
+    """Decompresses one message; raises `MalformedTraceError` if it is damaged or too large."""
     compressed = io.BytesIO(data)
     try:
-        return b"".join(_limit(_zstd_reader(compressed), where, compressed))
-    except (EOFError, _zstd_error()) as error:
+        return b"".join(_limit(_zstd().ZstdFile(compressed), where, compressed))
+    except (EOFError, _zstd().ZstdError) as error:
         raise MalformedTraceError(f"{where}: damaged Zstandard data: {error}") from error
 
 
 def _limit(stream: IO[bytes], where: str, compressed: IO[bytes] | None) -> Iterator[bytes]:
-    """Yields a stream in pieces, and stops as soon as it exceeds a limit.
-
-    Args:
-        stream: Plain bytes.
-        where: Name of the input, for messages.
-        compressed: File that the stream decompresses; None for a plain stream.
-    """
+    """Yields a stream in pieces until it exceeds a limit; `compressed` is the file that the stream decompresses."""
     # `read1` returns what a decompressor has decompressed, before an error in the rest is raised.
     read = getattr(stream, "read1", stream.read)
     size = 0
@@ -106,14 +87,6 @@ def _limit(stream: IO[bytes], where: str, compressed: IO[bytes] | None) -> Itera
                 "if you trust it, decompress it yourself and pass the plain file"
             )
         yield piece
-
-
-def _zstd_reader(file: IO[bytes]) -> IO[bytes]:
-    return cast("IO[bytes]", _zstd().ZstdFile(file))
-
-
-def _zstd_error() -> type[Exception]:
-    return cast("type[Exception]", _zstd().ZstdError)
 
 
 @cache

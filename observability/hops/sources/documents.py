@@ -26,10 +26,6 @@ def split_documents(lines: Iterable[bytes], *, by_line: bool) -> Iterator[tuple[
 
     A document starts at a line that starts with a bracket. Without `by_line`, such a line may also be an element of a
     list: then the line before is not indented either, and ends in the middle of a document.
-
-    Args:
-        lines: Lines of the file, with their ends.
-        by_line: Whether every line that starts with a bracket starts a document.
     """
     text: list[bytes] = []
     start, before = 1, b""
@@ -54,7 +50,6 @@ def read_documents(documents: Iterable[tuple[int, bytes]], where: str, *, by_lin
 
     Args:
         documents: Documents as returned by `split_documents`; one text may contain several documents.
-        where: Name of the file.
         by_line: As in `split_documents`. If true, nothing is read from a broken document.
 
     Raises:
@@ -93,17 +88,7 @@ def _noting(faults: Faults, spans: Read) -> Read:
 
 
 def read_beginning(text: memoryview, where: str, fault: NotJsonError, free: Callable[[], None] | None = None) -> Read:
-    """Reads the spans in the intact beginning of a broken document.
-
-    Args:
-        text: The document.
-        where: Name of the input, for messages.
-        fault: The error in the document.
-        free: As in `in_batches`.
-
-    Raises:
-        MalformedTraceError: Always, at the end.
-    """
+    """Reads the spans in the intact beginning of a broken document, then raises an error."""
     whole = ended_early(text)
     if whole is None:
         raise fault
@@ -112,13 +97,7 @@ def read_beginning(text: memoryview, where: str, fault: NotJsonError, free: Call
 
 
 def in_batches(kind: str, batches: Batches, free: Callable[[], None] | None = None) -> Read:
-    """Adds the format to each batch.
-
-    Args:
-        kind: The format.
-        batches: The batches.
-        free: Frees the memory of everything read so far; called from time to time.
-    """
+    """Adds the format to each batch; `free` frees the memory of everything read so far, and is called now and then."""
     for number, batch in enumerate(batches):
         if free is not None and not number % FREED_EVERY:
             free()

@@ -31,11 +31,7 @@ _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 def paths_of(source: str) -> list[Path]:
-    """Lists the files of a source: the file itself, files below a folder, or matches of a pattern; no hidden files.
-
-    Raises:
-        SourceError: There is no such file.
-    """
+    """Lists the files of a file, folder or pattern, but no hidden files; raises `SourceError` if there are none."""
     path = Path(source)
     if path.is_dir():
         inside = sorted(one for one in path.rglob("*") if one.is_file() and not _is_hidden(one.relative_to(path)))
@@ -54,8 +50,6 @@ def read_file(file: IO[bytes], where: str, forced: str = "") -> Iterator[tuple[s
     """Reads the spans of one file in batches, each with its format.
 
     Args:
-        file: Seekable file, at its start.
-        where: Name of the file, for messages.
         forced: Format, one of `recognise.FORMATS`; empty to recognise the format.
 
     Raises:
@@ -112,7 +106,6 @@ def opened_file(path: str) -> IO[bytes]:
     Raises:
         SourceError: The path is neither a file nor a pipe, or nothing writes to the pipe.
         MalformedTraceError: The pipe has more bytes than can be stored.
-        OSError: The file cannot be opened.
     """
     mode = os.stat(path).st_mode
     if stat.S_ISREG(mode):

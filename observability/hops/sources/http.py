@@ -34,11 +34,6 @@ class NotFoundError(SourceError):
 def get(url: str, headers: Mapping[str, str], *, accept: str = "application/json") -> IO[bytes]:
     """Fetches one answer, as a file at its start.
 
-    Args:
-        url: Address, http or https.
-        headers: Additional headers, such as credentials.
-        accept: Media type to request.
-
     Raises:
         NotFoundError: The answer was 404.
         SourceError: No answer in time, or an error; the message names the address and, if known, a remedy.
@@ -75,11 +70,7 @@ def _receive(request: urllib.request.Request, scratch: IO[bytes], deadline: floa
 
 
 def get_json(url: str, headers: Mapping[str, str]) -> Any:
-    """Fetches and decodes one answer.
-
-    Raises:
-        SourceError: As in `get`; or the answer is not JSON.
-    """
+    """Fetches and decodes one answer; raises `SourceError` as `get` does, or if the answer is not JSON."""
     with get(url, headers) as answer:
         try:
             return json.load(answer)

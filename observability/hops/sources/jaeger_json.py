@@ -19,16 +19,7 @@ from hops.errors import MalformedTraceError
 from hops.sources.read_json import NotJsonError, camel_case, each, read_one
 from hops.traces.otlp import NEEDED, SPAN_ID_DIGITS, TRACE_ID_DIGITS, plain_id
 from hops.traces.peers import lean
-from hops.traces.span import (
-    FOLLOWS_FROM,
-    MAX_NS,
-    REF_TYPE,
-    UNKNOWN_SERVICE,
-    AttributeValue,
-    Kind,
-    Span,
-    shown_name,
-)
+from hops.traces.span import FOLLOWS_FROM, MAX_NS, REF_TYPE, UNKNOWN_SERVICE, AttributeValue, Kind, Span, shown_name
 
 NS_PER_US = 1000
 
@@ -139,11 +130,7 @@ def read_data(traces: list[Raw], where: str) -> Iterator[list[Span]]:
 
 
 def read_trace(raw: Raw | memoryview | bytes, where: str) -> list[Span]:
-    """Reads the spans of one trace.
-
-    Raises:
-        MalformedTraceError: A value is missing or has a wrong type; the message names its place.
-    """
+    """Reads the spans of one trace; raises `MalformedTraceError` as `read_data` does."""
     try:
         trace = read_one(_TRACE, raw, where)
     except NotJsonError:
@@ -159,20 +146,12 @@ def read_trace(raw: Raw | memoryview | bytes, where: str) -> list[Span]:
 
 
 def read_span(raw: Raw | memoryview | bytes, where: str) -> Span:
-    """Reads a single span, with its process.
-
-    Raises:
-        MalformedTraceError: A value is missing or has a wrong type; the message names its place.
-    """
+    """Reads a single span, with its process; raises `MalformedTraceError` as `read_data` does."""
     return _span(read_one(_SPAN, raw, where), "", {}, {}, where)
 
 
 def read_proto_span(raw: Raw | memoryview | bytes, where: str) -> Span:
-    """Reads a single span in protobuf's JSON.
-
-    Raises:
-        MalformedTraceError: A value is missing or has a wrong type; the message names its place.
-    """
+    """Reads a single span in protobuf's JSON; raises `MalformedTraceError` as `read_data` does."""
     (span,) = _proto_spans(_ProtoTrace([read_one(_PROTO_SPAN, camel_case(raw) or raw, where)]), where)
     return span
 
@@ -284,17 +263,7 @@ def _span(span: _Span, trace_id: str, names: dict[str, str], ids: dict[str, str]
 
 
 def interval_ns(start_us: float, duration_us: float, what: str, span_id: str) -> tuple[int, int]:
-    """Computes start and end of a span, ns.
-
-    Args:
-        start_us: Unix time, microseconds.
-        duration_us: Duration, microseconds.
-        what: Place of the span, for messages.
-        span_id: Id of the span, for messages.
-
-    Raises:
-        MalformedTraceError: No clock shows such times.
-    """
+    """Computes start and end of a span, ns; raises `MalformedTraceError` if no clock shows such times."""
     if abs(start_us) + abs(duration_us) < MAX_NS // NS_PER_US:
         start_ns = round(start_us * NS_PER_US)
         return start_ns, start_ns + round(duration_us * NS_PER_US)

@@ -32,9 +32,6 @@ _RESOURCE = msgspec.json.Decoder(otlp.ResourceSpans, strict=False)
 def read_component(piece: tuple[Raw | bytes, str]) -> Iterator[list[Span]]:
     """Reads the spans of one component; one by one if they contain an error.
 
-    Args:
-        piece: An element of `resourceSpans`, and its place.
-
     Raises:
         MalformedTraceError: A value is missing or has a wrong type; the message names its place. All other spans were
             read before.

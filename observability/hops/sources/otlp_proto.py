@@ -12,16 +12,7 @@ from hops.sources.compressed import ZSTD
 from hops.sources.read_json import Faults, each
 from hops.traces.otlp import KINDS, NEEDED, NO_ID, follows_only
 from hops.traces.peers import lean
-from hops.traces.span import (
-    FOLLOWS_FROM,
-    MAX_NS,
-    REF_TYPE,
-    UNKNOWN_SERVICE,
-    AttributeValue,
-    Kind,
-    Span,
-    shown_name,
-)
+from hops.traces.span import FOLLOWS_FROM, MAX_NS, REF_TYPE, UNKNOWN_SERVICE, AttributeValue, Kind, Span, shown_name
 
 if TYPE_CHECKING:
     from opentelemetry.proto.trace.v1 import trace_pb2

@@ -37,13 +37,9 @@ class Query(msgspec.Struct, frozen=True):
     """The traces to request.
 
     Args:
-        service: Name of a service in the traces; empty for any, if the API allows it.
-        operation: Name of a span of this service; empty for any.
         since_ns: Unix time of the earliest start, ns.
         until_ns: Unix time of the latest start, ns; 0 for now.
-        limit: Maximum number of traces.
         trace_ids: Ids of traces, instead of all of the above.
-        headers: Headers to send, such as credentials.
     """
 
     service: str = ""
@@ -64,8 +60,6 @@ class Answer(msgspec.Struct):
     """One answer of an API.
 
     Args:
-        url: Requested address.
-        batches: Spans in batches, each with its format.
         jaeger: Address of the Jaeger whose UI shows these traces; empty for other systems.
         is_search: Whether the answer has one or all results of a search, not traces requested by id.
     """
@@ -77,11 +71,7 @@ class Answer(msgspec.Struct):
 
 
 def moment_ns(text: str, what: str) -> int:
-    """Converts a moment to Unix time, ns: how long ago (`30m`, `2h` or `1d`), or ISO 8601 (by default in UTC).
-
-    Raises:
-        SourceError: The text is neither; the message names the choices.
-    """
+    """Converts how long ago (`30m`, `2h`, `1d`), or ISO 8601 (UTC), to Unix time, ns; raises `SourceError`."""
     if ago := _AGO.fullmatch(text):
         return time.time_ns() - int(ago["count"]) * _SECONDS[ago["unit"]] * _NS_PER_S
     try:
@@ -94,11 +84,7 @@ def moment_ns(text: str, what: str) -> int:
 
 
 def header_of(text: str) -> tuple[str, str]:
-    """Parses a header from `Name: value`.
-
-    Raises:
-        SourceError: The text has no colon, or is not a valid header.
-    """
+    """Parses a header from `Name: value`; raises `SourceError` if it is not a valid header."""
     name, colon, value = text.partition(":")
     if not (colon and name.strip() and value.isprintable() and name.isascii()):
         raise SourceError("--header: give NAME:VALUE, such as 'Authorization: Bearer …'")
@@ -116,8 +102,6 @@ def answers(source: str, forced: str, query: Query) -> Iterator[Answer]:
     Args:
         source: Base address of a Jaeger, Tempo or Zipkin; address of a trace in Jaeger's UI; or any address below
             `/api/`, which is requested unchanged.
-        forced: As in `files.read_file`.
-        query: The traces to request.
 
     Raises:
         SourceError: None of these APIs answers, or a needed option is missing; the message names the choices.
@@ -140,15 +124,7 @@ def answers(source: str, forced: str, query: Query) -> Iterator[Answer]:
 
 
 def api_at(base: str, query: Query) -> Callable[[str, Query], Iterator[Answer]]:
-    """Finds the function for the API at an address, by requests that only one of the APIs understands.
-
-    Args:
-        base: Base address of the API.
-        query: The traces to request, and the headers to send.
-
-    Raises:
-        SourceError: None of the APIs answers; the message names what was tried.
-    """
+    """Finds the API at an address by requests that only it understands; raises `SourceError`, with what was tried."""
     tried = []
     for path, is_it, ask in _APIS:
         try:
@@ -219,9 +195,7 @@ def _jaeger_answer(base: str, newer: str, older: str, query: Query) -> Answer:
 def _zipkin(base: str, query: Query) -> Iterator[Answer]:
     if query.trace_ids:
         yield from _each(
-            query.trace_ids,
-            f"{base}/api/v2/trace/",
-            lambda url: Answer(url, _read(get(url, query.headers), url)),
+            query.trace_ids, f"{base}/api/v2/trace/", lambda url: Answer(url, _read(get(url, query.headers), url))
         )
         return
     if query.service:

@@ -19,11 +19,7 @@ T = TypeVar("T")
 
 
 class NotJsonError(MalformedTraceError):
-    """The text is not JSON, or is cut off, or is followed by more text.
-
-    Attributes:
-        follows_at: Byte at which text follows a whole value; 0 if the value itself is broken.
-    """
+    """The text is not JSON, or is cut off, or is followed by more text, from byte `follows_at` if that is above 0."""
 
     def __init__(self, message: str, follows_at: int = 0) -> None:
         super().__init__(message)
@@ -31,11 +27,7 @@ class NotJsonError(MalformedTraceError):
 
 
 class Faults:
-    """Errors in some of the pieces of an input, which do not keep the other pieces from being read.
-
-    Args:
-        pieces: Name of the pieces, in the plural.
-    """
+    """Errors in some of the pieces of an input, which do not keep the other pieces from being read."""
 
     def __init__(self, pieces: str) -> None:
         self._pieces = pieces
@@ -48,14 +40,7 @@ class Faults:
         self._bad += 1
 
     def tell(self, of: int) -> None:
-        """Raises the first error, if there was any; the message says how many more pieces failed.
-
-        Args:
-            of: Number of all pieces.
-
-        Raises:
-            MalformedTraceError: A piece could not be read.
-        """
+        """Raises the first error, if there was any; the message says how many more of all pieces failed."""
         if self._first is None:
             return
         others = ""
@@ -67,16 +52,7 @@ class Faults:
 
 
 def each(pieces: Iterable[T], read: Callable[[T], Iterable[list[Span]]], named: str) -> Iterator[list[Span]]:
-    """Reads the spans of every readable piece; at the end, raises the first error.
-
-    Args:
-        pieces: Pieces to read.
-        read: Reads one piece.
-        named: Name of the pieces, in the plural.
-
-    Raises:
-        MalformedTraceError: A piece could not be read.
-    """
+    """Reads the spans of every readable piece; at the end, raises the first error."""
     faults, count = Faults(named), 0
     for piece in pieces:
         count += 1
@@ -88,17 +64,7 @@ def each(pieces: Iterable[T], read: Callable[[T], Iterable[list[Span]]], named: 
 
 
 def read_one(decoder: msgspec.json.Decoder[T], text: msgspec.Raw | bytes | memoryview, where: str) -> T:
-    """Decodes one value.
-
-    Args:
-        decoder: Decoder of the expected type.
-        text: JSON.
-        where: Name of the input, for messages.
-
-    Raises:
-        MalformedTraceError: The text is not JSON, or a value is missing or has a wrong type; the message names the
-            place.
-    """
+    """Decodes one value; raises `NotJsonError`, or another `MalformedTraceError`, which names the place."""
     try:
         return decoder.decode(text)
     except msgspec.ValidationError as error:
@@ -141,13 +107,11 @@ _DECODER = json.JSONDecoder()
 def ended_early(text: bytes | memoryview) -> bytes | None:
     """Completes a document that is cut off or broken: ends it after the last whole element of its list.
 
-    In OTLP this is the innermost list, the list of spans, because there may be a single component.
+    In OTLP this is the innermost list, the list of spans, because there may be a single component. None if there is no
+    whole element.
 
     Args:
         text: A list, or objects that begin with a list, in UTF-8.
-
-    Returns:
-        JSON; None if there is no whole element.
     """
     document = codecs.getincrementaldecoder("utf-8")("ignore").decode(text)
     begin = _BEGIN_OF_LIST.match(document)
@@ -158,13 +122,7 @@ def ended_early(text: bytes | memoryview) -> bytes | None:
 
 
 def _list_ended(document: str, at: int, name: str) -> tuple[int, str] | None:
-    """Finds the character after which a list can be ended, and the text that ends it.
-
-    Args:
-        document: Text of the document.
-        at: Index of the list's first element.
-        name: Name of the list.
-    """
+    """Finds the character after which a list can be ended, and the text that ends it; `at` is its first element."""
     end = None
     with suppress(ValueError, RecursionError):
         while True:

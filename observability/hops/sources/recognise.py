@@ -74,7 +74,6 @@ def read_json_value(text: bytes | memoryview, where: str) -> tuple[str, Batches]
 
     Args:
         text: JSON, without blanks in front.
-        where: Name of the input, for messages.
 
     Raises:
         MalformedTraceError: The value is in none of the formats, or a part of it is wrong; the message names the place.
@@ -134,17 +133,7 @@ def _of_keys(keys: _Keys, text: bytes | memoryview, where: str) -> tuple[str, Ba
 
 
 def read_binary(data: bytes | memoryview, where: str, head: bytes, forced: str = "") -> tuple[str, Batches]:
-    """Recognises the format of bytes that are not JSON, and reads their spans in batches.
-
-    Args:
-        data: The bytes.
-        where: Name of the input, for messages.
-        head: The first bytes.
-        forced: One of `BINARY`; empty to recognise the format.
-
-    Raises:
-        MalformedTraceError: The bytes are in none of the formats.
-    """
+    """Recognises the format of bytes that are not JSON, or refuses them, and reads their spans in batches."""
     if forced == OTLP_FRAMED or (not forced and otlp_proto.looks_framed(head, len(data))):
         return OTLP_FRAMED, _read_framed(data, where)
     if forced == OTLP_PROTO or head[0] == otlp_proto.RESOURCE_SPANS:
@@ -166,11 +155,7 @@ def _read_list(elements: list[Raw], where: str) -> tuple[str, Batches]:
 
 
 def _kind_of(elements: list[Raw], where: str) -> str:
-    """Recognises the format of the first element whose format is known.
-
-    Raises:
-        MalformedTraceError: No element has a known format; the message is about the first element.
-    """
+    """Recognises the format of the first element whose format is known; an error is about the first element."""
     first: MalformedTraceError | None = None
     for raw, place in locate(elements, where):
         try:

@@ -23,9 +23,7 @@ class Input(msgspec.Struct):
     """One file or answer.
 
     Args:
-        name: Name of the file, or address.
         format: Formats of the input, in words; empty if none was recognised.
-        spans: Number of spans read.
         refused: Error that kept the input, or the rest of it, from being read; empty without an error.
     """
 
@@ -40,7 +38,6 @@ class TraceSet(msgspec.Struct):
 
     Args:
         traces: Spans of each trace, in the order of their arrival.
-        inputs: Inputs in order.
         missing: Sentences about requested traces that are in no input.
         limited: Sentences about query APIs that may have more traces than the limit of the request.
         left_out: Sentences about traces that no figure includes.
@@ -101,9 +98,6 @@ def read_sources(
 
     Args:
         sources: Files, folders, patterns, `-` for standard input, or addresses.
-        forced: One of `recognise.FORMATS`; empty to recognise the format of each input.
-        query: Traces to request from a query API.
-        progress: Called with the progress of reading.
 
     Returns:
         The traces and inputs; an input that could not be read, even a missing source, is included with the reason.

@@ -28,18 +28,7 @@ _OBJECT = msgspec.json.Decoder(dict[str, Raw])
 
 
 def refuse_known(text: bytes | memoryview, where: str) -> list[str]:
-    """Refuses JSON whose keys belong to an unsupported format.
-
-    Args:
-        text: A JSON object.
-        where: Name of the input, for messages.
-
-    Returns:
-        The object's keys, if they belong to no unsupported format.
-
-    Raises:
-        MalformedTraceError: The keys belong to such a format; the message names the format and what to do.
-    """
+    """Refuses JSON with the keys of an unsupported format, by `MalformedTraceError`; otherwise returns its keys."""
     members = read_one(_OBJECT, text, where)
     for key in members:
         if key in _BY_KEY:
@@ -51,11 +40,7 @@ def refuse_known(text: bytes | memoryview, where: str) -> list[str]:
 
 
 def refuse_known_table(head: bytes, where: str) -> None:
-    """Refuses a CSV file whose first line names columns of an unsupported format.
-
-    Raises:
-        MalformedTraceError: The columns belong to such a format; the message names the format and what to do.
-    """
+    """Refuses a CSV file whose first line names columns of an unsupported format, as `refuse_known` does."""
     columns = head.partition(b"\n")[0].decode(errors="replace").replace('"', "").split(",")
     for column in columns:
         if column.strip() in _BY_KEY and len(columns) > 1:

@@ -67,11 +67,7 @@ def read_list(spans: list[Raw], where: str) -> Iterator[list[Span]]:
 
 
 def read_span(raw: Raw | memoryview | bytes, where: str) -> Span:
-    """Reads one span.
-
-    Raises:
-        MalformedTraceError: A value is missing or has a wrong type; the message names its place.
-    """
+    """Reads one span; raises `MalformedTraceError` as `read_list` does."""
     span = read_one(_SPAN, raw, where)
     if span.binary_annotations is not UNSET or any(one.endpoint is not UNSET for one in span.annotations or ()):
         # Version 1 has kinds and services in annotations: read as version 2, the span would have no service.

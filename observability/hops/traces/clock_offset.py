@@ -18,14 +18,10 @@ FASTEST = 0.25
 
 
 def clock_offset_ms(traces: Iterable[Iterable[Span]], node_of: Callable[[Span], str]) -> float:
-    """Estimates the largest difference between the clocks of two nodes that call each other.
+    """Estimates the largest difference, ms, between the clocks of two nodes that call each other; 0 if none do.
 
     Args:
-        traces: Spans, trace by trace.
         node_of: Gives the node that a span's component ran on; empty if unknown.
-
-    Returns:
-        Milliseconds, 0 if every call stayed on its node.
     """
     # By the nodes of caller and callee: time on the wire, and how far the callee's clock was ahead.
     seen: dict[tuple[str, str], list[tuple[int, float]]] = defaultdict(list)
@@ -43,10 +39,6 @@ def clock_offset_ms(traces: Iterable[Iterable[Span]], node_of: Callable[[Span], 
 
 
 def ahead_ns(calls: list[tuple[int, float]]) -> float:
-    """Estimates how far a callee's clock is ahead of its caller's, from the calls with the shortest time on the wire.
-
-    Args:
-        calls: For each call, its time on the wire and how far the callee's clock seemed to be ahead, ns.
-    """
+    """Estimates how far a callee's clock is ahead, ns, from each call's time on the wire and seeming offset, ns."""
     fastest = sorted(calls)[: max(1, round(FASTEST * len(calls)))]
     return statistics.median(ahead for _, ahead in fastest)

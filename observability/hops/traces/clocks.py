@@ -27,14 +27,9 @@ class Clock(msgspec.Struct, frozen=True):
     """How far a callee's clock is ahead of its caller's.
 
     Args:
-        caller: Service that calls.
-        callee: Service that answers.
-        calls: Number of calls of the pair.
         low_ns: Smallest offset that the calls allow, except for the few strictest of them.
         high_ns: Largest offset, likewise; below `low_ns` if no single offset fits, for example because a clock was set.
         ahead_ns: Estimate, within these bounds if an offset fits.
-        outside: How many calls were answered before they began, or after they had ended.
-        outside_ns: Maximum time by which an answer was outside its call.
     """
 
     caller: str

@@ -4,21 +4,14 @@ The idea is that of Zhang et al., "CRISP: Critical Path Analysis of Large-Scale 
 ATC 2022). Begin at the end of a span, and go to the child that finished last before that moment. Walk through it in the
 same way, and continue from the moment it began. Time that no child covers is the span's own.
 
-Traps, and how each is handled:
+ADR 012 has the reasons for two rules:
 
-- *Parallel children.* Only the child that finished last delayed its parent; the other children, in its shadow, cost
-  nothing.
-- *Overlap.* "Finished before" taken literally loses a call whose span was closed a little after the next one began,
-and its whole time becomes its parent's own work. Taken loosely ("began before"), every call of a fan-out gets the
-microseconds in which its parent was busy starting the next. Here a child that still runs at the current moment
-counts as finished if at most a fifth of it lies ahead (ADR 012).
-- *Children that outlive their parent.* A call that closes its span just after its caller has the last byte is cut, but
-stays on the path. A job that continues long after the answer was not waited for; by the same rule it is off the path.
-- *Callees that outlive their call.* The SERVER below a CLIENT was waited for until the CLIENT ended, however much later
-the SERVER ended. Time in which a callee hangs must not count as network. The rule above does not apply to such a callee
-(`is_try`). Its inside is walked from its own end, but only the time up to the CLIENT's end counts.
-- *Clocks.* A child can begin before its parent only on another clock; intervals were clipped before (see `tree`).
-- *Depth.* A chain of calls may be deeper than the interpreter's stack, so there is no recursion.
+- A child that still runs at the current moment counts as finished if at most a fifth of it lies ahead.
+- The SERVER below a CLIENT was waited for until the CLIENT ended, however much later the SERVER ended. The first rule
+does not apply to such a callee (`is_try`). Its inside is walked from its own end, but only the time up to the CLIENT's
+end counts.
+
+A chain of calls may be deeper than the interpreter's stack, so there is no recursion.
 """
 
 from __future__ import annotations
@@ -43,7 +36,6 @@ def walk(root: Node, ahead_percent: int = AHEAD_PERCENT, above: dict[Node, Node]
 
     Args:
         root: Root of a grown tree: children are inside their parents, and sorted by end, the last first.
-        ahead_percent: Limit for a sibling that ran ahead; see `AHEAD_PERCENT`.
         above: Receives, for each span on the path, the span above it, before the span's first segment; None if not
             needed.
     """

@@ -70,14 +70,7 @@ def reach_the_end(tree: Tree) -> None:
 
 
 def waiting(sender: Span, receiver: Node, since_ns: int, end_ns: int) -> Node:
-    """Makes a node for handed-on work: its own time is the time until the receiver began.
-
-    Args:
-        sender: Span that handed the work on.
-        receiver: Node that began later; goes below the new node.
-        since_ns: When the work was handed on, Unix time, ns.
-        end_ns: When the work and all that followed had ended.
-    """
+    """Makes a node above `receiver` for handed-on work: its own time is the time until the receiver began."""
     span = receiver.span
     is_message = sender.kind is PRODUCER or span.kind is CONSUMER
     receiver.is_try |= receiver.end_ns == end_ns

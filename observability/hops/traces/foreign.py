@@ -16,26 +16,9 @@ from hops.traces.critical_path import AHEAD_PERCENT
 from hops.traces.end_to_end import Adjuster, to_the_end, waiting
 from hops.traces.joins import join_answers
 from hops.traces.local_work import is_local_work
-from hops.traces.proxies import (
-    name_proxies,
-    separate_proxies,
-    settle_relays,
-    take_requests_in,
-    wait_for_applications,
-)
+from hops.traces.proxies import name_proxies, separate_proxies, settle_relays, take_requests_in, wait_for_applications
 from hops.traces.shared import find_shared, is_asking
-from hops.traces.span import (
-    CLIENT,
-    CONSUMER,
-    FOLLOWS_FROM,
-    INTERNAL,
-    PRODUCER,
-    REF_TYPE,
-    SERVER,
-    Kind,
-    Span,
-    follows,
-)
+from hops.traces.span import CLIENT, CONSUMER, FOLLOWS_FROM, INTERNAL, PRODUCER, REF_TYPE, SERVER, Kind, Span, follows
 from hops.traces.tree import (
     Node,
     Tree,
@@ -63,12 +46,7 @@ _MESSAGES = (PRODUCER, CONSUMER)
 
 
 def grow_any(spans: Iterable[Span], *, end_to_end: bool = False) -> Tree:
-    """Builds the tree of one trace of any system, as `hops.traces.tree.grow` does under the shop's conventions.
-
-    Args:
-        spans: Spans of one trace, in any order.
-        end_to_end: Whether the root lasts until the last span has ended.
-    """
+    """Builds the tree of one trace of any system, as `hops.traces.tree.grow` does under the shop's conventions."""
     shared = separate_shared(list(spans))
     separate = separate_proxies(shared)
     if separate is shared:
@@ -139,14 +117,7 @@ def settle_times(tree: Tree) -> None:
 
 
 def _place_around_children(tree: Tree, without_start: set[str], without_end: set[str], moments: set[str]) -> None:
-    """Gives spans the times of the spans below them.
-
-    Args:
-        tree: Tree whose nodes have no children yet.
-        without_start: Ids of spans without times.
-        without_end: Ids of spans with a start only.
-        moments: Ids of spans that took no time. If a child lasts longer, the duration was lost.
-    """
+    """Gives spans the times of the spans below them; if a child of `moments` lasts longer, the duration was lost."""
     below: dict[str, list[Node]] = defaultdict(list)
     for node in tree.nodes:
         below[node.span.parent_id].append(node)

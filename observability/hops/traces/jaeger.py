@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from http import HTTPStatus
+from operator import not_
 from typing import Any
 
 import aiohttp
@@ -28,13 +29,7 @@ _TRACE_ID = re.compile(r"[0-9a-fA-F]{32}")
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """Traces as Jaeger had them at the end of the wait.
-
-    Args:
-        traces: Spans by trace id, complete or not.
-        missing: Ids that Jaeger does not have.
-        incomplete: Ids in `traces` with spans still missing, as far as the trace itself shows.
-    """
+    """Traces as Jaeger had them at the end of the wait; `incomplete` ones visibly lack spans."""
 
     traces: dict[str, list[Span]]
     missing: list[str]
@@ -62,7 +57,6 @@ async def fetch_traces(
     trace_ids: Iterable[str],
     *,
     concurrency: int = CONCURRENCY,
-    request_timeout_s: float = REQUEST_TIMEOUT_S,
     patience_s: float = PATIENCE_S,
     complete: Callable[[list[Span]], bool] = is_complete,
     progress: Callable[[int, int], None] | None = None,
@@ -70,14 +64,9 @@ async def fetch_traces(
     """Reads traces by id, and polls until they are complete.
 
     Args:
-        base_url: Base URL of the query API, such as `http://127.0.0.1:18072`.
         trace_ids: 32 hex digits each; an id given twice is read once.
-        concurrency: Maximum number of concurrent requests.
-        request_timeout_s: Time limit of one request.
         patience_s: Time limit for all requests together; after it, the function returns what has arrived. Every trace
             is requested at least once.
-        complete: Returns whether a trace is complete.
-        progress: Called with the number of complete traces, and of requested traces.
 
     Raises:
         JaegerError: An id is malformed; or Jaeger did not answer, or answered with an error or not in OTLP JSON.
@@ -89,8 +78,7 @@ async def fetch_traces(
     slots = asyncio.Semaphore(concurrency)
 
     async with aiohttp.ClientSession(
-        timeout=aiohttp.ClientTimeout(total=request_timeout_s),
-        connector=aiohttp.TCPConnector(limit=concurrency),
+        timeout=aiohttp.ClientTimeout(total=REQUEST_TIMEOUT_S), connector=aiohttp.TCPConnector(limit=concurrency)
     ) as client:
 
         async def look(trace_id: str) -> None:
@@ -113,7 +101,7 @@ async def fetch_traces(
         # Traces are read in rounds, not in a loop per trace: a trace that never becomes complete must not delay all
         # others.
         rounds = tenacity.AsyncRetrying(
-            retry=tenacity.retry_if_result(_is_false) | tenacity.retry_if_exception(_is_transport),
+            retry=tenacity.retry_if_result(not_) | tenacity.retry_if_exception(_is_transport),
             stop=lambda _state: time.monotonic() >= deadline,
             wait=tenacity.wait_exponential(multiplier=0.1, max=2.0),
             retry_error_callback=_last_outcome,
@@ -158,10 +146,6 @@ def _check(trace_id: str) -> str:
     if not _TRACE_ID.fullmatch(trace_id):
         raise JaegerError(f"{trace_id!r} is not a trace id of 32 hex digits")
     return trace_id.lower()
-
-
-def _is_false(all_sound: bool) -> bool:
-    return not all_sound
 
 
 def _is_transport(error: BaseException) -> bool:

@@ -77,8 +77,6 @@ def pair(answers: Iterable[Node], calls: Iterable[Node], services: Services) -> 
     starts. All other answers stay where they are.
 
     Args:
-        answers: SERVER spans of other components.
-        calls: CLIENT spans.
         services: Components of the trace; only the called component can answer a call to one of these.
     """
     ordered = sorted(calls, key=lambda one: (one.start_ns, -one.end_ns, one.span.span_id))

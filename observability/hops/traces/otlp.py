@@ -154,15 +154,8 @@ _DECODER = msgspec.json.Decoder(Document, strict=False)
 def read_file(path: Path) -> list[Span]:
     """Reads a file of OTLP JSON: one document, or one document per line.
 
-    Args:
-        path: The file; a saved answer from Jaeger's api_v3 is fine too.
-
-    Returns:
-        The spans in the order of the file.
-
     Raises:
         MalformedTraceError: A line is not OTLP JSON; the message names the file and the line.
-        OSError: The file cannot be read.
     """
     text = path.read_bytes()
     try:
@@ -175,11 +168,7 @@ def read_file(path: Path) -> list[Span]:
 
 
 def read_line(line: bytes, *, where: str) -> list[Span]:
-    """Reads one line of a file of OTLP JSON lines.
-
-    Raises:
-        MalformedTraceError: A value is missing or of another type; the message names its place.
-    """
+    """Reads one line of a file of OTLP JSON lines; raises `MalformedTraceError`, which names the place."""
     try:
         return read_spans(line, where=where)
     except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -187,14 +176,7 @@ def read_line(line: bytes, *, where: str) -> list[Span]:
 
 
 def read_spans(text: bytes, *, where: str = "OTLP JSON") -> list[Span]:
-    """Reads the spans of one document.
-
-    Args:
-        text: JSON.
-        where: Name of the input, for messages.
-
-    Returns:
-        The spans in the order of the document, with the attributes that a budget needs.
+    """Reads the spans of one document, in its order, with the attributes that a budget needs.
 
     Raises:
         MalformedTraceError: A value is missing or of another type; the message names its place in the document.
@@ -204,7 +186,8 @@ def read_spans(text: bytes, *, where: str = "OTLP JSON") -> list[Span]:
     try:
         document = decode(text)
         if document.result is UNSET and document.resource_spans is UNSET:
-            raise MalformedTraceError(f"{where}: has no `resourceSpans` (it has: {_keys(text)})")
+            keys = ", ".join(sorted(json.loads(text))[:5]) or "nothing"
+            raise MalformedTraceError(f"{where}: has no `resourceSpans` (it has: {keys})")
         return spans_of(document, where=where)
     except msgspec.ValidationError as error:
         raise make_error(error, where) from error
@@ -214,33 +197,19 @@ def read_spans(text: bytes, *, where: str = "OTLP JSON") -> list[Span]:
 
 
 def make_error(error: msgspec.ValidationError, where: str) -> MalformedTraceError:
-    """Makes the error for a missing value, or a value of another type; its message names the place in the document.
-
-    Args:
-        error: Error from msgspec.
-        where: Name of the input.
-    """
+    """Makes the error for a missing value, or a value of another type; its message names the place in the document."""
     match = _PLACE.fullmatch(str(error))
     assert match is not None
     return MalformedTraceError(f"{where}{match['place'] or ''}: {match['what']}")
 
 
 def decode(text: bytes) -> Document:
-    """Decodes one document.
-
-    Raises:
-        msgspec.ValidationError: A value does not have the type that OTLP requires; the message names the place.
-        msgspec.DecodeError: The text is not JSON.
-    """
+    """Decodes one document; raises the errors of msgspec."""
     return _DECODER.decode(text)
 
 
 def spans_of(document: Document, *, where: str = "OTLP JSON") -> list[Span]:
-    """Reads the spans of a document, as `read_spans` does.
-
-    Raises:
-        MalformedTraceError: An id is neither hex nor base64, or the spans are missing.
-    """
+    """Reads the spans of a document; raises `MalformedTraceError` if their list is missing or an id is wrong."""
     body = document
     if body.result is not UNSET:
         body, where = body.result, f"{where}.result"
@@ -254,11 +223,7 @@ def spans_of(document: Document, *, where: str = "OTLP JSON") -> list[Span]:
 
 
 def spans_of_one(resource_spans: ResourceSpans, where: str) -> list[Span]:
-    """Reads the spans of one component, as `read_spans` does.
-
-    Raises:
-        MalformedTraceError: An id is neither hex nor base64.
-    """
+    """Reads the spans of one component, as `spans_of` does."""
     service = UNKNOWN_SERVICE
     for one in resource_spans.resource.attributes or ():
         if one.key == "service.name" and one.value.string_value:
@@ -288,10 +253,6 @@ def spans_of_one(resource_spans: ResourceSpans, where: str) -> list[Span]:
         for k in range(len(scope_spans.spans or ()))
     )
     return [_with_plain_ids(span, place) for span, place in zip(spans, places, strict=True)]
-
-
-def _keys(text: bytes) -> str:
-    return ", ".join(sorted(json.loads(text))[:5]) or "nothing"
 
 
 def follows_only(parent: AnyStr, links: Iterable[tuple[AnyStr, object]]) -> bool:
@@ -373,8 +334,6 @@ def plain_id(raw: str, digits: int, where: str) -> str:
     Args:
         raw: Hex, or any of the forms of base64 that protobuf allows: with or without padding, URL-safe or not. The
             lengths of base64 differ from the lengths of hex, for both kinds of ids.
-        digits: Number of hex digits of an id of this kind.
-        where: Place of the id, for messages.
 
     Raises:
         MalformedTraceError: The id is neither hex nor base64.

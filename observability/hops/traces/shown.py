@@ -25,13 +25,7 @@ def shown_spans(
 ) -> tuple[list[tuple[int, Node]], int]:
     """Selects the spans with the most time on the path, then the longest, in the order of the tree.
 
-    Args:
-        root: Root of the tree.
-        on_path: Pieces of the path, as returned by `pieces_on_path`.
-        most: Maximum number of spans.
-
-    Returns:
-        Each span with its depth, from 0; and the number of spans left out.
+    Returns each span with its depth, from 0, and the number of spans left out.
     """
     ordered: list[tuple[int, Node]] = []
     stack = [(0, root)]

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
-from operator import attrgetter
 from sys import intern
 
 import msgspec
@@ -42,11 +41,8 @@ class Kind(StrEnum):
     CONSUMER = "CONSUMER"
 
 
-CLIENT = Kind.CLIENT
-INTERNAL = Kind.INTERNAL
-SERVER = Kind.SERVER
-PRODUCER = Kind.PRODUCER
-CONSUMER = Kind.CONSUMER
+CLIENT, INTERNAL, SERVER = Kind.CLIENT, Kind.INTERNAL, Kind.SERVER
+PRODUCER, CONSUMER = Kind.PRODUCER, Kind.CONSUMER
 """Aliases for code that runs for each span: in Python 3.11 a member of a class takes 0.2 µs to look up, a name
 0.01 µs."""
 
@@ -55,16 +51,9 @@ class Span(msgspec.Struct, frozen=True, gc=False):
     """One timed operation of one component, on the wall clock, in nanoseconds.
 
     Args:
-        trace_id: 32 lower-case hex digits.
-        span_id: 16 lower-case hex digits.
         parent_id: Id of the parent; empty for a root.
-        name: The operation.
-        kind: Role of the span in the hop.
-        service: `service.name` of the resource, the component that ran it.
-        start_ns: Unix time, ns.
         end_ns: Unix time, ns; 0 if the span was never finished.
         attributes: Scalar attributes; lists and maps are left out, because budgets need none.
-        links: Trace id and span id of each linked span, such as the sender of its message.
     """
 
     trace_id: str
@@ -90,18 +79,9 @@ def shown_name(name: str) -> str:
     return intern(printable(name))
 
 
-def by_service(spans: Iterable[Span]) -> dict[str, list[Span]]:
-    """Groups spans by the component that ran them, in their order."""
-    return _group(spans, attrgetter("service"))
-
-
 def by_trace(spans: Iterable[Span]) -> dict[str, list[Span]]:
     """Groups spans by the id of their trace, in their order."""
-    return _group(spans, attrgetter("trace_id"))
-
-
-def _group(spans: Iterable[Span], key: Callable[[Span], str]) -> dict[str, list[Span]]:
     groups: dict[str, list[Span]] = defaultdict(list)
     for span in spans:
-        groups[key(span)].append(span)
+        groups[span.trace_id].append(span)
     return dict(groups)

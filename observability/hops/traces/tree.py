@@ -27,7 +27,6 @@ class Node(msgspec.Struct, eq=False):
     """A span in its place in the tree, with the interval that the path may use.
 
     Args:
-        span: The span as reported.
         start_ns: Unix time, ns, clipped to the parent.
         end_ns: Unix time, ns, clipped likewise.
         began_ns: Start for the path. It is not before the parent's start, but may be after the parent's end. For a span
@@ -40,7 +39,6 @@ class Node(msgspec.Struct, eq=False):
             CLIENT ends. Also set for a span right below an event's root, which is waited for until the next step takes
             over, and for the span of a message that ended last.
         callee: Service that answered a CLIENT span; None for other spans, and without a SERVER span below.
-        unconnected: Whether the span is a proxy's try that failed to connect, as Envoy reports.
         part: Part that the span's own time belongs to, if it does not follow the shop's conventions.
         is_outer: Whether a CLIENT span below makes the same call; both count as one call.
     """
@@ -62,7 +60,6 @@ class Quality(msgspec.Struct):
     """Counts of the defects of traces, which can be added up over traces.
 
     Args:
-        traces: Traces counted.
         spans: Spans in them, without duplicates.
         duplicates: Spans reported more than once.
         orphans: Spans whose parent was never reported; they hang below the root instead.
@@ -72,12 +69,9 @@ class Quality(msgspec.Struct):
         two_roots: Traces with more than one root; the budget is that of the chosen root.
         skewed: Spans that begin before their parent, which is impossible on one clock; clipped.
         outlived: Spans that end after their parent (asynchronous, or closed late); clipped.
-        empty: Traces without a root, and so without a budget.
-        rings: Orphans that are their own ancestors.
         backwards: Skewed spans that end before they begin.
         followers: Spans that follow another span, which does not wait for them.
         unfinished: Spans without an end, or without times; they last as long as the spans below them.
-        misdated: Spans with impossible times.
         left_out: Traces without a budget, because the times of their root are unknown.
         joined: SERVER spans that answered a call but do not hang below it.
         shared: Calls that waited for the answer of another call.
@@ -104,24 +98,8 @@ class Quality(msgspec.Struct):
 
     def add(self, other: Quality) -> None:
         """Adds the counts of other traces."""
-        self.traces += other.traces
-        self.spans += other.spans
-        self.duplicates += other.duplicates
-        self.orphans += other.orphans
-        self.missing_servers += other.missing_servers
-        self.given_up += other.given_up
-        self.two_roots += other.two_roots
-        self.skewed += other.skewed
-        self.outlived += other.outlived
-        self.empty += other.empty
-        self.rings += other.rings
-        self.backwards += other.backwards
-        self.followers += other.followers
-        self.unfinished += other.unfinished
-        self.misdated += other.misdated
-        self.left_out += other.left_out
-        self.joined += other.joined
-        self.shared += other.shared
+        for name in self.__struct_fields__:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
 
     @property
     def complete(self) -> bool:
@@ -135,8 +113,6 @@ class Tree(msgspec.Struct, eq=False):
 
     Args:
         nodes: Every span once, sorted by id.
-        by_id: The same nodes, by the ids of their spans.
-        quality: Defects that were repaired.
         root: The journey; None if every span has a parent.
         extra_roots: Further spans without a parent, and spans that follow another; their subtrees are off the path.
         calls: Nodes with a child that carries out a call.
@@ -164,15 +140,9 @@ class Tree(msgspec.Struct, eq=False):
 
 
 def grow(spans: Iterable[Span], adjusters: Iterable[Callable[[Tree], None]] | None = None) -> Tree:
-    """Builds the tree of one trace.
+    """Builds the tree of one trace from its spans in any order, which makes no difference.
 
-    Args:
-        spans: Spans of one trace, in any order.
-        adjusters: Changes to the tree, in order; `ADJUSTERS` if not given.
-
-    Returns:
-        The tree, with children clipped to their parents and sorted by their end, the last first. The order of the spans
-        makes no difference.
+    Children are clipped to their parents, and sorted by their end, the last first.
     """
     tree = _deduplicate(list(spans))
     for adjust in ADJUSTERS if adjusters is None else adjusters:

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
 from hops.traces.otlp import KINDS
-from hops.traces.span import Span, by_service
+from hops.traces.span import Span
 
 
 def otlp_document(spans: Sequence[Span]) -> dict[str, Any]:
     """Converts spans to an OTLP document: one resource for each component, every attribute as text."""
+    by_service: dict[str, list[Span]] = defaultdict(list)
+    for span in spans:
+        by_service[span.service].append(span)
     return {
         "resourceSpans": [
             {
                 "resource": {"attributes": [_attribute("service.name", service)]},
                 "scopeSpans": [{"scope": {"name": "hopwise"}, "spans": [_span(span) for span in own]}],
             }
-            for service, own in by_service(spans).items()
+            for service, own in by_service.items()
         ]
     }
 

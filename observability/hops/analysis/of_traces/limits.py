@@ -4,9 +4,8 @@ A limit is broken only if the whole interval of its figure is above it. The inte
 simultaneously in 95 % of cases (Bonferroni's inequality). So having many limits does not make it more likely that a
 limit is broken by chance.
 
-A set of traces recorded in one state of the machine says nothing about other states. A baseline recorded in the same
-states takes them into account: with a baseline, a limit is broken only if the figure is also shown to be above the
-baseline's.
+A baseline recorded in the same states of the machine takes them into account: with a baseline, a limit is broken only
+if the figure is also shown to be above the baseline's.
 """
 
 from __future__ import annotations
@@ -35,10 +34,7 @@ class Limit:
     """Upper limit of a figure.
 
     Attributes:
-        operation: Root operation.
         part: Part of its critical path, or `total`; `unattributed` may be missing from the traces.
-        figure: One of `timelines.FIGURES`.
-        ms: The limit, ms.
         places: File and line of each of these names, for messages.
     """
 
@@ -54,12 +50,7 @@ class Checked:
     """Result of checking a limit.
 
     Attributes:
-        limit: The limit.
-        traces: Number of traces of the operation.
-        measured_ms: The measured figure.
         ci95: Its interval; the intervals of all limits hold simultaneously in 95 % of cases.
-        reason: Why there is no interval; None if there is one.
-        baseline_ms: The figure in the baseline; None without a baseline.
         slower: Whether the figure is shown to be above the baseline's; None without a baseline.
     """
 
@@ -87,11 +78,7 @@ class Checked:
 
 
 def read_limits(path: Path) -> list[Limit]:
-    """Reads limits: a mapping from operations to parts (or `total`), and from parts to figures with times.
-
-    Raises:
-        InputError: The file cannot be read or has a wrong form; the message names the line.
-    """
+    """Reads limits by operation, part (or `total`) and figure; raises `InputError`, which names the line."""
     from user_files.yaml_file import YamlFile
 
     file = YamlFile.read(path, InputError)
@@ -124,8 +111,6 @@ def check(
     """Checks every limit.
 
     Args:
-        limits: Limits to check.
-        timelines: Measured times, by operation.
         baseline: Measured times of a system that is as fast as it should be; None without a baseline.
 
     Raises:
@@ -159,15 +144,12 @@ def _ms(time: object) -> float | None:
 
 def _mistake(limit: Limit, timelines: Mapping[str, Timeline]) -> str:
     """Describes the first name of a limit that the traces do not have; empty if they have all its names."""
-    timeline = timelines.get(limit.operation)
-    parts = {} if timeline is None else dict.fromkeys((TOTAL, *timeline.parts_ms, UNATTRIBUTED))
-    for name, known, what, place in zip(
-        (limit.operation, limit.part),
-        (timelines, parts),
-        ("an operation in the traces", f"a part of {limit.operation}"),
-        limit.places,
-        strict=False,
-    ):
-        if name not in known:
-            return f"{place}: {describe(name)} is not {what}; {valid(name, known)}"
+    operation, part = limit.operation, limit.part
+    if operation not in timelines:
+        return (
+            f"{limit.places[0]}: {describe(operation)} is not an operation in the traces; {valid(operation, timelines)}"
+        )
+    parts = dict.fromkeys((TOTAL, *timelines[operation].parts_ms, UNATTRIBUTED))
+    if part not in parts:
+        return f"{limit.places[1]}: {describe(part)} is not a part of {operation}; {valid(part, parts)}"
     return ""

@@ -27,8 +27,6 @@ class Operation(msgspec.Struct, frozen=True):
 
     Args:
         name: The root's service and span name; for the shop's traces, the journey.
-        traces: Number of traces.
-        total_ns: Sum over all traces.
         parts_ns: Nanoseconds by part, summed over all traces, the largest first; they add up to `total_ns`.
         latency_ms: Milliseconds: `mean`, `p50` and `p99`.
         budget_ms: Mean ms by part, for each of `bands.BANDS`.
@@ -63,22 +61,18 @@ class Trust(msgspec.Struct):
     """How trustworthy traces are.
 
     Args:
-        quality: Defects of all traces together.
         complete: Number of traces with a root, no orphans, and an answer to each call that should have one.
         gap_ns: Largest difference between a total and the sum of its parts: 0, or the code is wrong.
         resolution_ns: Largest of 1, 1,000, 1,000,000 and 1,000,000,000 ns that divides all times.
         unattributed: Share of all time that no part explains, 0 to 1.
-        nameless: Number of spans whose component has no name.
         linked: Number of traces whose root links to a span of another trace. They do not include waits before the root.
         clocks: Clock difference of each pair of services, the largest first.
         corrected: By how much each service's spans were moved, ns; empty if none were moved.
-        unused: Patterns in the file of names that matched nothing.
         first: For each count of `quality` above 0, the first trace with that defect.
         early: Number of traces from 1970: their times count from 0, or are in another unit.
         going_on: Number of traces that last longer than their root.
         after_ns: Time of all traces after their roots, ns.
         longest: The trace with the most time after its root; empty if no trace has any.
-        longest_ns: Time for which the trace `longest` continues after its root has ended, in ns.
     """
 
     quality: Quality = msgspec.field(default_factory=Quality)
@@ -100,14 +94,7 @@ class Trust(msgspec.Struct):
 
 
 class Analysed(msgspec.Struct):
-    """Budgets of any system's traces.
-
-    Args:
-        budgets: Budget of each trace that has one.
-        trust: How trustworthy the traces are.
-        names: New names of services, operations and parts; None without a file of names.
-        end_to_end: Whether a root lasts until the last span has ended.
-    """
+    """Budgets of any system's traces."""
 
     budgets: list[Budget]
     trust: Trust
@@ -131,10 +118,7 @@ def analyse(
     """Makes the budgets of any system's traces.
 
     Args:
-        traces: Spans by trace id.
-        names: New names of services, operations and parts.
         correct_clocks: Whether to move the spans of services whose clocks differ.
-        end_to_end: Whether a root lasts until the last span has ended.
         progress: Called with the number of traces analysed so far, and the number of all traces.
     """
     made = prepare(traces, names, correct_clocks=correct_clocks, end_to_end=end_to_end)
@@ -188,8 +172,7 @@ def operations_of(budgets: Iterable[Budget]) -> list[Operation]:
     by_name: dict[str, dict[str, Budget]] = defaultdict(dict)
     for one in budgets:
         by_name[one.journey][one.trace_id] = one
-    made = [_operation(name, own) for name, own in by_name.items()]
-    return sorted(made, key=lambda one: (-one.total_ns, one.name))
+    return sorted((_operation(name, own) for name, own in by_name.items()), key=lambda one: (-one.total_ns, one.name))
 
 
 def _note(trust: Trust, tree: Tree) -> None:

@@ -28,15 +28,8 @@ class Differing:
     """One figure of an operation in both sets, ms.
 
     Attributes:
-        operation: Name of the operation.
-        metric: One of `METRICS`.
         traces: Number of traces in A and in B.
-        a_ms: Figure in A.
-        b_ms: Figure in B.
-        ratio: B over A.
-        ratio_ci95: Interval of the ratio.
         p: P value, corrected for all comparisons; None with too few traces.
-        reason: Why there is no interval; None if there is one.
     """
 
     operation: str
@@ -64,13 +57,7 @@ class PartDiffering:
     """One part of an operation that differs, ms.
 
     Attributes:
-        operation: Name of the operation.
-        part: Name of the part.
         band: `mean` over all traces, or `p99_band` for the mean over the traces of that band.
-        a_ms: Mean in A.
-        b_ms: Mean in B.
-        difference_ms: B minus A.
-        ci95: Interval of the difference.
         p: P value, corrected for the parts of the operation; None with too few traces.
     """
 
@@ -91,13 +78,7 @@ class PartDiffering:
 
 @dataclass(frozen=True, slots=True)
 class Sets:
-    """How two sets of traces differ.
-
-    Attributes:
-        figures: Figures of each operation in both sets.
-        parts: Parts of each operation that differs, sorted by difference, the largest first.
-        only: Operations that are only in A, and only in B.
-    """
+    """How two sets of traces differ; `only` has operations that are only in A, and only in B."""
 
     figures: list[Differing]
     parts: list[PartDiffering]
@@ -114,15 +95,7 @@ class Sets:
 
 
 def compare_sets(a: Mapping[str, Timeline], b: Mapping[str, Timeline]) -> Sets:
-    """Compares two sets of traces.
-
-    Args:
-        a: Timelines of one set, by operation.
-        b: Timelines of the other set.
-
-    Raises:
-        NotComparableError: No operation is in both sets.
-    """
+    """Compares two sets of traces; raises `NotComparableError` if no operation is in both sets."""
     both = [name for name in a if name in b]
     only = [name for name in a if name not in b], [name for name in b if name not in a]
     if not both:

@@ -37,12 +37,7 @@ class Timeline:
     parts_ms: Mapping[str, Floats]
 
     def figure(self, part: str, name: str) -> Section:
-        """Computes a figure of a part, or of `total`, with sections over time.
-
-        Args:
-            part: Name of the part; a part that is in no trace took no time.
-            name: One of `FIGURES`.
-        """
+        """Computes a figure of a part, or of `total`, over time; a part that is in no trace took no time."""
         own = self.total_ms if part == TOTAL else self.parts_ms.get(part, np.zeros_like(self.total_ms))
         if name == P99_BAND:
             return in_time(np.column_stack([self.total_ms, own]), _band, least_rows(0.99))
@@ -60,14 +55,7 @@ def budget_of(tree: Tree) -> tuple[int, Budget]:
 
 
 def timelines_of(budgets: Iterable[tuple[int, Budget]]) -> dict[str, Timeline]:
-    """Makes timelines by root operation.
-
-    Args:
-        budgets: Start of each trace, Unix time in ns, and its budget.
-
-    Returns:
-        By operation, in alphabetical order.
-    """
+    """Makes timelines by root operation, from the start of each trace (Unix time, ns) and its budget."""
     by_name: dict[str, list[Budget]] = defaultdict(list)
     for _, budget in sorted(budgets, key=lambda one: (one[0], one[1].trace_id)):
         by_name[budget.journey].append(budget)

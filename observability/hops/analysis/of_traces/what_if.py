@@ -24,16 +24,7 @@ METRICS = ("p50", "p99")
 
 @dataclass(frozen=True, slots=True)
 class Predicted:
-    """One figure of an operation, measured and predicted, ms.
-
-    Attributes:
-        metric: Name of the figure.
-        measured_ms: Measured value.
-        measured_ci95: Interval of the measured value.
-        predicted_ms: Predicted value.
-        predicted_ci95: Interval of what a new set of as many traces would show.
-        reason: Why there are no intervals; None if there are.
-    """
+    """One figure of an operation, ms; the predicted interval is for what a new set of as many traces would show."""
 
     metric: str
     measured_ms: float
@@ -45,15 +36,7 @@ class Predicted:
 
 @dataclass(frozen=True, slots=True)
 class Foreseen:
-    """The prediction for one operation.
-
-    Attributes:
-        operation: Name of the operation.
-        traces: Number of traces.
-        changed: Number of traces whose duration changes.
-        figures: One for each of `METRICS`.
-        parts_ms: Mean of each part, measured and predicted, the largest prediction first.
-    """
+    """The prediction for one operation; `parts_ms` has measured and predicted means, the largest prediction first."""
 
     operation: str
     traces: int
@@ -79,12 +62,7 @@ def predict(
     """Predicts what each operation would take.
 
     Args:
-        trees: The traces.
-        scenario_of: Makes the scenario from what the traces have.
         others: Number of traces in the predicted set, by operation; as many as measured if None.
-
-    Returns:
-        A prediction for each operation, by name.
 
     Raises:
         NotEnoughDataError: No trace has a root.

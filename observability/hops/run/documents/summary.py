@@ -6,16 +6,14 @@ from typing import Any, Literal, NotRequired, TypedDict
 from hops.run.documents.cache import CacheCounts
 from hops.run.documents.difference import Comparison, HopDifference
 from hops.run.documents.distance import Distance
-from hops.run.documents.failures import Differing, FailureReason
 from hops.run.documents.gate import LeftOut, SummaryGate, TrialVerdict, Verdict
-from hops.run.documents.in_use import InUse
 from hops.run.documents.meeting import Meeting, Queue
 from hops.run.documents.network import NetworkSummary
 from hops.run.documents.over_fetching import OverFetching, Saving
 from hops.run.documents.precision import Precision
 from hops.run.documents.topology import TopologySummary
 from hops.run.documents.tracing import ObserverEffect
-from hops.run.documents.trial import OfCluster, Program
+from hops.run.documents.trial import Program, ResourcesFrom
 
 Mode = Literal["open", "closed"]
 """What decides when a journey starts: the tape, or virtual users, each of whom first waits for the previous answer."""
@@ -29,7 +27,45 @@ class ClosedLoop(TypedDict):
     fewest: NotRequired[int]
 
 
-class Summary(OfCluster):
+class InUse(TypedDict):
+    """How busy one topology kept the processors during the load.
+
+    `machine` is the share of all processors of the machine, or of the cluster, that everything started by the run used
+    together, 0 to 1; None if it was not counted. `component` is the busiest component of the shop, and `core` how much
+    of one processor it used.
+    """
+
+    machine: float | None
+    component: str
+    core: float
+
+
+class FailureReason(TypedDict):
+    """Why journeys of one kind failed in one topology.
+
+    `reason` is the first of the messages that differ only in numbers or quoted texts, and `count` their number.
+    """
+
+    topology: str
+    journey: str
+    outcome: str
+    reason: str
+    count: int
+
+
+class Differing(TypedDict):
+    """How many journeys of a kind on the tape got different answers in different trials.
+
+    `steps` are the numbers, from 1, of the steps whose answers differed when the journey was sent alone; empty if
+    unknown.
+    """
+
+    journey: str
+    count: int
+    steps: list[int]
+
+
+class Summary(TypedDict):
     """The whole file, as every kind of experiment has it; `hops.kinds` has what some kinds add.
 
     `verdicts` has a row per trial, and per block (without a topology). Some keys are optional, or None:
@@ -38,6 +74,7 @@ class Summary(OfCluster):
     - `queues` needs `meetings`, and recorded calls that waited;
     - `cache` has the rows requested from the cache, by topology and component, if there is a cache;
     - `precision` needs a requested precision;
+    - `resources_from` needs a cluster;
     - `distance` needs the computed model of distance;
     - `network` needs an emulated network that all topologies share;
     - `compared` says what the arms are if they are not topologies: `target`, or `edge` for one topology behind several
@@ -65,6 +102,7 @@ class Summary(OfCluster):
     observer_effect_ms: ObserverEffect
     comparisons: list[Comparison]
     hop_differences: list[HopDifference]
+    resources_from: NotRequired[ResourcesFrom]
     in_use: NotRequired[dict[str, InUse]]
     cache: NotRequired[dict[str, dict[str, CacheCounts]]]
     compared: NotRequired[str]

@@ -1,8 +1,7 @@
 """One trial, as `trials.json` keeps it."""
 
-from __future__ import annotations
-
-from typing import Any, TypedDict
+# This module evaluates its annotations: in textual annotations, `NotRequired` would not affect `__required_keys__`.
+from typing import Any, NotRequired, TypedDict
 
 from hops.run.documents.cache import CacheCounts, EdgeCacheCounts
 from hops.run.documents.gate import Gate, LeftOut
@@ -19,36 +18,6 @@ class ResourcesFrom(TypedDict):
     resolution_s: float
 
 
-class OfCluster(TypedDict, total=False):
-    """Keys that only runs in a cluster have."""
-
-    resources_from: ResourcesFrom
-
-
-class _Speed(TypedDict, total=False):
-    """Key that older records lack: how many times a second the machine did a fixed piece of work around the trial."""
-
-    machine_speed: float
-
-
-class _Traced(TypedDict, total=False):
-    """Keys that records of untraced trials lack."""
-
-    tracing: TracingRecord
-
-
-class _Cached(TypedDict, total=False):
-    """Keys that only trials with a cache have, by component."""
-
-    cache: dict[str, CacheCounts]
-
-
-class _EdgeCached(TypedDict, total=False):
-    """Keys that only trials with a shared cache in front of the edge have."""
-
-    edge_cache: EdgeCacheCounts
-
-
 class Program(TypedDict):
     """A program that used the processors and is not part of the run, and how many cores it used."""
 
@@ -57,25 +26,16 @@ class Program(TypedDict):
     cores: float
 
 
-class _Disturbed(TypedDict, total=False):
-    """The busiest other programs; records lack this key if no such program used the processors, or nothing checked."""
-
-    programs: list[Program]
-
-
 class Fault(TypedDict):
     """What was done to a trial's system during the load, when, and the result of the audit of purchases after it.
 
     Attributes:
-        fault: The fault and its target, such as `kill:order`.
         began_ns: Start of the fault, Unix time, ns.
         ended_ns: End of the fault, Unix time, ns; a kill ends when the component is ready again.
-        checkouts: Purchases that were confirmed to customers, including repeated ones.
         repeated: Purchases that failed, and were repeated with the same key.
         unanswered: How many of the repeated purchases failed again.
         settle_s: For how long after the load some sagas were under way, or updates were waiting to be delivered.
         unsettled: How many of these sagas and updates had still not ended after `settle_s`.
-        broken: Promises about the shop's data that were broken.
     """
 
     fault: str
@@ -89,20 +49,20 @@ class Fault(TypedDict):
     broken: list[str]
 
 
-class _Struck(TypedDict, total=False):
-    """Keys that only trials with a fault have."""
+class TrialRecord(TypedDict):
+    """One trial, as in `trials.json`. `used` is false for a trial that a later attempt replaces.
 
-    fault: Fault
+    Some keys may be missing:
 
-
-class _OfTarget(TypedDict, total=False):
-    """Traces that a target recorded although none was requested, if its spans go to the run's own Jaeger."""
-
-    traces_unrequested: int
-
-
-class TrialRecord(_Speed, OfCluster, _Traced, _Cached, _EdgeCached, _Disturbed, _Struck, _OfTarget):
-    """One trial, as in `trials.json`. `used` is false for a trial that a later attempt replaces."""
+    - `machine_speed`, in older records: how many times a second the machine did a fixed piece of work around the trial;
+    - `resources_from`, unless the trial ran in a cluster;
+    - `tracing`, in records of untraced trials;
+    - `cache`, by component, and `edge_cache`, unless the trial had such a cache;
+    - `programs`, the busiest other programs, if none used the processors, or nothing checked;
+    - `fault`, in trials without a fault;
+    - `traces_unrequested`, unless a target's spans go to the run's own Jaeger: traces that the target recorded although
+      none was requested.
+    """
 
     block: int
     topology: str
@@ -121,3 +81,11 @@ class TrialRecord(_Speed, OfCluster, _Traced, _Cached, _EdgeCached, _Disturbed, 
     memory_peak_mb: float
     generator: dict[str, Any]
     exemplars: dict[str, dict[str, str]]
+    machine_speed: NotRequired[float]
+    resources_from: NotRequired[ResourcesFrom]
+    tracing: NotRequired[TracingRecord]
+    cache: NotRequired[dict[str, CacheCounts]]
+    edge_cache: NotRequired[EdgeCacheCounts]
+    programs: NotRequired[list[Program]]
+    fault: NotRequired[Fault]
+    traces_unrequested: NotRequired[int]
