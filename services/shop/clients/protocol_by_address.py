@@ -39,10 +39,7 @@ def _not_connected(service: Service[P], component: str) -> P:
 
 @asynccontextmanager
 async def connect(
-    peers: Mapping[str, str],
-    component: str,
-    sockets: Mapping[str, str] = _NO_SOCKETS,
-    runtime: Runtime = BARE,
+    peers: Mapping[str, str], component: str, sockets: Mapping[str, str] = _NO_SOCKETS, runtime: Runtime = BARE
 ) -> AsyncIterator[Clients]:
     """Opens a channel to each service and keeps it open for as long as the context lasts.
 

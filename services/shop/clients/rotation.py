@@ -105,9 +105,6 @@ class Rotation:
 
     async def _is_healthy(self, address: str) -> bool:
         with contextlib.suppress(aiohttp.ClientError, OSError):  # a TimeoutError is an OSError
-            async with (
-                asyncio.timeout(CHECK_LIMIT_S),
-                self._session.get(f"http://{address}{health.PATH}") as response,
-            ):
+            async with asyncio.timeout(CHECK_LIMIT_S), self._session.get(f"http://{address}{health.PATH}") as response:
                 return response.status == 200
         return False

@@ -6,16 +6,7 @@ import inspect
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from operator import attrgetter
 from types import GenericAlias
-from typing import (
-    Generic,
-    NamedTuple,
-    TypeAlias,
-    TypeGuard,
-    cast,
-    get_args,
-    get_origin,
-    get_type_hints,
-)
+from typing import Generic, NamedTuple, TypeAlias, TypeGuard, cast, get_args, get_origin, get_type_hints
 
 import msgspec
 

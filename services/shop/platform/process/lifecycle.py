@@ -89,10 +89,7 @@ async def _serve(serve: Serve, config: ServiceConfig, set_up: SetUp) -> None:
 
 
 def launch(
-    serve: Serve,
-    env: Mapping[str, str],
-    *imports: Callable[[ServiceConfig], None],
-    set_up: SetUp = running,
+    serve: Serve, env: Mapping[str, str], *imports: Callable[[ServiceConfig], None], set_up: SetUp = running
 ) -> int:
     """Runs one process: reads its settings, sets up logs and traces, serves until a signal stops it.
 

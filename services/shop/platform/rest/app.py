@@ -58,10 +58,7 @@ def rest_api(
         telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
         generate_unique_id_function=lambda route: route.name,
         middleware=[Middleware(Serving, incoming)],
-        exception_handlers={
-            RequestValidationError: answer_invalid_request,
-            HTTPException: answer_http_error,
-        },
+        exception_handlers={RequestValidationError: answer_invalid_request, HTTPException: answer_http_error},
     )
     api.state.published = published
     api.router.route_class = route_class(incoming.authenticator)

@@ -60,10 +60,7 @@ def reading(tag: str, method: Method, *, problems: Sequence[int] = ()) -> dict[s
         problems: HTTP statuses of its problems, in addition to the problems of every operation.
     """
     headers = {"ETag": _ETAG, "Cache-Control": _CACHE, "Vary": _VARY}
-    unchanged = {
-        "description": "The client has it already (If-None-Match).",
-        "headers": headers,
-    }
+    unchanged = {"description": "The client has it already (If-None-Match).", "headers": headers}
     declared = _declare(tag, 200, "Found.", headers, method, [*_ALWAYS, *problems])
     declared["responses"][304] = unchanged
     declared["openapi_extra"]["parameters"] = [_IF_NONE_MATCH]
@@ -99,12 +96,7 @@ def removing(tag: str, method: Method, *, problems: Sequence[int] = ()) -> dict[
 
 
 def _declare(
-    tag: str,
-    status: int,
-    description: str,
-    headers: dict[str, Any],
-    method: Method,
-    problems: Sequence[int],
+    tag: str, status: int, description: str, headers: dict[str, Any], method: Method, problems: Sequence[int]
 ) -> dict[str, Any]:
     row = call_of(method)
     access, (verb, path) = row.access, row.rest.split()

@@ -62,7 +62,7 @@ Ids = Annotated[
     str | None,
     Query(
         description=f"Only these, 1 to {MAX_IDS:,} ids with commas between them, in this order; unknown ones are left "
-        "out, repeated ones count once. Not together with another filter or paging.",
+        "out, repeated ones count once. Not together with another filter or paging."
     ),
 ]
 IfMatch = Annotated[

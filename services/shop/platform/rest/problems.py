@@ -48,8 +48,7 @@ class FieldError(msgspec.Struct, frozen=True):
     """One thing that is wrong with the request."""
 
     field: Annotated[
-        str,
-        describe("Field of the body (`lines[0].quantity`) or name of the parameter; empty for the whole."),
+        str, describe("Field of the body (`lines[0].quantity`) or name of the parameter; empty for the whole.")
     ]
     message: Annotated[str, describe("What to change.")]
 

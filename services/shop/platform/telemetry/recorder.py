@@ -28,12 +28,7 @@ class Tracing(Protocol):
     """Records the spans of sampled requests."""
 
     def start(
-        self,
-        name: str,
-        kind: int,
-        parent: Parent,
-        attributes: Attributes = None,
-        shared: SharedAttributes = (),
+        self, name: str, kind: int, parent: Parent, attributes: Attributes = None, shared: SharedAttributes = ()
     ) -> Span:
         """Starts a span.
 

@@ -32,12 +32,7 @@ class SdkTracing:
         self._tracer = tracer
 
     def start(
-        self,
-        name: str,
-        kind: int,
-        parent: Parent,
-        attributes: Attributes = None,
-        shared: SharedAttributes = (),
+        self, name: str, kind: int, parent: Parent, attributes: Attributes = None, shared: SharedAttributes = ()
     ) -> Span:
         return self._tracer.start_span(name, _below(parent), SpanKind(kind), {**_by_name(shared), **(attributes or {})})
 
