@@ -22,14 +22,9 @@ BuildApp: TypeAlias = Callable[[Clients, Incoming, Streams | None], ASGIApp]
 
 
 async def serve_gateway(config: ServiceConfig, runtime: Runtime, build_app: BuildApp, *, sockets: bool = False) -> None:
-    """Serves an application until SIGTERM.
+    """Serves an application until SIGTERM; `sockets` says whether it sends updates over WebSockets.
 
-    Args:
-        sockets: Whether the application sends updates over WebSockets.
-
-    Raises:
-        ConfigError: A setting is missing or wrong.
-        StartError: The port is in use.
+    Raises `ConfigError` if a setting is missing or wrong, and `StartError` if the port is in use.
     """
     listen = require_setting(config.listen_http, "SHOP_LISTEN_HTTP", "127.0.0.1:18010")
     incoming = Incoming(gateway_authenticator(config), runtime)

@@ -111,12 +111,7 @@ class _GraphQLCaller:
         self._channel = channel
 
     async def run(self, call: _CallFormat[Q, R], /, *given: Q.args, **named: Q.kwargs) -> R:
-        """Makes a call.
-
-        Raises:
-            ShopError: The service's error, `Unavailable` if it does not answer, or `InvalidArgument` for a value that
-                cannot be sent.
-        """
+        """Makes a call; raises the service's error, `Unavailable`, or `InvalidArgument` for what cannot be sent."""
         return await self._answer(call, call.method.bind(*given, **named))
 
     def rows(self, call: _CallFormat[Q, R], /, *given: Q.args, **named: Q.kwargs) -> AsyncIterator[object]:

@@ -19,12 +19,7 @@ CLOSE_LIMIT_S = 1.0
 
 
 def grpc_client(stack: AsyncExitStack, service: Service[P], address: str, socket: str | None, runtime: Runtime) -> P:
-    """Returns a client for a service.
-
-    Args:
-        address: "host:port", or the addresses of the service's replicas, separated by commas.
-        socket: Path of the Unix domain socket to connect to instead of the address; None to connect to the address.
-    """
+    """Returns a client for a service; `address` and `socket` are as for `grpc_channel`."""
     channel = grpc_channel(address, service.full_name, service.reads, socket)
     stack.push_async_callback(channel.close, CLOSE_LIMIT_S)
     peer = Peer(service.name, service.full_name, address, runtime)

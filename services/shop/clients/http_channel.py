@@ -144,21 +144,15 @@ class HttpChannel:
     async def send(self, request: HttpRequest, *, again: bool = False) -> HttpAnswer:
         """Sends a request and returns the answer, regardless of its status.
 
-        Args:
-            again: Whether to retry if there is no answer; only for requests that change nothing.
-
-        Raises:
-            DeadlineExceeded: The caller's time is up.
-            Unavailable: There is no answer.
+        If there is no answer, `again` allows another attempt: only for requests that change nothing. Raises
+        `DeadlineExceeded` when the caller's time is up, and `Unavailable` if there is no answer.
         """
         return await self._retries.run(lambda: self._once(request), again=again)
 
     async def lines(self, request: HttpRequest) -> AsyncGenerator[bytes]:
         """Sends a POST, and yields the lines of its long-lived answer as they come; the span ends with the answer.
 
-        Raises:
-            Unavailable: There is no long-lived answer, or it breaks off.
-            DeadlineExceeded: No line has come for `SILENT_S`.
+        Raises `Unavailable` if there is no such answer or it breaks off, or `DeadlineExceeded` after `SILENT_S`.
         """
         address = self._replicas.next()
         with self._call(address, request) as call:
@@ -234,8 +228,7 @@ async def http_session(
     """Provides a pool of connections for as long as the context lasts; each connection opens on its first request.
 
     Args:
-        socket: Path of the Unix domain socket to connect to instead of the requests' addresses; None to connect to
-            the addresses.
+        socket: Path of the Unix domain socket to connect to instead of the requests' addresses.
         connections: Maximum number of connections; 0 for as many as there are concurrent requests.
     """
     connector: aiohttp.BaseConnector
@@ -260,9 +253,7 @@ async def http_session(
 class HttpChannels:
     """Opens the channels of a process; channels to the same socket share a pool of connections.
 
-    Args:
-        sockets: Paths of Unix domain sockets, by service name; requests go to the socket instead of the service's
-            address.
+    Requests to a service that `sockets` names go to that Unix domain socket instead of the service's address.
     """
 
     def __init__(self, stack: AsyncExitStack, sockets: Mapping[str, str], runtime: Runtime) -> None:
@@ -272,12 +263,7 @@ class HttpChannels:
         self._sessions: dict[tuple[str | None, bool], aiohttp.ClientSession] = {}
 
     async def open(self, peer: str, address: str, *, lasts: bool) -> HttpChannel:
-        """Opens a channel.
-
-        Args:
-            address: "host:port", or the addresses of the service's replicas, separated by commas.
-            lasts: Whether the channel has long-lived answers, each of which occupies a connection.
-        """
+        """Opens a channel to an address, or to replicas' addresses with commas; `lasts` is for long-lived answers."""
         socket = self._sockets.get(peer)
         if (socket, lasts) not in self._sessions:
             session = http_session(socket, connections=0 if lasts else CONNECTIONS)

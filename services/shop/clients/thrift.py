@@ -56,12 +56,7 @@ def tjson_client(service: Service[P], channel: HttpChannel) -> P:
 
 
 def framed_client(stack: AsyncExitStack, service: Service[P], address: str, socket: str | None, runtime: Runtime) -> P:
-    """Returns a client for a service over framed Thrift.
-
-    Args:
-        address: "host:port", or the addresses of the service's replicas, separated by commas.
-        socket: Path of the Unix domain socket to connect to instead of the address.
-    """
+    """Returns a client for a service over framed Thrift; `address` and `socket` are as for `grpc_channel`."""
     peer = FramedPeer(service, address.split(","), socket, runtime)
     stack.push_async_callback(peer.close)
     return _client(peer)
@@ -134,11 +129,7 @@ class ThriftPeer(ABC, Generic[P]):
 
     @abstractmethod
     async def call(self, method: str, request: object) -> object:
-        """Calls a method; retries a read that gets no answer.
-
-        Raises:
-            ShopError: The service's error, or `Unavailable` if it does not answer.
-        """
+        """Calls a method; retries a read without answer. Raises the service's error, or `Unavailable` for no answer."""
 
     def message(self, encoding: object, method: str, headers: Mapping[str, str], request: object) -> bytes:
         """Encodes a call as bytes."""
@@ -146,11 +137,7 @@ class ThriftPeer(ABC, Generic[P]):
         return encode_message(encoding, method, CALL, next(self._sequence), arguments)
 
     def answer(self, encoding: object, method: str, message: bytes) -> object:
-        """Returns a method's result.
-
-        Raises:
-            ShopError: The service's error.
-        """
+        """Returns a method's result; raises the service's error."""
         result = getattr(self._stubs, f"{method}_result")()
         try:
             name, kind, _, protocol = open_message(encoding, message)
@@ -224,8 +211,7 @@ class FramedPeer(ThriftPeer[P]):
     """A service as its callers see it over framed Thrift; each connection carries one call at a time.
 
     Args:
-        addresses: "host:port" of each replica of the service. Replicas get the calls in turn unless they refuse
-        connections.
+        addresses: "host:port" of each replica; they get the calls in turn unless they refuse connections.
         socket: Path of the Unix domain socket to connect to instead of the addresses.
     """
 

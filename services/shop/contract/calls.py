@@ -90,11 +90,7 @@ class Service(Generic[P]):
 
 
 def call_of(method: Callable[Concatenate[Self, Q], R]) -> Call[Q, R]:
-    """Returns the row in the table for a port's method: `call_of(Orders.checkout)`.
-
-    Raises:
-        KeyError: The contract has no such call.
-    """
+    """Returns the row in the table for a port's method: `call_of(Orders.checkout)`; raises `KeyError` for no row."""
     return cast(Call[Q, R], _BY_PORT[method.__name__])
 
 

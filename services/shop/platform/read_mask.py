@@ -39,13 +39,9 @@ class Mask(NamedTuple):
 
 
 def parse_mask(paths: Iterable[str], resource: type[msgspec.Struct] | Descriptor, argument: str) -> Mask:
-    """Returns the mask for some paths.
+    """Returns the mask for some paths, which come from `argument`.
 
-    Args:
-        argument: Name of the argument with the paths, for errors.
-
-    Raises:
-        InvalidArgument: A path names no field, or there are too many paths.
+    Raises `InvalidArgument` if a path names no field, or there are too many paths.
     """
     listed = [tuple(path.split(".")) for path in paths]
     if len(listed) > MAX_PATHS:

@@ -22,12 +22,11 @@ _SUSPECTS = Slots(MAX_SUSPECT, "logins from this address have failed, and others
 def count_failure(address: str | None) -> Iterator[None]:
     """Counts the login that runs inside the context, if the login fails.
 
+    Raises `TooManyRequests`, before a password is hashed, if too many logins from the address have failed; or if some
+    have failed, and a login from such an address is already being checked.
+
     Args:
         address: The client's address, as the edge gives it; None for a call from inside, which is not limited.
-
-    Raises:
-        TooManyRequests: Too many logins from the address have failed; or some have failed, and a login from such an
-            address is already being checked. No password was hashed.
     """
     if address is None:
         yield

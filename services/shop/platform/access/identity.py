@@ -21,11 +21,7 @@ _PAIR = re.compile(r'[ \t]*([A-Za-z]+)=("(?:[^"\\]|\\.)*"|[^",;]*)([,;]|\Z)')
 
 
 def trust_domain(identity: str) -> str | None:
-    """Returns the prefix that all identities of a trust domain share: "spiffe://cluster.local/".
-
-    Returns:
-        Scheme and trust domain; None if the text is not the identity of a workload.
-    """
+    """Returns what all identities of a trust domain share: "spiffe://cluster.local/"; None for no identity."""
     parts = _SPIFFE_ID.fullmatch(identity)
     return None if parts is None else parts[1]
 
@@ -34,8 +30,7 @@ def trust_domain(identity: str) -> str | None:
 def caller_identity(header: str) -> str | None:
     """Returns the identity in a header; None if the header is malformed, or its last element lacks a single identity.
 
-    Args:
-        header: Value of `CERTIFICATE_HEADER`. The last element counts: it describes the sidecar's caller.
+    The last element counts: it describes the sidecar's caller.
     """
     uris: list[str] = []
     at, separator = 0, ","

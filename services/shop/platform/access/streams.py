@@ -33,11 +33,7 @@ _END = object()
 
 
 class Quota:
-    """Counts open streams or WebSockets, for each caller and in total.
-
-    Args:
-        kind: What to count, in the plural: "streams".
-    """
+    """Counts open streams or WebSockets, for each caller and in total; `kind` says which, in the plural."""
 
     def __init__(self, kind: str) -> None:
         self.count = 0
@@ -49,13 +45,9 @@ class Quota:
     def hold(self, caller: Caller) -> Iterator[None]:
         """Counts one more stream or WebSocket until the context ends.
 
-        Args:
-            caller: The watcher. A call from inside counts only towards the process's limit, as its gateway has counted
-                its own caller.
-
-        Raises:
-            TooManyRequests: The caller has too many open, or opens them too fast.
-            Unavailable: The process has too many open.
+        A call from inside counts only towards the process's limit, as its gateway has counted its own caller. Raises
+        `TooManyRequests` if the caller has too many open, or opens them too fast. Raises `Unavailable` if the process
+        has too many open.
         """
         if self.count >= MAX_PER_PROCESS:
             raise Unavailable(f"this process has {self.count} {self._kind} open, its limit; try again later")
@@ -99,13 +91,12 @@ class Streams:
     def hold(self, stream: AsyncGenerator[T], caller: Caller | None = None) -> AsyncGenerator[T]:
         """Returns a stream that ends when the caller's token expires or the process stops.
 
+        The stream raises `TooManyRequests` if the caller has too many open or opens them too fast, or too many are
+        being opened. It raises `Unauthenticated` once the token has expired, and `Unavailable` if the process has too
+        many open, or is stopping.
+
         Args:
             caller: The watcher; None for the caller of the current call.
-
-        Raises:
-            TooManyRequests: The caller has too many streams open or opens them too fast, or too many are being opened.
-            Unauthenticated: The caller's token has expired.
-            Unavailable: The process has too many streams open, or is stopping.
         """
         return self._run(stream, current_caller() if caller is None else caller)
 
