@@ -28,8 +28,7 @@ NotifyHandler = Callable[[str | None], None]
 async def listening_to(channel: str, url: str, heard: NotifyHandler) -> AsyncIterator[None]:
     """Listens to a channel for as long as the context lasts.
 
-    Args:
-        heard: Called with each payload, and once per connection with the payload None.
+    `heard` is called with each payload, and once per connection with None.
     """
     async with in_background(_keep_listening(channel, url, heard)):
         yield

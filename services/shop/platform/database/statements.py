@@ -24,12 +24,7 @@ T = TypeVar("T")
 
 
 class Statement:
-    """An SQL statement.
-
-    Args:
-        name: What the statement does, and the table: "SELECT product". The statement's spans and its part of a hop
-        budget have this name.
-    """
+    """An SQL statement; its spans and its part of a hop budget have its name, such as "SELECT product"."""
 
     __slots__ = ("attributes", "name", "sql")
 

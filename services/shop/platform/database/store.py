@@ -25,9 +25,7 @@ def database_url(config: ServiceConfig) -> str:
 async def opened_database(config: ServiceConfig, runtime: Runtime) -> AsyncIterator[Database]:
     """Connects to the service's database for as long as the context lasts.
 
-    Raises:
-        ConfigError: No database is configured.
-        StartError: The database does not answer.
+    Raises `ConfigError` if no database is configured, and `StartError` if the database does not answer.
     """
     database = await connect_database(database_url(config), config.database_pool, meters=runtime.meters)
     try:

@@ -90,13 +90,10 @@ class Tariff:
     dear: Mapping[Place, int] = field(default_factory=dict)
 
     def require_affordable(self, cost: int, operation: OperationDefinitionNode, is_partner: Callable[[], bool]) -> None:
-        """Checks the cost of an operation.
+        """Checks the cost of an operation; raises `ResourceExhausted` if it is above the caller's limit.
 
         Args:
             is_partner: Returns whether the caller is a partner; called only where that matters.
-
-        Raises:
-            ResourceExhausted: The cost is above the caller's limit.
         """
         limit = max_cost(operation, is_partner=cost > MAX_COST and is_partner())
         if cost > limit:
@@ -138,8 +135,7 @@ class CostModel:
     def of(self, operation: OperationDefinitionNode, values: Mapping[str, object]) -> int:
         """Returns the cost of an operation with these values of the variables.
 
-        Raises:
-            RequestError: A variable that the cost depends on is missing, or of the wrong type.
+        Raises `RequestError` if a variable that the cost depends on is missing, or of the wrong type.
         """
         name = name_of(operation)
         variables = self._variables[name]

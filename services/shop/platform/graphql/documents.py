@@ -58,8 +58,7 @@ class Cost(Protocol):
     def of(self, operation: OperationDefinitionNode, values: Mapping[str, object]) -> int:
         """Returns the cost of an operation with these variables.
 
-        Raises:
-            RequestError: A variable that the cost depends on is missing, or of the wrong type.
+        Raises `RequestError` if a variable that the cost depends on is missing, or of the wrong type.
         """
 
 
@@ -85,13 +84,9 @@ class PreparedDocument:
     is_public: bool = False
 
     def operation(self, name: str | None) -> OperationDefinitionNode:
-        """Returns the operation to run.
+        """Returns the operation with a name, which may be None if the document has only one.
 
-        Args:
-            name: Its name; may be None if the document has only one operation.
-
-        Raises:
-            InvalidArgument: No operation has this name, or the name is needed.
+        Raises `InvalidArgument` if no operation has this name, or the name is needed.
         """
         if name is None and len(self.operations) == 1:
             return next(iter(self.operations.values()))
@@ -242,11 +237,10 @@ def is_mutation(operation: OperationDefinitionNode) -> bool:
 
 
 def is_public(schema: GraphQLSchema, document: DocumentNode, public: Set[str]) -> bool:
-    """Returns whether all fields in a document's operations and fragments are public.
+    """Returns whether all fields in a document's operations and fragments are public, as introspection is.
 
     Args:
-        public: Names of types whose fields are all public, and of single fields: "Query.products". Introspection is
-            public too.
+        public: Names of types whose fields are all public, and of single fields: "Query.products".
     """
     if not public:
         return False

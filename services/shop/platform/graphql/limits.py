@@ -64,13 +64,9 @@ def check_length(text: str) -> None:
 
 
 def check_shape(document: DocumentNode) -> Shape:
-    """Measures depth, aliases and pairs.
+    """Measures depth, aliases and pairs of a document that is parsed with locations, but not validated.
 
-    Args:
-        document: Parsed with locations, but not validated.
-
-    Raises:
-        ResourceExhausted: The depth, or the number of aliases or pairs, is above its limit.
+    Raises `ResourceExhausted` if one of them is above its limit.
     """
     fragments = fragments_of(document)
     depths: dict[str, int] = {}
@@ -93,11 +89,7 @@ def check_shape(document: DocumentNode) -> Shape:
 
 
 def check_numbers(document: DocumentNode) -> None:
-    """Checks the length of the numbers in a document.
-
-    Raises:
-        ResourceExhausted: A number has more digits than the limit.
-    """
+    """Raises `ResourceExhausted` if a number in a document has more digits than the limit."""
     for token in _tokens(document):
         if token.kind in _NUMBERS and len(token.value or "") > MAX_DIGITS:
             raise ResourceExhausted(

@@ -63,11 +63,7 @@ class RequestContext:
         return current_caller()
 
     def check_cost(self, cost: int, operation: OperationDefinitionNode) -> None:
-        """Checks the cost of the operation; subclasses may set a limit.
-
-        Raises:
-            ResourceExhausted: The cost is above the caller's limit.
-        """
+        """Checks the cost of the operation; subclasses may set a limit, above which they raise `ResourceExhausted`."""
 
 
 OpenStream: TypeAlias = Callable[..., Awaitable[AsyncGenerator[StreamExecutionResult]]]

@@ -68,9 +68,7 @@ class ServiceContext(RequestContext, Generic[P]):
     def admit(self, _row: Call[..., object], /) -> AbstractContextManager[None]:
         """Admits the caller to a call, and returns the context of its work.
 
-        Raises:
-            Unauthenticated: There is no token, or it is not valid.
-            PermissionDenied: The call does not admit the caller.
+        Raises `Unauthenticated` if there is no valid token, or `PermissionDenied` if it does not admit the caller.
         """
         return _ADMITTED
 
@@ -314,11 +312,7 @@ class ValueTypes:
         self._made: dict[str, Kind] = {}
 
     def output(self, kind: Kind, items: str = "items") -> Kind:
-        """Returns the GraphQL type of a field whose values have a given type.
-
-        Args:
-            items: Name of the field that has the items of a page.
-        """
+        """Returns the GraphQL type of a field whose values have a type; `items` names the list in a page."""
         if get_origin(kind) is Annotated:
             inner, *notes = get_args(kind)
             return Moment if _WHOLE_SECONDS in notes else self.output(inner, items)
@@ -345,11 +339,7 @@ class ValueTypes:
         return self.input_object(f"{kind.__name__}Input", get_type_hints(kind)) if is_struct(kind) else _leaf(kind)
 
     def input_object(self, name: str, fields: Mapping[str, Kind]) -> Kind:
-        """Returns an input type.
-
-        Args:
-            fields: The types of the input type's fields; a field that may be None may be left out.
-        """
+        """Returns an input type with fields of these types; a field that may be None may be left out."""
         if name not in self._made:
             defaults = {field: None for field, kind in fields.items() if is_optional(kind)}
             hints = {field: self.input(kind) for field, kind in fields.items()}
@@ -368,11 +358,7 @@ class ValueTypes:
         return self._made[name]
 
     def define(self, made: type, description: str) -> Kind:
-        """Returns the GraphQL type for a value type.
-
-        Args:
-            made: Class that has the GraphQL type's annotations and fields, and the value type's name.
-        """
+        """Returns the GraphQL type for a value type, from a class with its name, annotations and fields."""
         return strawberry.type(made, description=description)
 
 

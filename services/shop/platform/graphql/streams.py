@@ -75,11 +75,7 @@ _TOO_MANY = TRY_AGAIN_LATER, "too many WebSockets wait for their tokens; try aga
 
 
 def check_kind(operation: OperationDefinitionNode, *, streams: bool) -> None:
-    """Checks that an operation is of the expected kind: a stream, or not a stream.
-
-    Raises:
-        InvalidArgument: The operation is of the other kind.
-    """
+    """Raises `InvalidArgument` if an operation is a stream where none is expected, or is none where one is expected."""
     if (operation.operation is OperationType.SUBSCRIPTION) != streams:
         kind = "queries and mutations" if streams else "subscriptions"
         where = "POST /graphql" if streams else f"{ROUTE}: over a WebSocket, or POST for server-sent events"
@@ -157,8 +153,7 @@ class _View(GraphQL[Any, None]):
 class Sockets:
     """Answers WebSockets.
 
-    Args:
-        open_context: Makes each subscription's context; its Authorization header may come with `connection_init`.
+    `open_context` makes each subscription's context; its Authorization header may come with `connection_init`.
     """
 
     def __init__(self, schema: Schema, open_context: Open, prepare: Prepare, incoming: Incoming) -> None:
@@ -233,8 +228,7 @@ def _denial(error: ShopError) -> Response:
 class _Subscriptions:
     """The context of a WebSocket; each of its subscriptions has a separate context.
 
-    Attributes:
-        connection_params: The parameters of its `connection_init`; Strawberry sets them here.
+    Strawberry sets `connection_params` to the parameters of its `connection_init`.
     """
 
     def __init__(
@@ -255,12 +249,9 @@ class _Subscriptions:
         self._admit = admit
 
     def admit(self) -> None:
-        """Checks the token that came with the handshake or with `connection_init`.
+        """Checks the token that came with the handshake or with `connection_init`, and counts the WebSocket.
 
-        Raises:
-            Unauthenticated: There is no token, or it is not valid.
-            TooManyRequests: The caller has too many WebSockets open, or opens them too fast.
-            Unavailable: The process has too many WebSockets open.
+        Raises `Unauthenticated` if there is no valid token, and the errors of `Quota.hold`.
         """
         self._admit(self.context().caller)
         self.is_admitted = True

@@ -34,11 +34,7 @@ _OF_FEDERATION = ("_", "join__", "link__")
 
 
 def differences(supergraph: str) -> Iterator[str]:
-    """Yields how the subgraphs differ from a supergraph: in the fields of clients, and in which subgraph answers them.
-
-    Args:
-        supergraph: SDL of the supergraph.
-    """
+    """Yields how the subgraphs differ from a supergraph's SDL: in clients' fields, and which subgraph answers them."""
     composed = parse(supergraph, no_location=True)
     documents = {name: parse(subgraph_of(one).as_str(), no_location=True) for name, one in SUBGRAPHS.items()}
     joined = _schema([definition for document in documents.values() for definition in document.definitions])

@@ -113,11 +113,7 @@ class Peer:
         return traced_method(self._service, name, self._address)
 
     async def unary(self, method: grpc.aio.UnaryUnaryMultiCallable[Q, S], traced: TracedMethod, request: Q) -> S:
-        """Calls a method with one answer.
-
-        Raises:
-            ShopError: The service's error, or `Unavailable` if it does not answer.
-        """
+        """Calls a method with one answer; raises the service's error, or `Unavailable` if it does not answer."""
         limit = remaining() or DEFAULT_S
         with GrpcCall(traced, self._runtime) as span:
             try:

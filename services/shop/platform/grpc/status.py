@@ -66,8 +66,7 @@ def status_of(error: ShopError) -> grpc.Status:
 def restore(error: grpc.aio.AioRpcError, peer: str) -> ShopError:
     """Returns the error with which a call failed, as the client sees it.
 
-    Returns:
-        An error of the same class if the server sent one; if gRPC itself ended the call, an error for its status.
+    If the server sent an error, its class is the same; if gRPC itself ended the call, its status says which.
     """
     info, retry = _details(error)
     if info.domain == DOMAIN:
@@ -102,7 +101,6 @@ def traced_method(service: str, name: str, address: Mapping[str, str | int] = Ma
 
     Args:
         service: Full name of the service: "shop.product.v1.ProductService".
-        name: Name of the method: "GetProduct".
         address: Attributes that say where calls go; only the caller's spans have them.
     """
     return TracedMethod.of({"rpc.system": "grpc", "rpc.service": service, "rpc.method": name, **address})

@@ -19,11 +19,9 @@ class BodyTimeout(DeadlineExceeded):
 
 
 async def limited_body(chunks: AsyncIterable[bytes], content_length: str | None) -> AsyncGenerator[bytes]:
-    """Yields a body as it arrives, up to its limits.
+    """Yields a body as it arrives; raises `ResourceExhausted` if it is larger than 64 KiB.
 
-    Raises:
-        ResourceExhausted: The body is larger than 64 KiB.
-        BodyTimeout: The body was not complete after 5 seconds, or after the time that the caller allows.
+    Raises `BodyTimeout` if it is not complete after 5 seconds, or after the time that the caller allows.
     """
     if (
         content_length is not None

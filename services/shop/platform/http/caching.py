@@ -82,11 +82,7 @@ deceives only its author's cache.
 
 
 def entity_tag(content: str, *, gzip: bool) -> str:
-    """Returns the strong entity tag of a representation.
-
-    Args:
-        content: The hash of the uncompressed body.
-    """
+    """Returns the strong entity tag of a representation; `content` is the hash of the uncompressed body."""
     return f'"{content}{GZIP_SUFFIX}"' if gzip else f'"{content}"'
 
 
@@ -96,11 +92,7 @@ def is_not_modified(if_none_match: str, content: str) -> bool:
 
 
 def check_if_match(if_match: str, content: str) -> None:
-    """Checks that the content has not changed since the client read it (RFC 9110, 13.1.1: strong comparison).
-
-    Raises:
-        PreconditionFailed: The content has changed.
-    """
+    """Raises `PreconditionFailed` if the content has changed since the client read it (RFC 9110, 13.1.1: strong)."""
     if any(_content(tag, weak=False) == content for tag in if_match.split(",")):
         return
     raise PreconditionFailed(

@@ -22,11 +22,7 @@ MAX_KEYS_AT_ONCE = 100
 
 
 class EdgeCache:
-    """The shop's connection to the cache: a Unix domain socket, which takes `BAN` requests.
-
-    Args:
-        path: Path of the socket.
-    """
+    """The shop's connection to the cache: a Unix domain socket, which takes `BAN` requests."""
 
     def __init__(self, path: str) -> None:
         self._path = path

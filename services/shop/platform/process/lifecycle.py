@@ -93,12 +93,11 @@ def launch(
 ) -> int:
     """Runs one process: reads its settings, sets up logs and traces, serves until a signal stops it.
 
+    Returns the exit code: 0; 1 if it failed, or a dependency is not available; 2 if a setting is wrong; 130 after
+    Ctrl-C before it served.
+
     Args:
         imports: Functions that import, before the wait for standard input, what `serve` would otherwise import later.
-
-    Returns:
-        The exit code: 0; 1 if it failed, or a dependency is not available; 2 if a setting is wrong; 130 after Ctrl-C
-        before it served.
     """
     try:
         config = ServiceConfig.from_env(env)

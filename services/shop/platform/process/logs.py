@@ -50,11 +50,7 @@ class JsonLines(logging.Formatter):
 
 
 def redact(error: BaseException) -> None:
-    """Removes the data from a database error, and from the errors in its chain.
-
-    Args:
-        error: Any error; afterwards its text may name objects of the database, but no values in them.
-    """
+    """Removes the data from a database error, and from all errors in its chain: their texts may name only objects."""
     left: list[BaseException | None] = [error]
     seen: set[int] = set()
     while left:

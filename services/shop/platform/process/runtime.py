@@ -44,10 +44,6 @@ BARE = Runtime()
 
 @asynccontextmanager
 async def running(config: ServiceConfig) -> AsyncIterator[Runtime]:
-    """Sets up what the configuration selects, for as long as the context lasts.
-
-    Raises:
-        StartError: The metrics port is in use.
-    """
+    """Sets up what the configuration selects, while the context lasts; raises `StartError` if a port is in use."""
     async with telemetry(config) as spans, metering(config) as meters, admission(config) as limit:
         yield Runtime(spans, meters, limit)

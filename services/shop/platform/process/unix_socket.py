@@ -11,13 +11,9 @@ from shop.platform.config import UNIX_SCHEME, StartError, socket_path
 
 
 def bind_unix(path: str) -> socket.socket:
-    """Returns a socket that is bound to a path; replaces the file of a stale socket.
+    """Returns a socket that is bound to a path in an existing folder; replaces the file of a stale socket.
 
-    Args:
-        path: Where the socket's file is to be; its folder exists.
-
-    Raises:
-        StartError: Another process listens there, or the file cannot be made.
+    Raises `StartError` if another process listens there, or the file cannot be made.
     """
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:

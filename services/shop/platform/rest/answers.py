@@ -64,8 +64,7 @@ class Answer(Response, Generic[T]):
 def ok(call: HasHeaders, document: T, policy: Policy, mask: Mask | None = None, keys: Sequence[str] = ()) -> Answer[T]:
     """Returns the answer to a GET: the document, with the fields of a mask, or 304 if the client already has it.
 
-    Args:
-        keys: Keys by which a shared cache purges the answer.
+    A shared cache purges the answer by its `keys`.
     """
     body = encode(document if mask is None else select_fields(document, mask))
     return representation(call, body, policy, JSON, keys)
@@ -109,11 +108,7 @@ def answer_removed() -> Answer[None]:
 async def as_read(if_match: str | None, read: Callable[[], Awaitable[R]]) -> R | None:
     """Returns the resource that the client read, so that only that version is changed, even if others change it too.
 
-    Returns:
-        The resource; None if the client sets no condition.
-
-    Raises:
-        PreconditionFailed: The resource has changed.
+    Returns None if the client sets no condition; raises `PreconditionFailed` if the resource has changed.
     """
     if if_match is None or if_match.strip() == "*":
         return None

@@ -52,13 +52,9 @@ class EventStream(StreamingResponse, Generic[T]):
 
 
 async def event_stream(name: str, events: AsyncGenerator[ServerSentEvent[T]]) -> EventStream[T]:
-    """Returns the answer with a stream once the stream is open; an earlier failure is a problem with a status.
+    """Returns the answer with a stream once the first event says that the stream is open.
 
-    Args:
-        events: The events, the first of which says that the stream is open.
-
-    Raises:
-        ShopError: The stream cannot be opened.
+    Raises a `ShopError`, which becomes a problem with a status, if the stream cannot be opened.
     """
     lift()
     first = await anext(events)

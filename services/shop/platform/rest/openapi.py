@@ -74,11 +74,7 @@ def streaming(tag: str, method: Method) -> dict[str, Any]:
 
 
 def creating(tag: str, method: Method, *, problems: Sequence[int] = (), located: bool = True) -> dict[str, Any]:
-    """Returns the declaration of a POST that creates something; further arguments as for `reading`.
-
-    Args:
-        located: Whether the new resource has a path.
-    """
+    """Returns the declaration of a POST that creates something, `located` at a path; arguments as for `reading`."""
     headers = {"Cache-Control": _CACHE, **({"Location": _LOCATION, "ETag": _ETAG} if located else {})}
     return _declare(tag, 201, "Made.", headers, method, [*_ALWAYS, *_WITH_BODY, *problems])
 
@@ -138,11 +134,7 @@ class PublishedSchema(NamedTuple):
 
 
 def document(api: FastAPI) -> dict[str, Any]:
-    """Returns the OpenAPI document of the routes.
-
-    Args:
-        api: The API that has the routes; its `state.published` says how the schemas of types are published.
-    """
+    """Returns the OpenAPI document of the routes; `api.state.published` says how the schemas of types are published."""
     made = get_openapi(
         title=api.title,
         version=api.version,
@@ -275,12 +267,7 @@ def _answers(api: FastAPI, paths: dict[str, Any]) -> dict[str, Any]:
 
 
 def _without_some(whole: dict[str, Any], named: dict[str, Any]) -> dict[str, Any]:
-    """Adds the schema of a resource, or of a page of resources, with optional fields; returns a reference to it.
-
-    Args:
-        whole: A reference to the whole schema.
-        named: All schemas by name.
-    """
+    """Adds the schema of a resource, or of a page of resources, with optional fields; returns a reference to it."""
     name = whole["$ref"].removeprefix(_SCHEMAS)
     if "properties" not in named[name]:
         return whole

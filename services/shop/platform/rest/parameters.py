@@ -90,15 +90,7 @@ OrderIds = Annotated[str, Query(description="The orders, 1 to 1,000 ids with com
 
 
 def check_query(query: bytes, known: list[str]) -> None:
-    """Refuses query parameters that FastAPI would ignore.
-
-    Args:
-        query: The query string as it was sent.
-        known: Names of the route's parameters.
-
-    Raises:
-        InvalidRequest: A parameter is unknown or given twice, or there are too many.
-    """
+    """Raises `InvalidRequest` if a parameter of a query string is unknown or given twice, or there are too many."""
     try:
         pairs = parse_qsl(query.decode("latin-1"), keep_blank_values=True, max_num_fields=MAX_QUERY_PARAMETERS)
     except ValueError:
@@ -161,14 +153,7 @@ def parse_fields(text: str, resource: type[msgspec.Struct]) -> Mask | None:
 
 
 def check_alone(name: str, others: dict[str, object]) -> None:
-    """Checks that a filter by ids comes without the parameters that are incompatible with it.
-
-    Args:
-        others: The values of those parameters; a false value means absent.
-
-    Raises:
-        InvalidRequest: One of them is present.
-    """
+    """Raises `InvalidRequest` if a filter by ids comes with another value, which is not false."""
     given = [other for other, value in others.items() if value]
     if given:
         raise InvalidRequest([FieldError(other, f"leave it out together with {name}") for other in given])

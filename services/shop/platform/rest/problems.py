@@ -171,11 +171,9 @@ def _methods(request: Request) -> list[str]:
 
 
 def _field_error(error: dict[str, Any], fields: str) -> FieldError:
-    """Converts one of pydantic's errors; fields get the contract's spelling: "lines[0].quantity".
+    """Converts one of pydantic's errors, whose place begins with body, path, query or header.
 
-    Args:
-        error: As pydantic describes it; its place begins with body, path, query or header.
-        fields: The body's valid fields, for the message.
+    Fields get the contract's spelling, "lines[0].quantity"; messages name the body's valid `fields`.
     """
     where, *place = error["loc"]
     message = error["msg"].removeprefix("Value error, ")

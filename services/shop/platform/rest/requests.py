@@ -178,23 +178,13 @@ class RestCall(Request):
         return str(dict(self.scope["headers"])[name], "latin-1")
 
     async def json(self) -> Any:
-        """Returns the value of a JSON body.
-
-        Raises:
-            json.JSONDecodeError: The body is not JSON.
-            InvalidRequest: An object has a member twice.
-        """
+        """Returns the value of a JSON body; raises the errors of `strict_json.loads`, one as `InvalidRequest`."""
         try:
             return strict_json.loads(await self.body())
         except InvalidArgument as error:
             raise InvalidRequest([FieldError(error.field, error.message)]) from error
 
     async def stream(self) -> AsyncGenerator[bytes]:
-        """Yields the body as it arrives.
-
-        Raises:
-            ResourceExhausted: The body is too large.
-            BodyTimeout: The body did not arrive in time.
-        """
+        """Yields the body as it arrives; raises the errors of `limited_body`."""
         async for chunk in limited_body(super().stream(), self.header(b"content-length")):
             yield chunk

@@ -45,11 +45,7 @@ def sampled_caller(traceparent: str, tracestate: str = "") -> SpanContext | None
 
 
 def trace_headers(span: Span | None) -> dict[str, str]:
-    """Returns the headers that pass a call's trace on to the callee (W3C).
-
-    Args:
-        span: The span of the call; None if the request is not traced, so that its context is passed on unchanged.
-    """
+    """Returns the headers that pass a call's trace on to the callee (W3C); without a span, the caller's context."""
     context = current_context() if span is None else span.get_span_context()
     if not context.trace_id:
         return {}

@@ -95,8 +95,7 @@ def sampled_traceparent() -> str | None:
 def begin(name: str, kind: int, attributes: Attributes = None, shared: SharedAttributes = ()) -> Span | None:
     """Starts a child of the current span, which does not become the current one; arguments as for `Tracing.start`.
 
-    Returns:
-        The span; None if the request is not traced, or this process records nothing.
+    Returns None if the request is not traced, or this process records nothing.
     """
     parent = sampled_parent()
     spans = None if parent is None else _current_spans()

@@ -71,13 +71,7 @@ class Undecodable(InvalidArgument):
 
 
 def encode_message(encoding: TProtocolFactory, name: str, kind: int, sequence: int, struct: Struct) -> bytes:
-    """Encodes a message as bytes.
-
-    Args:
-        encoding: `COMPACT` or `JSON`.
-        kind: `CALL`, `REPLY` or `EXCEPTION`.
-        struct: The method's arguments, its result, or Thrift's own error.
-    """
+    """Encodes a message of a kind, `CALL`, `REPLY` or `EXCEPTION`, as bytes, in `COMPACT` or `JSON`."""
     buffer = TMemoryBuffer()
     protocol = encoding.getProtocol(buffer)
     protocol.writeMessageBegin(name, kind, sequence)
@@ -88,13 +82,9 @@ def encode_message(encoding: TProtocolFactory, name: str, kind: int, sequence: i
 
 
 def open_message(encoding: TProtocolFactory, message: bytes) -> tuple[str, int, int, TProtocolBase]:
-    """Reads the head of a message.
+    """Returns a message's name, kind and sequence number, and the protocol that reads the rest.
 
-    Returns:
-        Name, kind, sequence number, and the protocol that reads the rest.
-
-    Raises:
-        Undecodable: The bytes have no head.
+    Raises `Undecodable` if the bytes have no head.
     """
     protocol = encoding.getProtocol(_Ending(message))
     try:
@@ -112,8 +102,7 @@ def unknown_method(name: str) -> TApplicationException:
 def read_whole(arguments: Arguments, protocol: TProtocolBase) -> None:
     """Reads the arguments that a client sent; absent fields get their empty value, as in protobuf.
 
-    Raises:
-        InvalidArgument: The bytes are not such arguments, or a field of the request does not fit its type.
+    Raises `InvalidArgument` if the bytes are not such arguments, or a field of the request does not fit its type.
     """
     try:
         arguments.read(protocol)
@@ -128,11 +117,10 @@ def read_whole(arguments: Arguments, protocol: TProtocolBase) -> None:
 def complete(struct: S, at: str = "") -> S:
     """Gives absent fields their empty value, and checks that the other fields fit their types.
 
+    Raises `InvalidArgument` if a number has more bits than its field, or a text has a lone surrogate.
+
     Args:
         at: Prefix of the struct's fields in the request: "product.", "lines[2].".
-
-    Raises:
-        InvalidArgument: A number has more bits than its field, or a text has a lone surrogate.
     """
     for kind, name, of, value in _fill(struct):
         field = f"{at}{name}"

@@ -75,11 +75,7 @@ class ReceivedCall:
         return self._method.traced
 
     async def work(self, authenticator: Authenticator, authorization: str | None, origin: str | None) -> bytes:
-        """Admits the caller and runs the method; returns the answer.
-
-        Raises:
-            ShopError: The method's error.
-        """
+        """Admits the caller and runs the method; returns its answer, or raises its error."""
         method = self._method
         authenticator.admit(method.access, authorization, origin)
         value = await method.work(self._request)
@@ -100,8 +96,7 @@ class Processor:
     def call(self, encoding: TProtocolFactory, message: bytes) -> ReceivedCall | bytes:
         """Returns the call in a message; if the message names no method of the service, returns the answer to it.
 
-        Raises:
-            Undecodable: The message has no call.
+        Raises `Undecodable` if the message has no call.
         """
         name, _, sequence, protocol = open_message(encoding, message)
         method = self._methods.get(name)

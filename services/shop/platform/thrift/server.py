@@ -37,11 +37,7 @@ LENGTH = 4
 
 
 class FramedServer:
-    """Answers the calls on each connection, one after another.
-
-    Args:
-        from_outside: Whether all callers are clients, and none are other components of the shop.
-    """
+    """Answers the calls on each connection, one after another; `from_outside` means that all callers are clients."""
 
     def __init__(self, processor: Processor, incoming: Incoming, *, from_outside: bool) -> None:
         self._processor = processor

@@ -30,8 +30,7 @@ _HEADERS = ((b"content-security-policy", POLICY.encode()),)
 class GraphiQL:
     """An application whose `/graphql` shows GraphiQL to browsers.
 
-    Args:
-        folder: Folder with the files of `FETCHED`. If it is None or a file is missing, the page says how to get them.
+    Without a folder, or a file of `FETCHED` in it, the page says how to get them.
     """
 
     def __init__(self, app: ASGIApp, folder: str | None, query: str = "{ __typename }") -> None:
