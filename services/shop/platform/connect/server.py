@@ -7,7 +7,7 @@ them. A message that cannot be decoded is refused with an error of the shop.
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
-from contextlib import AbstractContextManager, aclosing, nullcontext
+from contextlib import aclosing, nullcontext
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
 
 from connectrpc.code import Code
@@ -30,7 +30,7 @@ from shop.platform.deadline import begin, work_s
 from shop.platform.error_codes import SERVER_FAULTS, row
 from shop.platform.grpc.status import details_of
 from shop.platform.http.body import MAX_BYTES
-from shop.platform.incoming import Incoming, Request, failure_of
+from shop.platform.incoming import Around, Incoming, Request, failure_of
 from shop.platform.read_mask import answering
 from shop.platform.rest.answers import Answer
 from shop.platform.telemetry.metering import MeasuredRequest
@@ -47,8 +47,6 @@ GRPC = b"application/grpc"
 """Prefix of the media types of gRPC and gRPC-Web, which the edge translates for services that serve gRPC."""
 
 T = TypeVar("T")
-Around: TypeAlias = Callable[[Mapping[str, str]], AbstractContextManager[None]]
-"""Makes the context in which a call's work runs, from the call's headers."""
 
 
 class EncodedMessage(NamedTuple):

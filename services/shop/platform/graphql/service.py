@@ -78,32 +78,25 @@ class ClientContext(ServiceContext[P]):
 
     Args:
         around: Contexts in which the work of some calls runs, by the names of the calls.
-        authorization: The Authorization header; None if there is none.
-        address: The client's address, as the edge gives it; None without an edge.
     """
 
     __slots__ = ("_address", "_around", "_authenticator", "_authorization")
 
     def __init__(
-        self,
-        service: P,
-        authenticator: Authenticator,
-        around: Mapping[str, Around],
-        authorization: str | None,
-        address: str | None,
+        self, service: P, authenticator: Authenticator, headers: Mapping[bytes, bytes], around: Mapping[str, Around]
     ) -> None:
         super().__init__(service)
         self._authenticator = authenticator
         self._around = around
-        self._authorization = authorization
-        self._address = address
+        self._authorization = headers.get(b"authorization", b"").decode("latin-1")
+        self._address = headers.get(_MARK)
 
     def admit(self, row: Call[..., object], /) -> AbstractContextManager[None]:
         self._authenticator.admit_client(row.access, self._authorization)
         around = self._around.get(row.name)
         if around is None:
             return _ADMITTED
-        return around({} if self._address is None else {EDGE_MARK: self._address})
+        return around({} if self._address is None else {EDGE_MARK: self._address.decode("latin-1")})
 
     def check_cost(self, cost: int, operation: OperationDefinitionNode) -> None:
         TARIFF.require_affordable(cost, operation, self._is_partner)
@@ -161,8 +154,7 @@ def graphql_app(
 
     def of_client(headers: dict[bytes, bytes]) -> ClientContext[P]:
         authenticator.is_outside(authenticator.origin_of(headers))  # refuses callers without a required identity
-        token, address = headers.get(b"authorization"), headers.get(_MARK)
-        return ClientContext(use_cases, authenticator, around or {}, text_of(token), text_of(address))
+        return ClientContext(use_cases, authenticator, headers, around or {})
 
     # Each endpoint has its own store of documents, so that clients cannot evict those of gateways.
     parts = Endpoint(schema, of_part, incoming)
@@ -175,9 +167,6 @@ def graphql_app(
     return app
 
 
-def text_of(header: bytes | None) -> str | None:
-    """Returns the text of a header; None if it is not there."""
-    return None if header is None else header.decode("latin-1")
 
 
 def _measure(schema: GraphQLSchema, document: DocumentNode) -> CostModel:
