@@ -167,8 +167,6 @@ def graphql_app(
     return app
 
 
-
-
 def _measure(schema: GraphQLSchema, document: DocumentNode) -> CostModel:
     return CostModel(schema, document, TARIFF)
 

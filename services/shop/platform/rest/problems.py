@@ -90,17 +90,6 @@ class HttpProblem(InvalidArgument):
         self.headers = tuple(headers)
 
 
-def method_not_allowed(method: str, allowed: Sequence[str]) -> HttpProblem:
-    """Returns the problem for a method that the path does not support."""
-    valid = ", ".join(allowed)
-    return HttpProblem(405, f"{method} is not possible here; {valid} are", [(b"allow", valid.encode())])
-
-
-def unsupported_media_type(message: str) -> HttpProblem:
-    """Returns the problem for a body that is not JSON, or is compressed."""
-    return HttpProblem(415, message)
-
-
 def problem_answer(error: ShopError, path: str) -> Response:
     """Returns the answer for an error."""
     known = row(error)
@@ -155,7 +144,9 @@ async def answer_http_error(request: Request, error: Exception) -> Response:
         return problem_answer(NotFound("there is nothing at this path; /openapi.json lists all paths"), path)
     if error.status_code == 405:
         method = "HEAD" if IS_HEAD in request.scope else request.method
-        return problem_answer(method_not_allowed(method, _methods(request)), path)
+        valid = ", ".join(_methods(request))
+        message = f"{method} is not possible here; {valid} are"
+        return problem_answer(HttpProblem(405, message, [(b"allow", valid.encode())]), path)
     if error.status_code == 400:
         return problem_answer(InvalidRequest([FieldError("", "the body is not JSON that can be read")]), path)
     raise error

@@ -26,7 +26,7 @@ from shop.platform.http.request import HttpRequest
 from shop.platform.incoming import Incoming
 from shop.platform.rest.openapi import ACCESS_KEY
 from shop.platform.rest.parameters import IDEMPOTENCY_KEY, check_query
-from shop.platform.rest.problems import IS_HEAD, FieldError, InvalidRequest, problem_answer, unsupported_media_type
+from shop.platform.rest.problems import IS_HEAD, FieldError, HttpProblem, InvalidRequest, problem_answer
 
 _FIRST_VALUES = "shop.headers"
 
@@ -158,9 +158,9 @@ def _check_media_type(call: RestCall) -> None:
     media_type = (call.header(b"content-type") or "").partition(";")[0].strip().lower()
     application, _, kind = media_type.partition("/")
     if application != "application" or not (kind == "json" or kind.endswith("+json")):
-        raise unsupported_media_type("the body must be JSON: send the header Content-Type: application/json")
+        raise HttpProblem(415, "the body must be JSON: send the header Content-Type: application/json")
     if (call.header(b"content-encoding") or "identity").strip().lower() != "identity":
-        raise unsupported_media_type("the body must not be compressed; send it without Content-Encoding")
+        raise HttpProblem(415, "the body must not be compressed; send it without Content-Encoding")
 
 
 class RestCall(Request):

@@ -12,7 +12,7 @@ from typing import Protocol, TypeVar, cast
 from thrift.protocol.TCompactProtocol import TCompactProtocolAcceleratedFactory
 from thrift.protocol.TJSONProtocol import TJSONProtocolFactory
 from thrift.protocol.TProtocol import TProtocolBase, TProtocolFactory
-from thrift.Thrift import TApplicationException, TMessageType, TType
+from thrift.Thrift import TMessageType, TType
 from thrift.transport.TTransport import TMemoryBuffer
 
 from shop.errors import InvalidArgument
@@ -92,11 +92,6 @@ def open_message(encoding: TProtocolFactory, message: bytes) -> tuple[str, int, 
     except Exception as error:
         raise Undecodable("the bytes are not a Thrift message") from error
     return name, kind, sequence, protocol
-
-
-def unknown_method(name: str) -> TApplicationException:
-    """Returns Thrift's answer to a call of an unknown method."""
-    return TApplicationException(TApplicationException.UNKNOWN_METHOD, f"there is no method {name[:100]!r}")
 
 
 def read_whole(arguments: Arguments, protocol: TProtocolBase) -> None:

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Protocol, cast
 
 from thrift.protocol.TProtocol import TProtocolFactory
+from thrift.Thrift import TApplicationException
 
 from shop.contract.calls import Access, Call, Service
 from shop.contract.wire import Codec, thrift_codec, thrift_stubs
@@ -23,7 +24,6 @@ from shop.platform.thrift.encoding import (
     encode_message,
     open_message,
     read_whole,
-    unknown_method,
 )
 from shop.platform.validation import size
 from shop.stubs.thrift.ttypes import ShopError as Failure
@@ -101,7 +101,8 @@ class Processor:
         name, _, sequence, protocol = open_message(encoding, message)
         method = self._methods.get(name)
         if method is None:
-            return encode_message(encoding, name, EXCEPTION, sequence, unknown_method(name))
+            unknown = TApplicationException(TApplicationException.UNKNOWN_METHOD, f"there is no method {name[:100]!r}")
+            return encode_message(encoding, name, EXCEPTION, sequence, unknown)
         asked = method.arguments()
 
         def reply(struct: Struct) -> bytes:
