@@ -72,6 +72,6 @@ def _watch(
                 yield value(message)
 
     def watch(*args: Q.args, **kwargs: Q.kwargs) -> AsyncGenerator[R]:
-        return updates(peer.watch(send, traced, request(*args, **kwargs)))
+        return updates(peer.stream(send, traced, request(*args, **kwargs), lasts=True))
 
     return watch

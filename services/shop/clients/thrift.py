@@ -151,10 +151,6 @@ class ThriftPeer(ABC, Generic[P]):
             raise error_for_code(failure.code, failure.message, failure.field or "", failure.retry_after_s or 0)
         return getattr(result, "success", None)
 
-    def trace(self, method: str, address: Mapping[str, str | int]) -> TracedMethod:
-        """Returns the attributes that the spans of a method's calls have in common."""
-        return TracedMethod.of({**attributes_of(self._name, method), **address})
-
 
 class HttpPeer(ThriftPeer[P]):
     """A service as its callers see it over TJSON and HTTP."""
@@ -226,8 +222,10 @@ class FramedPeer(ThriftPeer[P]):
         self._socket = socket
         self._idle: dict[str, list[_Connection]] = {address: [] for address in addresses}
         host, port = split_address(addresses[0])
-        self._place: dict[str, str | int] = {"server.address": host, "server.port": port}
-        self._methods: dict[str, TracedMethod] = {}
+        place: dict[str, str | int] = {"server.address": host, "server.port": port}
+        self._methods = {
+            call.name: TracedMethod.of({**attributes_of(self._name, call.name), **place}) for call in service.calls
+        }
 
     async def call(self, method: str, request: object) -> object:
         return await self._retries.run(lambda: self._once(method, request), again=method in self.service.reads)
@@ -240,10 +238,7 @@ class FramedPeer(ThriftPeer[P]):
 
     async def _once(self, method: str, request: object) -> object:
         limit = remaining() or DEFAULT_S
-        traced = self._methods.get(method)
-        if traced is None:
-            traced = self._methods[method] = self.trace(method, self._place)
-        with ThriftCall(self._runtime, traced) as call:
+        with ThriftCall(self._runtime, self._methods[method]) as call:
             message = self.message(COMPACT, method, call.headers(limit), request)
             try:
                 async with asyncio.timeout(limit):

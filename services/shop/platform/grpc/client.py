@@ -122,25 +122,15 @@ class Peer:
                 span.note_status(error.code())
                 raise restore(error, self._name) from None
 
-    def stream(
-        self, method: grpc.aio.UnaryStreamMultiCallable[Q, S], traced: TracedMethod, request: Q
+    async def stream(
+        self, method: grpc.aio.UnaryStreamMultiCallable[Q, S], traced: TracedMethod, request: Q, *, lasts: bool = False
     ) -> AsyncGenerator[S]:
         """Calls a method that answers with a stream; its span ends when the stream ends, or the caller gives up.
 
-        Raises:
-            ShopError: The service's error, or `Unavailable` if it does not answer.
+        With `lasts`, the stream lasts until either side ends it. Raises the service's error, or `Unavailable` if it
+        does not answer.
         """
-        return self._stream(method, traced, request, remaining() or DEFAULT_S)
-
-    def watch(
-        self, method: grpc.aio.UnaryStreamMultiCallable[Q, S], traced: TracedMethod, request: Q
-    ) -> AsyncGenerator[S]:
-        """Calls a method as `stream` does, but the stream lasts until either side ends it."""
-        return self._stream(method, traced, request, None)
-
-    async def _stream(
-        self, method: grpc.aio.UnaryStreamMultiCallable[Q, S], traced: TracedMethod, request: Q, limit: float | None
-    ) -> AsyncGenerator[S]:
+        limit = None if lasts else remaining() or DEFAULT_S
         with GrpcCall(traced, self._runtime) as span:
             call = method(request, timeout=limit, metadata=span.metadata)
             try:
