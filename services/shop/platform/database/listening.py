@@ -5,9 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
-from typing import Any
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 
 import asyncpg
 
@@ -24,14 +23,12 @@ NotifyHandler = Callable[[str | None], None]
 """Takes the payload of a notification; None if notifications may have been missed."""
 
 
-@asynccontextmanager
-async def listening_to(channel: str, url: str, heard: NotifyHandler) -> AsyncIterator[None]:
+def listening_to(channel: str, url: str, heard: NotifyHandler) -> AbstractAsyncContextManager[None]:
     """Listens to a channel for as long as the context lasts.
 
     `heard` is called with each payload, and once per connection with None.
     """
-    async with in_background(_keep_listening(channel, url, heard)):
-        yield
+    return in_background(_keep_listening(channel, url, heard))
 
 
 async def _keep_listening(channel: str, url: str, heard: NotifyHandler) -> None:
@@ -51,12 +48,9 @@ async def _listen(channel: str, url: str, heard: NotifyHandler) -> None:
 
     lost = asyncio.Event()
 
-    def lose(_connection: Any) -> None:
-        lost.set()
-
     connection = await asyncpg.connect(url, timeout=CONNECT_TIMEOUT_S, server_settings={"application_name": "shop"})
     try:
-        connection.add_termination_listener(lose)
+        connection.add_termination_listener(lambda _: lost.set())
         await connection.add_listener(channel, tell)
         heard(None)
         while not lost.is_set():
