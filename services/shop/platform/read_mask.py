@@ -151,13 +151,11 @@ def _select(value: Any, fields: Fields) -> Any:
         return value
     if EACH in fields:
         return [_select(each, fields[EACH]) for each in value]
-    return dict(_members(value, fields))
-
-
-def _members(struct: Any, fields: Fields) -> Iterator[tuple[str, Any]]:
-    for name in struct.__struct_fields__:
-        if name in fields and (value := getattr(struct, name)) is not UNSET:
-            yield name, _select(value, fields[name])
+    return {
+        name: _select(inner, fields[name])
+        for name in value.__struct_fields__
+        if name in fields and (inner := getattr(value, name)) is not UNSET
+    }
 
 
 @cache

@@ -34,7 +34,6 @@ from graphql import (
     SelectionSetNode,
     Undefined,
     ValueNode,
-    VariableDefinitionNode,
     VariableNode,
     VariableValues,
     get_argument_values,
@@ -145,20 +144,14 @@ class CostModel:
         except TypeError:  # an object, which does not bound a list
             cost = None
         if cost is None:
-            cost = self._measure(operation, self._coerce(variables, values))
+            coerced = get_variable_values(self._schema, variables.values(), dict(values), hide_suggestions=True)
+            if isinstance(coerced, list):
+                raise RequestError(coerced)
+            counter = _CostCounter(self._schema, self._document, coerced, self._tariff)
+            cost = counter.cost(operation.selection_set, self._schema.get_root_type(operation.operation))
             if len(self._known) < _MAX_KNOWN:
                 self._known[key] = cost
         return cost
-
-    def _coerce(self, variables: Mapping[str, VariableDefinitionNode], values: Mapping[str, object]) -> VariableValues:
-        coerced = get_variable_values(self._schema, variables.values(), dict(values), hide_suggestions=True)
-        if isinstance(coerced, list):
-            raise RequestError(coerced)
-        return coerced
-
-    def _measure(self, operation: OperationDefinitionNode, values: VariableValues) -> int:
-        walk = _CostCounter(self._schema, self._document, values, self._tariff)
-        return walk.cost(operation.selection_set, self._schema.get_root_type(operation.operation))
 
 
 class _CostCounter:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qsl
 
 import orjson
+from starlette.types import Receive
 
 from shop.errors import InvalidArgument, ResourceExhausted
 from shop.platform.graphql.error_format import Refused
@@ -17,8 +18,6 @@ from shop.platform.http.body import BodyTimeout, limited_body
 
 _PARAMETERS = ("query", "variables", "operationName", "extensions")
 _HEX = frozenset("0123456789abcdef")
-
-Receive = Callable[[], Awaitable[Mapping[str, Any]]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,8 @@ import logging
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 
+from shop.platform.process.lifecycle import in_background
+
 log = logging.getLogger(__name__)
 
 ANSWER_LIMIT_S = 5.0
@@ -86,12 +88,6 @@ async def edge_cache(path: str | None) -> AsyncIterator[EdgeCache | None]:
     if path is None:
         yield None
         return
-    cache = EdgeCache(path)
-    sending = asyncio.create_task(cache.run())
-    try:
-        yield cache
-    finally:
-        sending.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await sending
-        cache.close()
+    with contextlib.closing(EdgeCache(path)) as cache:
+        async with in_background(cache.run()):
+            yield cache
