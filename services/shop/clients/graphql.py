@@ -92,7 +92,6 @@ class _CallFormat(Generic[Q, R]):
 
 
 def graphql_client(service: Service[P], channel: HttpChannel) -> P:
-    """Returns a client for a service over GraphQL."""
     caller = _GraphQLCaller(channel)
     methods = {method.contract: method for method in methods_of(service)}
 

@@ -43,7 +43,6 @@ class CallDocument:
 
 
 def _variables(method: PortMethod[..., object]) -> dict[str, str]:
-    """Returns the types of a document's variables by name."""
     types = {}
     for name, parameter in method.parameters.items():
         top, _, inside = parameter.field.partition(".")

@@ -181,7 +181,6 @@ class HttpChannel:
         return Internal("internal error")
 
     async def close(self) -> None:
-        """Cancels the health checks that are running."""
         await self._replicas.close()
 
     async def _once(self, request: HttpRequest) -> HttpAnswer:

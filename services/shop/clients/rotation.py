@@ -81,7 +81,6 @@ class Rotation:
             self._left_out[address] = asyncio.create_task(self._until_healthy(address))
 
     async def close(self) -> None:
-        """Cancels the health checks and look-ups that are running."""
         tasks = [*self._left_out.values(), *([self._lookups] if self._lookups else [])]
         for task in tasks:
             task.cancel()

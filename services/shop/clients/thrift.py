@@ -51,7 +51,6 @@ _LOG = logging.getLogger(__name__)
 
 
 def tjson_client(service: Service[P], channel: HttpChannel) -> P:
-    """Returns a client for a service over TJSON and HTTP."""
     return _client(HttpPeer(service, channel))
 
 
@@ -97,8 +96,6 @@ def _rows(peer: ThriftPeer[P], method: PortMethod[Q, object], codec: Codec[..., 
 
 
 class ThriftCall(OutgoingCall):
-    """A call of a method over framed Thrift."""
-
     __slots__ = ("_method",)
 
     def __init__(self, runtime: Runtime, method: TracedMethod) -> None:
@@ -132,7 +129,6 @@ class ThriftPeer(ABC, Generic[P]):
         """Calls a method; retries a read without answer. Raises the service's error, or `Unavailable` for no answer."""
 
     def message(self, encoding: object, method: str, headers: Mapping[str, str], request: object) -> bytes:
-        """Encodes a call as bytes."""
         arguments = getattr(self._stubs, f"{method}_args")(headers, request)
         return encode_message(encoding, method, CALL, next(self._sequence), arguments)
 
@@ -231,7 +227,6 @@ class FramedPeer(ThriftPeer[P]):
         return await self._retries.run(lambda: self._once(method, request), again=method in self.service.reads)
 
     async def close(self) -> None:
-        """Closes the idle connections."""
         for connections in self._idle.values():
             for connection in connections:
                 connection.close()

@@ -36,7 +36,6 @@ _PAGES = {
 
 
 def root_field(method: PortMethod[..., object]) -> RootField:
-    """Returns the field for a call."""
     return _PAGES.get(method.name) or RootField(camel(_VERB.sub("", method.name, count=1)))
 
 

@@ -132,7 +132,6 @@ class PortMethod(Generic[Q, R]):
 
 
 def methods_of(service: Service[object]) -> Iterator[PortMethod[..., object]]:
-    """Yields the methods of a service's port."""
     for call in service.calls:
         # Not every call is a method of the port: only gRPC streams a document in sections.
         if function := getattr(service.port, call.port, None):
@@ -148,7 +147,6 @@ def bare(kind: Kind) -> Kind:
 
 
 def list_of(kind: Kind) -> Kind:
-    """Returns the type of a list."""
     return cast(Kind, GenericAlias(list, kind))
 
 

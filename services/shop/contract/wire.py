@@ -50,7 +50,6 @@ class Codec(NamedTuple, Generic[Q, R]):
 
 
 def protobuf_codec(call: Call[Q, R]) -> Codec[Q, R]:
-    """Returns the codec for a call's messages."""
     return Codec(*_rows("protobuf", call)[call.name])
 
 

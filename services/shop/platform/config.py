@@ -41,14 +41,12 @@ class ConfigError(ValueError):
 
 
 def choice(text: str, *valid: str) -> str:
-    """Returns the text if it is one of the valid texts."""
     if text not in valid:
         raise ValueError(f"is {repr(text) if text else 'not set'}; valid: {', '.join(valid)}")
     return text
 
 
 def whole(text: str, minimum: int, maximum: int) -> int:
-    """Returns the integer in a text if it is within the limits."""
     if not (text.isascii() and text.isdigit() and minimum <= int(text) <= maximum):
         raise ValueError(f"is {text!r}; valid: an integer from {minimum} to {maximum}")
     return int(text)

@@ -67,7 +67,6 @@ SERVER_FAULTS = frozenset(code for code, entry in ERROR_TABLE.items() if entry.h
 
 
 def row(error: ShopError) -> Row:
-    """Returns the row in the table for an error."""
     return ERROR_TABLE[error.code]
 
 

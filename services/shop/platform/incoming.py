@@ -161,7 +161,6 @@ class Incoming:
         self.runtime = runtime
 
     async def answer(self, request: Request[T]) -> T:
-        """Answers a request."""
         passage = _Passage(self.runtime, request)
         try:
             async with CallerLimit(request.waits()):

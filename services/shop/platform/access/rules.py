@@ -81,7 +81,6 @@ _CALLER: ContextVar[Caller] = ContextVar("shop.caller", default=_ANONYMOUS)
 
 
 def current_caller() -> Caller:
-    """Returns the caller of the current call."""
     return _CALLER.get()
 
 

@@ -125,7 +125,6 @@ class Streams:
             self._opening.release()
 
     async def _next(self, stream: AsyncGenerator[T], expires: float | None) -> object:
-        """Returns the next item, or `_END`."""
         if not self._closed:
             try:
                 async with asyncio.timeout_at(expires) as limit:

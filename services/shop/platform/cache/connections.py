@@ -65,7 +65,6 @@ class CacheConnections:
             self._in_use = True
 
     async def close(self) -> None:
-        """Closes the connections."""
         if self._recovery is not None:
             self._recovery.cancel()
             with suppress(asyncio.CancelledError):

@@ -50,8 +50,6 @@ T = TypeVar("T")
 
 
 class EncodedMessage(NamedTuple):
-    """A message as it arrived."""
-
     encoding: str
     data: bytes
 
@@ -63,15 +61,12 @@ class _AsBytes:
         self._encoding = encoding
 
     def name(self) -> str:
-        """Returns the encoding's name in media types."""
         return self._encoding
 
     def encode(self, message: bytes) -> bytes:
-        """Returns an encoded message."""
         return message
 
     def decode(self, data: bytes | bytearray, message_class: type[EncodedMessage]) -> EncodedMessage:
-        """Returns a message to be decoded."""
         return message_class(self._encoding, bytes(data))
 
 
@@ -280,7 +275,6 @@ class _Guard:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answers one request (ASGI)."""
         if scope["type"] == "http":
             headers: list[tuple[bytes, bytes]] = scope["headers"]
             if any(name == b"content-type" and value.lower().startswith(GRPC) for name, value in headers):

@@ -41,7 +41,6 @@ async def _keep_listening(channel: str, url: str, heard: NotifyHandler) -> None:
 
 
 async def _listen(channel: str, url: str, heard: NotifyHandler) -> None:
-    """Listens until the connection is lost."""
 
     def tell(_connection: object, _process: int, _channel: str, payload: object) -> None:
         heard(str(payload))

@@ -67,7 +67,6 @@ class TracedConnection(asyncpg.Connection):
         return ""
 
     def execute(self, query: Statement | str, *args: Any, timeout: float | None = None) -> Coroutine[Any, Any, str]:
-        """Runs a statement; returns PostgreSQL's status text."""
         statement = _statement(query)
         # A transaction whose time is up must still be ended; otherwise its connection is lost.
         limit = END_LIMIT_S if timeout is None and statement.name in ENDINGS else _limit(timeout)
@@ -76,7 +75,6 @@ class TracedConnection(asyncpg.Connection):
     def fetch(
         self, query: Statement | str, *args: Any, timeout: float | None = None, record_class: Any = None
     ) -> Coroutine[Any, Any, list[Any]]:
-        """Runs a statement; returns its rows."""
         statement = _statement(query)
         call = super().fetch(statement.sql, *args, timeout=_limit(timeout), record_class=record_class)
         return self._trace(statement, call)
@@ -84,7 +82,6 @@ class TracedConnection(asyncpg.Connection):
     def fetchval(
         self, query: Statement | str, *args: Any, column: int = 0, timeout: float | None = None
     ) -> Coroutine[Any, Any, Any]:
-        """Runs a statement; returns one value of its first row, or None."""
         statement = _statement(query)
         call = super().fetchval(statement.sql, *args, column=column, timeout=_limit(timeout))
         return self._trace(statement, call)
@@ -92,7 +89,6 @@ class TracedConnection(asyncpg.Connection):
     def fetchrow(
         self, query: Statement | str, *args: Any, timeout: float | None = None, record_class: Any = None
     ) -> Coroutine[Any, Any, Any | None]:
-        """Runs a statement; returns its first row, or None."""
         statement = _statement(query)
         call = super().fetchrow(statement.sql, *args, timeout=_limit(timeout), record_class=record_class)
         return self._trace(statement, call)

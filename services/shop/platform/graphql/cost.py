@@ -103,7 +103,6 @@ class Tariff:
 
 
 def max_cost(operation: OperationDefinitionNode, *, is_partner: bool) -> int:
-    """Returns the largest cost that an operation may have."""
     if all(isinstance(one, FieldNode) and one.name.value == "document" for one in operation.selection_set.selections):
         return MAX_COST_OF_DOCUMENT
     return MAX_COST_OF_PARTNERS if is_partner else MAX_COST

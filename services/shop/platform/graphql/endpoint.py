@@ -79,7 +79,6 @@ class Endpoint:
         self._works = {route: self._graphql, streams.ROUTE: self._stream}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handles one request, or the start and end of the server."""
         if scope["type"] == "websocket":
             await self._sockets(scope, receive, send)
         elif scope["type"] == "http":
@@ -203,7 +202,6 @@ class _GraphQLHttpRequest(HttpRequest):
         await self._refuse(row(error).http, error, retry)
 
     async def respond(self, status: int, body: bytes, headers: Headers = (), caching: Headers = (NO_STORE,)) -> None:
-        """Sends an answer."""
         # With application/json, clients expect 200 for every GraphQL request.
         if self._media_type == _JSON and self._queries:
             status = 200

@@ -188,7 +188,6 @@ class _FieldCounter:
 
 
 def returns_list(field: GraphQLField) -> bool:
-    """Returns whether a field returns a list."""
     return isinstance(get_nullable_type(field.type), GraphQLList)
 
 

@@ -112,7 +112,6 @@ def nested_too_deeply() -> ResourceExhausted:
 
 
 def operations_of(document: DocumentNode) -> list[OperationDefinitionNode]:
-    """Returns the operations of a document."""
     return [node for node in document.definitions if isinstance(node, OperationDefinitionNode)]
 
 
@@ -128,7 +127,6 @@ def first_field(operation: OperationDefinitionNode) -> str:
 
 
 def fragments_of(document: DocumentNode) -> dict[str, FragmentDefinitionNode]:
-    """Returns the named fragments of a document."""
     return {node.name.value: node for node in document.definitions if isinstance(node, FragmentDefinitionNode)}
 
 

@@ -90,5 +90,4 @@ class MoneyInput:
     currency: str = "EUR"
 
     def to_shop(self) -> ShopMoney:
-        """Returns the amount as the services' type."""
         return ShopMoney(self.amount_minor, self.currency)

@@ -173,7 +173,6 @@ def _measure(schema: GraphQLSchema, document: DocumentNode) -> CostModel:
 
 @cache
 def schema_of(service: Service[object]) -> Schema:
-    """Returns the schema of a service."""
     types = ValueTypes()
     roots: dict[str, list[StrawberryField]] = {}
     for method in methods_of(service):
@@ -183,7 +182,6 @@ def schema_of(service: Service[object]) -> Schema:
 
 
 def field_of(method: PortMethod[..., object], types: ValueTypes) -> StrawberryField:
-    """Returns the field for a call."""
     name, items = root_field(method)
     arguments, call = _arguments(method, types), _Resolver(method)
     answer: Kind = bool if method.answer is type(None) else types.output(method.answer, items)
@@ -229,8 +227,6 @@ def _arguments(method: PortMethod[..., object], types: ValueTypes) -> list[Param
 
 
 class _Resolver:
-    """Makes a call for its GraphQL field."""
-
     def __init__(self, method: PortMethod[..., object]) -> None:
         self._method = method
         self._placed = [_reader(each) for each in method.parameters.values() if not each.is_named]

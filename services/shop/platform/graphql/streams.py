@@ -275,7 +275,6 @@ class _Subscriptions:
         return None if value is None else str(value, "latin-1")
 
     def context(self) -> RequestContext:
-        """Returns the context for one more operation."""
         given = {str(name).lower(): value for name, value in self.connection_params.items()}
         authorization = given.get("authorization")
         headers = self._headers

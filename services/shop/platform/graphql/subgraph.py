@@ -114,7 +114,6 @@ def subgraph_app(
 
 @cache
 def subgraph_of(service: Service[object]) -> Subgraph:
-    """Returns the schema of a service as a subgraph."""
     types = _SubgraphTypes(service)
     roots: dict[str, list[StrawberryField]] = {"query": [], "mutation": []}
     for method in methods_of(service):

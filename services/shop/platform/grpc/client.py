@@ -54,8 +54,6 @@ def grpc_channel(address: str, service: str, reads: Sequence[str], socket: str |
 
 
 class GrpcCall(OutgoingCall):
-    """A call of a method."""
-
     __slots__ = ("_code", "_method")
 
     def __init__(self, method: TracedMethod, runtime: Runtime) -> None:

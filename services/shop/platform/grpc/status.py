@@ -40,7 +40,6 @@ _WITHOUT_DETAILS: dict[grpc.StatusCode, type[ShopError]] = {
 
 
 def code_of(error: ShopError) -> grpc.StatusCode:
-    """Returns the status code of an error."""
     return grpc.StatusCode[row(error).grpc]
 
 
@@ -58,7 +57,6 @@ def details_of(error: ShopError) -> list[Any]:
 
 
 def status_of(error: ShopError) -> grpc.Status:
-    """Returns the status that ends a call with an error."""
     details = details_of(error)
     return rpc_status.to_status(Status(code=code_of(error).value[0], message=error.message, details=details))
 

@@ -76,7 +76,6 @@ class EdgeCache:
             raise OSError(f"status {status.decode('latin-1')}")
 
     def close(self) -> None:
-        """Closes the connection."""
         if self._streams is not None:
             self._streams[1].close()
             self._streams = None

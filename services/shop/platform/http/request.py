@@ -55,7 +55,6 @@ class HttpRequest(Request[None]):
 
     # Not a coroutine function, which would create a coroutine for each message.
     def send(self, message: Message) -> Awaitable[None]:
-        """Sends a message of the answer."""
         if message["type"] == "http.response.start":
             self.status = message["status"]
         return self._send(message)

@@ -28,7 +28,6 @@ class JsonLines(logging.Formatter):
         self._component = component
 
     def format(self, record: logging.LogRecord) -> str:
-        """Returns the line for a record, without a line end."""
         for said in (record.msg, *(record.args if isinstance(record.args, tuple) else ())):
             if isinstance(said, BaseException):
                 redact(said)

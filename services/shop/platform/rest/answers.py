@@ -101,7 +101,6 @@ def answer_changed(document: T) -> Answer[T]:
 
 
 def answer_removed() -> Answer[None]:
-    """Returns the answer to a DELETE."""
     return Answer(204, b"", [NO_STORE], b"")
 
 

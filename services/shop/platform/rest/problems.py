@@ -91,7 +91,6 @@ class HttpProblem(InvalidArgument):
 
 
 def problem_answer(error: ShopError, path: str) -> Response:
-    """Returns the answer for an error."""
     known = row(error)
     status, title, kind = known.http, known.title, known.problem_type
     headers = [NO_STORE]
@@ -153,7 +152,6 @@ async def answer_http_error(request: Request, error: Exception) -> Response:
 
 
 def _methods(request: Request) -> list[str]:
-    """Returns the methods of a request's path."""
     methods: set[str] = set()
     for route in request.app.routes:
         if route.path_regex.match(request.scope["path"]):

@@ -47,7 +47,6 @@ class Serving:
         self._incoming = incoming
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answers one request (ASGI)."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
         else:
@@ -102,11 +101,9 @@ class NameConvertor(Convertor[str]):
     regex = "[^/:]+"
 
     def convert(self, value: str) -> str:
-        """Returns the segment as it is; the parameter's own type checks it."""
         return value
 
     def to_string(self, value: str) -> str:
-        """Returns the segment for a value."""
         return str(value)
 
 
@@ -123,7 +120,6 @@ def route_class(authenticator: Authenticator) -> type[APIRoute]:
         """A route that admits callers as its `x-access` says, and accepts only documented query parameters and JSON."""
 
         def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-            """Returns the handler of a request."""
             handle = super().get_route_handler()
             access = Access((self.openapi_extra or {}).get(ACCESS_KEY, Access.EVERYBODY))
             known = [field.alias for field in self.dependant.query_params]

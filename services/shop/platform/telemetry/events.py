@@ -24,7 +24,6 @@ _SAMPLED = TraceFlags(TraceFlags.SAMPLED)
 
 
 def messaging(queue: str, operation: str) -> SharedAttributes:
-    """Returns the messaging attributes of a span."""
     return shared_attributes(
         {
             "messaging.system": "postgresql",

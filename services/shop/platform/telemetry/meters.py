@@ -108,5 +108,4 @@ class Meters:
 
 
 def prometheus_name(name: str) -> str:
-    """Returns a name of the conventions as Prometheus writes it."""
     return name.replace(".", "_")

@@ -68,7 +68,6 @@ def _by_name(shared: SharedAttributes) -> Mapping[str, str | int]:
 
 
 def tracer_provider(processor: SpanProcessor, resource: Mapping[str, str]) -> TracerProvider:
-    """Returns a provider of tracers."""
     provider = TracerProvider(ParentBased(ALWAYS_OFF), Resource.create(resource), shutdown_on_exit=False)
     provider.add_span_processor(processor)
     return provider

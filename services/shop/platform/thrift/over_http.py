@@ -33,7 +33,6 @@ def path_of(service: str) -> str:
 
 
 def http_app(service: str, processor: Processor, incoming: Incoming) -> Starlette:
-    """Returns the application."""
     authenticator = incoming.authenticator
 
     async def answer(request: Request) -> Response:

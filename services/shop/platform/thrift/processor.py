@@ -82,7 +82,6 @@ class ReceivedCall:
         return self._reply(method.result() if method.answer is None else method.result(success=method.answer(value)))
 
     def refusal(self, error: ShopError) -> bytes:
-        """Returns the answer for an error."""
         failure = Failure(error.code.value, error.message, error.field or None, error.retry_after_s or None)
         return self._reply(self._method.result(error=failure))
 

@@ -39,7 +39,6 @@ class GraphiQL:
         self._fetched = {name: Path(folder, name) for name in FETCHED} if folder else {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handles one request, or the start and end of the server."""
         file = self._file(scope) if scope.get("method") == "GET" else None
         if file is None:
             await self._app(scope, receive, send)
