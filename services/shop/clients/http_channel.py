@@ -57,12 +57,9 @@ class _NotSent(Unavailable):
 
 
 class HttpRequest(NamedTuple):
-    """A request.
+    """A request, whose span has a low-cardinality name, and never personal or payment data in its attributes.
 
-    Attributes:
-        name: Low-cardinality name of its span.
-        attributes: Further attributes of the span; never personal or payment data.
-        headers: More headers; for a long-lived answer, `accept` is the type that the answer must have.
+    For a long-lived answer, the header `accept` is the type that the answer must have.
     """
 
     method: str
@@ -226,9 +223,7 @@ async def http_session(
 ) -> AsyncIterator[aiohttp.ClientSession]:
     """Provides a pool of connections for as long as the context lasts; each connection opens on its first request.
 
-    Args:
-        socket: Path of the Unix domain socket to connect to instead of the requests' addresses.
-        connections: Maximum number of connections; 0 for as many as there are concurrent requests.
+    They go to the Unix domain `socket`, if there is one. For 0 `connections`, there are as many as concurrent requests.
     """
     connector: aiohttp.BaseConnector
     if socket is None:

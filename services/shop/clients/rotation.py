@@ -34,10 +34,8 @@ class Rotation:
     An address that fails is left out at once, and its health is checked until it answers. A single address is never
     left out.
 
-    Args:
-        addresses: "host:port" of each replica. The host of a single address may be a name, as for a cluster's headless
-            service. The replicas are then at the addresses of that name, which is looked up repeatedly.
-        lookup_pause_s: Seconds between two look-ups.
+    The host of a single address may be a name, as for a cluster's headless service. The replicas are then at the
+    addresses of that name, which is looked up repeatedly.
     """
 
     def __init__(

@@ -202,9 +202,7 @@ class _Connection:
 class FramedPeer(ThriftPeer[P]):
     """A service as its callers see it over framed Thrift; each connection carries one call at a time.
 
-    Args:
-        addresses: "host:port" of each replica; they get the calls in turn unless they refuse connections.
-        socket: Path of the Unix domain socket to connect to instead of the addresses.
+    Replicas get the calls in turn unless they refuse connections; a Unix domain socket replaces their addresses.
     """
 
     def __init__(

@@ -44,13 +44,11 @@ class Call(Generic[Q, R]):
         service: Short name of its service: "product".
         name: Name in the contract: "GetProduct".
         port: Name of the port's method and of the use case: "get_product".
-        access: The callers that it admits.
         owner: Path to the id of the user concerned, as in `CallRule.owner`; empty if the call concerns no user.
         rest: Method and path in REST: "GET /v1/products/{product_id}", with a query if a path has several calls. Empty
             if REST does not have the call.
         reads: Whether the call changes nothing, and a client may therefore retry it.
-        streams: Whether the answer is a stream.
-        lasts: Whether the stream lasts until either side ends it.
+        lasts: Whether its stream lasts until either side ends it.
     """
 
     service: str
@@ -66,12 +64,7 @@ class Call(Generic[Q, R]):
 
 @dataclass(frozen=True, slots=True)
 class Service(Generic[P]):
-    """A service of the contract: `P` is its port.
-
-    Attributes:
-        name: Short name: "product".
-        full_name: Name in the contract: "shop.product.v1.ProductService".
-    """
+    """A service of the contract, such as "product", or in full "shop.product.v1.ProductService"; `P` is its port."""
 
     name: str
     full_name: str

@@ -16,12 +16,7 @@ _SNAKE = re.compile("_([a-z])")
 
 
 class RootField(NamedTuple):
-    """The field for a call.
-
-    Attributes:
-        name: The call's name, without the verb if the call reads.
-        items: Name of the field with the items, if the call returns a page.
-    """
+    """The field for a call, and the name of its field with the items, if the call returns a page."""
 
     name: str
     items: str = "items"

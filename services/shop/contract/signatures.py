@@ -34,7 +34,6 @@ class Parameter(NamedTuple):
     Attributes:
         field: Path of the field in the request's message: "id", "product.title".
         default: Default value; `inspect.Parameter.empty` if the parameter is required.
-        is_named: Whether callers must pass it by name.
     """
 
     field: str
@@ -47,8 +46,6 @@ class PortMethod(Generic[Q, R]):
     """A method of a port, and its call in the contract: `Q` are its arguments, `R` is its result.
 
     Attributes:
-        summary: What the method does, in a sentence.
-        parameters: Its parameters, by name.
         masked: Whether a request must name the fields that it changes.
         lists: Whether the method yields the rows of a listing.
         watches: Whether it yields events from now on.

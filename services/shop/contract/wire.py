@@ -28,7 +28,6 @@ class Codec(NamedTuple, Generic[Q, R]):
     Attributes:
         request_class: Class of the request; None for Thrift.
         answer_class: Class of the answer, or of a part of a stream; None for Thrift.
-        request: Makes a request message from the arguments of the port's method.
         call: Calls the use case that is its first argument, with the arguments that a request holds.
         answer: Makes an answer message from a value; None where Thrift returns nothing.
         value: Returns the value of an answer; an iterator of rows for a part of a stream of rows.

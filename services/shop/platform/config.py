@@ -172,13 +172,9 @@ class ServiceConfig(Struct, frozen=True, kw_only=True):
 
     @classmethod
     def from_env(cls, env: Mapping[str, str]) -> ServiceConfig:
-        """Reads the settings from an environment.
+        """Reads the settings from an environment, whose empty variables count as absent.
 
-        Args:
-            env: The variables; empty ones count as absent.
-
-        Raises:
-            ConfigError: A variable is missing or not valid.
+        Raises `ConfigError` if a variable is missing or not valid.
         """
         settings = read_settings(cls, env)
         peers = _read_by_peer(env, "SHOP_PEER_", _peer)
@@ -193,11 +189,7 @@ class ServiceConfig(Struct, frozen=True, kw_only=True):
 
 
 def read_settings(form: type[Struct], env: Mapping[str, str]) -> dict[str, Any]:
-    """Reads a struct's settings from an environment; the struct declares them as `ServiceConfig` does.
-
-    Raises:
-        ConfigError: A variable is missing or not valid.
-    """
+    """Reads the settings of a struct that declares them as `ServiceConfig` does; raises its `ConfigError`."""
     settings: dict[str, Any] = {}
     for setting in fields(form):
         name = "OTEL_EXPORTER_OTLP_ENDPOINT" if setting.name == "otlp_endpoint" else f"SHOP_{setting.name.upper()}"
@@ -221,8 +213,7 @@ def _read(env: Mapping[str, str], name: str, reader: Callable[..., object] = str
 def value_of(env: Mapping[str, str], name: str) -> str | None:
     """Returns the value of a variable, or of the file that `NAME_FILE` names; None if there is no value.
 
-    Raises:
-        ConfigError: Both are set, or the file cannot be read.
+    Raises `ConfigError` if both are set, or the file cannot be read.
     """
     file = env.get(f"{name}_FILE")
     if not file:

@@ -116,12 +116,9 @@ def _until(at: float) -> Iterator[None]:
 
 
 class CallerLimit:
-    """Limits the work for a caller to the caller's time: sets the deadline, and cancels work that exceeds it.
+    """Limits the work for a caller to `waits` seconds, or the longest time: sets the deadline, and cancels late work.
 
     Work that was cancelled, or waited in vain until its deadline, raises `DeadlineExceeded`.
-
-    Args:
-        waits: How long the caller waits, in seconds; None if it does not say.
     """
 
     __slots__ = ("_allowed", "_limit", "_outer")

@@ -59,8 +59,7 @@ def decode(token: str, scope: str, *, key: bytes = DEFAULT_KEY) -> int:
 def cut(items: Sequence[T], size: int, scope: str, *, key: bytes = DEFAULT_KEY) -> tuple[tuple[T, ...], str]:
     """Returns the first page of a listing, and the token of the next page; empty after the last page.
 
-    Args:
-        items: The listing from the start of the page: up to one item more than the page holds.
+    The listing starts where the page does, and has up to one item more.
     """
     page = tuple(items[:size])
     return page, encode(scope, page[-1].id, key=key) if len(items) > size else ""

@@ -27,12 +27,7 @@ EACH = "*"
 
 
 class Mask(NamedTuple):
-    """The fields of a resource that a caller asks for.
-
-    Attributes:
-        resource: The resource: a struct, or a message's descriptor.
-        fields: The fields; empty for all.
-    """
+    """The fields of a resource that a caller asks for, empty for all; the resource is a struct, or a message's type."""
 
     resource: object
     fields: Fields

@@ -30,11 +30,7 @@ class Retries:
         self._tokens = float(MAX_TOKENS)
 
     async def run(self, once: Callable[[], Awaitable[T]], *, again: bool) -> T:
-        """Makes a call, and retries it if it gets no answer.
-
-        Raises:
-            Unavailable: There is no answer.
-        """
+        """Makes a call, and retries it if it gets no answer; raises `Unavailable` if there is none in the end."""
         pauses = iter(PAUSES_S if again else ())
         while True:
             try:

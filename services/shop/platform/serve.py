@@ -35,7 +35,6 @@ class Offer:
     """A service, offered over every protocol.
 
     Attributes:
-        use_cases: Its use cases, without the owner rules of its calls.
         of_rest: Further arguments for the REST adapter, after the use cases and the handler of requests.
         around: Contexts in which the work of some calls runs, by the names of the calls: over gRPC and Connect, and for
             clients also over GraphQL. None for no contexts.

@@ -31,8 +31,7 @@ _COLLECTIONS = {"customer": "users", "partner": "partners"}
 class Principal:
     """The caller that a token identifies: a customer, or a partner of the shop.
 
-    Attributes:
-        expires: When the token expires, in seconds since 1970; tokens of the same caller differ only in this.
+    Tokens of the same caller differ only in when they expire, in seconds since 1970.
     """
 
     kind: Literal["customer", "partner"]

@@ -89,14 +89,11 @@ class Streams:
             limit.reschedule(now)
 
     def hold(self, stream: AsyncGenerator[T], caller: Caller | None = None) -> AsyncGenerator[T]:
-        """Returns a stream that ends when the caller's token expires or the process stops.
+        """Returns a stream for the caller, by default the current one, until the token expires or the process stops.
 
         The stream raises `TooManyRequests` if the caller has too many open or opens them too fast, or too many are
         being opened. It raises `Unauthenticated` once the token has expired, and `Unavailable` if the process has too
         many open, or is stopping.
-
-        Args:
-            caller: The watcher; None for the caller of the current call.
         """
         return self._run(stream, current_caller() if caller is None else caller)
 

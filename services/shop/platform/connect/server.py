@@ -192,14 +192,9 @@ def connect_app(
     *,
     compresses: bool = False,
 ) -> ASGIApp:
-    """Returns the application.
+    """Returns the application; the contexts `around` are those of `Offer`.
 
-    Args:
-        service: The service.
-        use_cases: Its use cases.
-        incoming: Answers requests.
-        around: Contexts in which the work of some calls runs, by the names of the calls; None for no contexts.
-        compresses: Whether messages are compressed for clients that accept gzip.
+    With `compresses`, messages are compressed for clients that accept gzip.
     """
     surrounds = around or {}
     endpoints = {

@@ -137,8 +137,7 @@ async def connect_database(
 
     Args:
         url: postgresql://role:password@host:port/database.
-        name: Name that distinguishes these connections from the process's other connections.
-        meters: Measures the connections and their statements; None for no metrics.
+        name: Name in the metrics that distinguishes these connections from the process's others.
     """
     give_up_at = asyncio.get_running_loop().time() + limit_s
     while True:

@@ -72,7 +72,7 @@ class PreparedDocument:
 
     Attributes:
         operations: Its operations by name; the name is empty for an operation without a name.
-        cost: Cost of the document; None where costs are not limited.
+        cost: None where costs are not limited.
         fields: Numbers of fields that `Execution` has counted for the document.
         is_public: Whether everyone gets the same answer.
     """
@@ -104,16 +104,11 @@ class PreparedDocument:
 
 
 class Documents:
-    """Turns what clients send into documents that can be executed.
+    """Turns what clients send into documents that can be executed, and keeps `capacity` of each kind.
 
     Documents sent as text and documents persisted by hash have separate stores, so that a flood of texts cannot evict
     the persisted ones. Unknown documents are prepared one at a time, in a separate thread and with pauses in between. A
     flood of them therefore takes little time from clients that send known documents.
-
-    Args:
-        measure: Computes the cost of a document; None if costs are not limited.
-        capacity: How many documents of each kind to keep.
-        public: Types and fields that everyone may see, as in `is_public`.
     """
 
     def __init__(
@@ -133,11 +128,7 @@ class Documents:
         self._by_hash: LRUCache[str, PreparedDocument] = LRUCache(capacity)
 
     async def find(self, text: str | None, sha256: str | None) -> PreparedDocument:
-        """Returns the document of a request.
-
-        Args:
-            text: The GraphQL text; None if the client sent its hash only.
-            sha256: The text's SHA-256 in lower-case hexadecimal, if the client wants it persisted.
+        """Returns the document of a request: its text, its SHA-256 in lower-case hexadecimal, or both.
 
         Raises:
             PersistedQueryNotFound: The hash is unknown, and the request has no text.
@@ -239,8 +230,7 @@ def is_mutation(operation: OperationDefinitionNode) -> bool:
 def is_public(schema: GraphQLSchema, document: DocumentNode, public: Set[str]) -> bool:
     """Returns whether all fields in a document's operations and fragments are public, as introspection is.
 
-    Args:
-        public: Names of types whose fields are all public, and of single fields: "Query.products".
+    `public` names types whose fields are all public, and single fields: "Query.products".
     """
     if not public:
         return False

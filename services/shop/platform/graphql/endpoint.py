@@ -163,11 +163,7 @@ class Endpoint:
 
 
 class _GraphQLHttpRequest(HttpRequest):
-    """One request over HTTP.
-
-    Attributes:
-        is_read: Whether the whole request has arrived, so that only its execution can be late.
-    """
+    """One request over HTTP; once it `is_read`, only its execution can be late."""
 
     __slots__ = ("_media_type", "_queries", "_work", "is_read")
 

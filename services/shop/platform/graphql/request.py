@@ -22,13 +22,7 @@ _HEX = frozenset("0123456789abcdef")
 
 @dataclass(frozen=True, slots=True)
 class GraphQLRequest:
-    """A client's request.
-
-    Attributes:
-        query: The document's text; None if the document is persisted.
-        operation_name: Which of the document's operations to run; None if there is only one.
-        sha256: Hash of the document, if the client uses persisted queries.
-    """
+    """A client's request; it has no query if the document is persisted, and needs no name for the only operation."""
 
     query: str | None
     variables: dict[str, Any]

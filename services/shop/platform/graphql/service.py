@@ -74,11 +74,7 @@ class ServiceContext(RequestContext, Generic[P]):
 
 
 class ClientContext(ServiceContext[P]):
-    """One request from a client; each of the request's calls is admitted by the call's row.
-
-    Args:
-        around: Contexts in which the work of some calls runs, by the names of the calls.
-    """
+    """One request from a client; each of its calls is admitted by the call's row, and runs in its `around`."""
 
     __slots__ = ("_address", "_around", "_authenticator", "_authorization")
 
@@ -140,12 +136,7 @@ def client_path(service: str) -> str:
 def graphql_app(
     service: Service[P], use_cases: P, incoming: Incoming, around: Mapping[str, Around] | None = None
 ) -> ASGIApp:
-    """Returns a service's GraphQL application.
-
-    Args:
-        use_cases: The use cases, with the owner rules of their calls.
-        around: Contexts in which the work of some of the clients' calls runs, by the names of the calls.
-    """
+    """Returns a service's GraphQL application; the contexts `around` are those of `Offer`, for calls of clients."""
     authenticator, schema, path = incoming.authenticator, schema_of(service), client_path(service.name)
 
     def of_part(headers: dict[bytes, bytes]) -> ServiceContext[P]:

@@ -55,7 +55,6 @@ class Entity(NamedTuple):
     """A type that subgraphs refer to by its id.
 
     Attributes:
-        value: The entity's value type.
         one: The call that reads one entity; the call's row says who may see it.
         many: Name of the call that reads several entities, in the order of their ids.
         owner: The value's attribute with the id of its owner; empty if everybody may see it.

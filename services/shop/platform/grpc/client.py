@@ -41,8 +41,7 @@ def grpc_channel(address: str, service: str, reads: Sequence[str], socket: str |
             in turn as long as their health checks succeed. If the host is a name with several addresses, such as a
             cluster's headless service, these addresses also get the calls in turn.
         reads: The service's methods that change nothing; gRPC retries them when the service is briefly unavailable.
-        socket: Path of the Unix domain socket to connect to instead of the address; calls still name the address as
-            their authority. None to connect to the address.
+        socket: Path of the Unix domain socket to connect to instead; calls still name the address as their authority.
     """
     options = _options(service, reads, "" if socket else address)
     if socket is not None:
@@ -90,10 +89,7 @@ class GrpcCall(OutgoingCall):
 class Peer:
     """One service as a caller sees it.
 
-    Args:
-        name: Short name for messages: "product".
-        service: Full name: "shop.product.v1.ProductService".
-        address: "host:port", or the addresses of its replicas, for spans.
+    Messages have its short name, "product"; spans have its full name, "shop.product.v1.ProductService", and address.
     """
 
     def __init__(self, name: str, service: str, address: str, runtime: Runtime = BARE) -> None:

@@ -95,10 +95,5 @@ def _details(error: grpc.aio.AioRpcError) -> tuple[ErrorInfo, RetryInfo]:
 
 
 def traced_method(service: str, name: str, address: Mapping[str, str | int] = MappingProxyType({})) -> TracedMethod:
-    """Returns what the spans of a method's calls have in common.
-
-    Args:
-        service: Full name of the service: "shop.product.v1.ProductService".
-        address: Attributes that say where calls go; only the caller's spans have them.
-    """
+    """Returns what the spans of a method's calls have in common; only the caller's spans have an address."""
     return TracedMethod.of({"rpc.system": "grpc", "rpc.service": service, "rpc.method": name, **address})

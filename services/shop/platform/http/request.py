@@ -23,14 +23,7 @@ _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"
 
 
 class HttpRequest(Request[None]):
-    """One request.
-
-    Args:
-        headers: The request's headers, by their names in lower case.
-
-    Attributes:
-        status: Status of its answer; 0 before the answer begins.
-    """
+    """One request, whose headers have names in lower case; its status is 0 before the answer begins."""
 
     __slots__ = ("_send", "headers", "method", "receive", "scope", "status")
 

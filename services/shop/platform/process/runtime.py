@@ -22,11 +22,9 @@ def _count_nothing(_asked: int, _hits: int, _unanswered: int) -> None: ...
 
 @dataclass(frozen=True, slots=True)
 class Runtime:
-    """The parts that `launch` sets up once and passes on.
+    """The parts that `launch` sets up once and passes on; without meters or admission, nothing is measured or refused.
 
     Attributes:
-        meters: Measures requests, calls, statements and queues; None for no metrics.
-        admission: Refuses requests when there are too many; None to admit all.
         note_cache: Called with the numbers of rows requested from a cache, of hits, and of commands without an answer.
         before_work: Awaited in order, before the work of each request.
     """

@@ -45,9 +45,7 @@ class HasHeaders(Protocol):
 class Answer(Response, Generic[T]):
     """A response whose body and headers are already bytes; `T` is the encoded type, for the OpenAPI document.
 
-    Args:
-        headers: Headers in lower case, in addition to those of the content.
-        media_type: The Content-Type; empty for none.
+    The headers are in lower case, and lack those of the content.
     """
 
     def __init__(self, status: int, body: bytes, headers: Headers, media_type: bytes = JSON) -> None:

@@ -67,11 +67,7 @@ class Problem(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class InvalidRequest(InvalidArgument):
-    """A request that does not have the documented form.
-
-    Args:
-        field: The parameter at fault, if the parameter has parts; by default, the first error's field.
-    """
+    """A request that does not have the documented form; the field at fault is by default the first error's."""
 
     def __init__(self, errors: Sequence[FieldError], *, field: str = "") -> None:
         first = errors[0]

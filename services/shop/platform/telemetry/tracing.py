@@ -126,11 +126,7 @@ def child_span(
 
 @dataclass(frozen=True, slots=True)
 class TracedMethod:
-    """The attributes that the spans of a remote method's calls have in common, at both ends.
-
-    Attributes:
-        name: "shop.product.v1.ProductService/GetProduct", or "ProductService/GetProduct" over Thrift.
-    """
+    """The name and attributes of a remote method's spans, at both ends: "shop.product.v1.ProductService/GetProduct"."""
 
     name: str
     attributes: SharedAttributes

@@ -112,10 +112,8 @@ def read_whole(arguments: Arguments, protocol: TProtocolBase) -> None:
 def complete(struct: S, at: str = "") -> S:
     """Gives absent fields their empty value, and checks that the other fields fit their types.
 
-    Raises `InvalidArgument` if a number has more bits than its field, or a text has a lone surrogate.
-
-    Args:
-        at: Prefix of the struct's fields in the request: "product.", "lines[2].".
+    Raises `InvalidArgument` if a number has more bits than its field, or a text has a lone surrogate. The names of
+    fields begin with the struct's place: "product.", "lines[2].".
     """
     for kind, name, of, value in _fill(struct):
         field = f"{at}{name}"

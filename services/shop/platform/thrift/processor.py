@@ -39,12 +39,9 @@ def attributes_of(service: str, method: str) -> dict[str, str | int]:
 
 @dataclass(frozen=True, slots=True)
 class ServedMethod:
-    """A method of a service.
+    """A method of a service: the classes of its two structs, and functions that answer a request with a value.
 
     Attributes:
-        arguments: Class of the caller's struct: headers and a request.
-        result: Class of the struct that the caller gets.
-        work: Function that answers a request with a value.
         answer: Function that makes a struct from that value; None for a method that returns nothing.
     """
 
@@ -58,11 +55,7 @@ class ServedMethod:
 
 @dataclass(frozen=True, slots=True)
 class ReceivedCall:
-    """A call that has arrived.
-
-    Attributes:
-        headers: The headers that the caller sent with its request; empty over HTTP.
-    """
+    """A call that has arrived, with the headers that the caller sent with its request; none over HTTP."""
 
     headers: Mapping[str, str]
     _method: ServedMethod
