@@ -13,7 +13,7 @@ from enum import StrEnum
 from types import SimpleNamespace
 from typing import Concatenate, Generic, ParamSpec, TypeVar, cast
 
-from google.protobuf.descriptor import MethodDescriptor, ServiceDescriptor
+from google.protobuf.descriptor import FileDescriptor, MethodDescriptor
 from google.protobuf.descriptor_pb2 import MethodOptions
 
 from shop.contract.ports import NotificationClient, OrderClient, PaymentClient, ProductClient, UserClient
@@ -87,7 +87,9 @@ def call_of(method: Callable[Concatenate[Self, Q], R]) -> Call[Q, R]:
     return cast(Call[Q, R], _BY_PORT[method.__name__])
 
 
-def _service(name: str, contract: ServiceDescriptor, port: type[object]) -> Service[P]:
+def _service(file: FileDescriptor, port: type[object]) -> Service[P]:
+    [contract] = file.services_by_name.values()
+    name = file.package.split(".")[1]
     return Service(name, contract.full_name, port, tuple(_call(name, method) for method in contract.methods))
 
 
@@ -108,17 +110,11 @@ def _call(service: str, method: MethodDescriptor) -> Call[..., object]:
     )
 
 
-PRODUCT: Service[ProductClient] = _service(
-    "product", product_pb2.DESCRIPTOR.services_by_name["ProductService"], ProductClient
-)
-USER: Service[UserClient] = _service("user", user_pb2.DESCRIPTOR.services_by_name["UserService"], UserClient)
-ORDER: Service[OrderClient] = _service("order", order_pb2.DESCRIPTOR.services_by_name["OrderService"], OrderClient)
-PAYMENT: Service[PaymentClient] = _service(
-    "payment", payment_pb2.DESCRIPTOR.services_by_name["PaymentService"], PaymentClient
-)
-NOTIFICATION: Service[NotificationClient] = _service(
-    "notification", notification_pb2.DESCRIPTOR.services_by_name["NotificationService"], NotificationClient
-)
+PRODUCT: Service[ProductClient] = _service(product_pb2.DESCRIPTOR, ProductClient)
+USER: Service[UserClient] = _service(user_pb2.DESCRIPTOR, UserClient)
+ORDER: Service[OrderClient] = _service(order_pb2.DESCRIPTOR, OrderClient)
+PAYMENT: Service[PaymentClient] = _service(payment_pb2.DESCRIPTOR, PaymentClient)
+NOTIFICATION: Service[NotificationClient] = _service(notification_pb2.DESCRIPTOR, NotificationClient)
 SERVICES: tuple[Service[object], ...] = (PRODUCT, USER, ORDER, PAYMENT, NOTIFICATION)
 
 _BY_PORT = {call.port: call for service in SERVICES for call in service.calls}

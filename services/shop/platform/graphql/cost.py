@@ -45,7 +45,7 @@ from graphql import (
 from shop.errors import ResourceExhausted
 from shop.platform.graphql.error_format import RequestError
 from shop.platform.graphql.execution import returns_list
-from shop.platform.graphql.limits import fragments_of, inner_of, name_of, operations_of
+from shop.platform.graphql.limits import fragments_of, name_of, operations_of, selections_of
 
 MAX_COST = 12_000
 """A field takes about 10 µs of CPU. The journey `order_history` reads 10 orders and costs 11,211, as each may have
@@ -118,9 +118,14 @@ class CostModel:
         self._tariff = tariff
         self._document = document
         self._known: dict[tuple[object, ...], int] = {}
-        names: set[str] = set()
-        for definition in (*operations_of(document), *fragments_of(document).values()):
-            _find_variables(definition.selection_set, tariff.bounds, names)
+        names = {
+            name
+            for selection in selections_of(document)
+            if isinstance(selection, FieldNode)
+            for argument in selection.arguments or ()
+            if argument.name.value in tariff.bounds
+            for name in _variables_in(argument.value)
+        }
         self._variables = {
             name_of(operation): {
                 variable.variable.name.value: variable
@@ -230,17 +235,6 @@ class _CostCounter:
 def _size(value: object) -> object:
     """Returns the part of a variable's value that the cost depends on."""
     return ("items", len(value)) if isinstance(value, list) else value
-
-
-def _find_variables(selection_set: SelectionSetNode, bounds: tuple[str, ...], names: set[str]) -> None:
-    for selection in selection_set.selections:
-        if isinstance(selection, FieldNode):
-            for argument in selection.arguments or ():
-                if argument.name.value in bounds:
-                    names.update(_variables_in(argument.value))
-        inner = inner_of(selection)
-        if inner is not None:
-            _find_variables(inner, bounds, names)
 
 
 def _variables_in(value: ValueNode) -> Iterator[str]:

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Mapping, Set
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from cachetools import LRUCache
 from graphql import (
@@ -29,6 +29,7 @@ from graphql import (
 )
 
 from shop.errors import InvalidArgument
+from shop.platform.graphql.cost import CostModel
 from shop.platform.graphql.error_format import PersistedQueryNotFound, RequestError
 from shop.platform.graphql.limits import (
     MAX_TOKENS,
@@ -52,17 +53,7 @@ PAUSE_FACTOR = 8
 V = TypeVar("V")
 
 
-class Cost(Protocol):
-    """The cost of one document, which may depend on its variables."""
-
-    def of(self, operation: OperationDefinitionNode, values: Mapping[str, object]) -> int:
-        """Returns the cost of an operation with these variables.
-
-        Raises `RequestError` if a variable that the cost depends on is missing, or of the wrong type.
-        """
-
-
-Measure: TypeAlias = Callable[[GraphQLSchema, DocumentNode], Cost]
+Measure: TypeAlias = Callable[[GraphQLSchema, DocumentNode], CostModel]
 """Computes the cost of a validated document."""
 
 
@@ -79,7 +70,7 @@ class PreparedDocument:
 
     document: DocumentNode
     operations: Mapping[str, OperationDefinitionNode]
-    cost: Cost | None
+    cost: CostModel | None
     fields: dict[int, int] = field(default_factory=dict)
     is_public: bool = False
 

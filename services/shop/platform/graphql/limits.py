@@ -70,7 +70,7 @@ def check_shape(document: DocumentNode) -> Shape:
     """
     fragments = fragments_of(document)
     depths: dict[str, int] = {}
-    selections = list(_selections(document))
+    selections = list(selections_of(document))
     shape = Shape(
         depth=max((_depth(one.selection_set, fragments, depths) for one in operations_of(document)), default=0),
         aliases=sum(isinstance(one, FieldNode) and one.alias is not None for one in selections),
@@ -142,7 +142,7 @@ def _tokens(document: DocumentNode) -> Iterator[Token]:
         token = token.next
 
 
-def _selections(document: DocumentNode) -> Iterator[SelectionNode]:
+def selections_of(document: DocumentNode) -> Iterator[SelectionNode]:
     """Yields all selections of all operations and fragments, including fragments with the same name."""
     definitions = (OperationDefinitionNode, FragmentDefinitionNode)
     pending = [node.selection_set for node in document.definitions if isinstance(node, definitions)]

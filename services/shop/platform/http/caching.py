@@ -22,7 +22,7 @@ The keys are `product-17` for each product in the answer, and `products` if the 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 import xxhash
 
@@ -53,15 +53,12 @@ def surrogate_key_header(keys: Sequence[str]) -> Header:
     return (b"surrogate-key", ",".join(keys).encode())
 
 
-class Policy(NamedTuple):
-    """How one kind of answer may be cached."""
-
-    cache_control: Header
-    vary: Header
+Policy: TypeAlias = tuple[Header, Header]
+"""How one kind of answer may be cached."""
 
 
 def _policy(cache_control: bytes, vary: bytes) -> Policy:
-    return Policy((b"cache-control", cache_control), (b"vary", vary))
+    return (b"cache-control", cache_control), (b"vary", vary)
 
 
 PUBLIC = _policy(b"public, max-age=60", b"accept-encoding")

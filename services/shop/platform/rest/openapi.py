@@ -15,7 +15,6 @@ from typing import Any, NamedTuple, get_args, get_type_hints
 
 import msgspec
 from fastapi import FastAPI
-from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute
 
 from shop.contract.calls import SERVICES, Access, call_of
@@ -135,16 +134,7 @@ class PublishedSchema(NamedTuple):
 
 def document(api: FastAPI) -> dict[str, Any]:
     """Returns the OpenAPI document of the routes; `api.state.published` says how the schemas of types are published."""
-    made = get_openapi(
-        title=api.title,
-        version=api.version,
-        openapi_version="3.1.0",
-        summary=api.summary,
-        description=api.description,
-        routes=api.routes,
-        tags=api.openapi_tags,
-        license_info=api.license_info,
-    )
+    made = copy.deepcopy(api.openapi())
     components = made["components"]
     for name in ("HTTPValidationError", "ValidationError"):
         components["schemas"].pop(name, None)

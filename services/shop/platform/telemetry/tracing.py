@@ -20,9 +20,9 @@ from typing import TypeAlias, cast
 from opentelemetry import context as otel_context
 from opentelemetry import trace
 from opentelemetry.context import Context
-from opentelemetry.trace import INVALID_SPAN, NonRecordingSpan, Span, SpanContext, SpanKind, StatusCode
+from opentelemetry.trace import INVALID_SPAN, NonRecordingSpan, Span, SpanContext, StatusCode
 
-from shop.platform.telemetry.recorder import Attributes, Parent, SharedAttributes, Tracing, shared_attributes
+from shop.platform.telemetry.recorder import INTERNAL, Attributes, Parent, SharedAttributes, Tracing, shared_attributes
 from shop.platform.telemetry.trace_context import traceparent
 
 UNTRACED = nullcontext(INVALID_SPAN)
@@ -36,13 +36,7 @@ _SPANS = otel_context.create_key("shop.spans")
 NoteMoment: TypeAlias = Callable[[Span | None], None]
 
 
-def _ignore_moment(_span: Span | None) -> None: ...
-
-
-def _start_nothing(*_: object) -> None: ...
-
-
-def _note_nothing(*_: object, **__: object) -> None: ...
+def _do_nothing(*_: object, **__: object) -> None: ...
 
 
 class Spans:
@@ -55,9 +49,9 @@ class Spans:
             whose answer has been read; else None.
     """
 
-    def __init__(self, tracing: Tracing | None = None, note_moment: NoteMoment = _ignore_moment) -> None:
-        self.start: Callable[..., Span | None] = _start_nothing if tracing is None else tracing.start
-        self.note: Callable[..., None] = _note_nothing if tracing is None else tracing.note
+    def __init__(self, tracing: Tracing | None = None, note_moment: NoteMoment = _do_nothing) -> None:
+        self.start: Callable[..., Span | None] = _do_nothing if tracing is None else tracing.start
+        self.note: Callable[..., None] = _do_nothing if tracing is None else tracing.note
         self.note_moment = note_moment
         self._context = otel_context.set_value(_SPANS, self, Context())
 
@@ -116,11 +110,9 @@ def note(
         spans.note(name, kind, parent, start, attributes, error)
 
 
-def child_span(
-    name: str, *, kind: SpanKind = SpanKind.INTERNAL, attributes: Attributes = None
-) -> AbstractContextManager[Span]:
+def child_span(name: str) -> AbstractContextManager[Span]:
     """Opens a child of the current span if the request is traced; otherwise does nothing, at almost no cost."""
-    span = begin(name, kind.value, attributes)
+    span = begin(name, INTERNAL)
     return UNTRACED if span is None else Current(span)
 
 
