@@ -245,10 +245,7 @@ async def http_session(
 
 
 class HttpChannels:
-    """Opens the channels of a process; channels to the same socket share a pool of connections.
-
-    Requests to a service that `sockets` names go to that Unix domain socket instead of the service's address.
-    """
+    """Opens the channels of a process, with one pool of connections for each Unix domain socket of a service."""
 
     def __init__(self, stack: AsyncExitStack, sockets: Mapping[str, str], runtime: Runtime) -> None:
         self._runtime = runtime

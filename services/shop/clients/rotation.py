@@ -32,10 +32,8 @@ class Rotation:
     """Gives out the addresses of one service in turn.
 
     An address that fails is left out at once, and its health is checked until it answers. A single address is never
-    left out.
-
-    The host of a single address may be a name, as for a cluster's headless service. The replicas are then at the
-    addresses of that name, which is looked up repeatedly.
+    left out. Its host may be a name, as for a cluster's headless service. The replicas are then at the addresses of
+    that name, which is looked up repeatedly.
     """
 
     def __init__(

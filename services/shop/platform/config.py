@@ -172,10 +172,7 @@ class ServiceConfig(Struct, frozen=True, kw_only=True):
 
     @classmethod
     def from_env(cls, env: Mapping[str, str]) -> ServiceConfig:
-        """Reads the settings from an environment, whose empty variables count as absent.
-
-        Raises `ConfigError` if a variable is missing or not valid.
-        """
+        """Reads the settings from an environment, where empty variables count as absent; raises `ConfigError`."""
         settings = read_settings(cls, env)
         peers = _read_by_peer(env, "SHOP_PEER_", _peer)
         sockets = _read_by_peer(env, "SHOP_SOCKET_", _socket)
@@ -211,10 +208,7 @@ def _read(env: Mapping[str, str], name: str, reader: Callable[..., object] = str
 
 
 def value_of(env: Mapping[str, str], name: str) -> str | None:
-    """Returns the value of a variable, or of the file that `NAME_FILE` names; None if there is no value.
-
-    Raises `ConfigError` if both are set, or the file cannot be read.
-    """
+    """Returns the value of a variable, or of the file that `NAME_FILE` names; raises `ConfigError` if both are set."""
     file = env.get(f"{name}_FILE")
     if not file:
         return env.get(name) or None

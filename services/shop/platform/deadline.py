@@ -56,10 +56,7 @@ def work_s(waits: float) -> float:
 
 
 def remaining() -> float | None:
-    """Returns how much of the caller's time remains, in seconds: more than zero, or None if there is no deadline.
-
-    Raises `DeadlineExceeded` if no time remains.
-    """
+    """Returns the caller's remaining time, in seconds, or None without a deadline; raises `DeadlineExceeded` at 0."""
     at = _AT.get()
     if at is None:
         return None

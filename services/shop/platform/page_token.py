@@ -41,10 +41,7 @@ def encode(scope: str, after: int, *, key: bytes = DEFAULT_KEY) -> str:
 
 
 def decode(token: str, scope: str, *, key: bytes = DEFAULT_KEY) -> int:
-    """Returns the last id of the page before, from a token; 0 for the first page.
-
-    Raises `InvalidPageToken` if `encode` did not make the token for this scope.
-    """
+    """Returns the last id of the page before; 0 without a token. Raises `InvalidPageToken` if the scope is another."""
     if not token:
         return 0
     after = int.from_bytes(_raw(token)[:_ID_BYTES], "big")

@@ -34,10 +34,7 @@ class Mask(NamedTuple):
 
 
 def parse_mask(paths: Iterable[str], resource: type[msgspec.Struct] | Descriptor, argument: str) -> Mask:
-    """Returns the mask for some paths, which come from `argument`.
-
-    Raises `InvalidArgument` if a path names no field, or there are too many paths.
-    """
+    """Returns the mask for paths; raises `InvalidArgument` if a path names no field, or there are too many paths."""
     listed = [tuple(path.split(".")) for path in paths]
     if len(listed) > MAX_PATHS:
         raise InvalidArgument(f"{argument} has {len(listed)} paths; at most {MAX_PATHS} are valid", field=argument)

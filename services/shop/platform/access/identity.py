@@ -28,10 +28,7 @@ def trust_domain(identity: str) -> str | None:
 
 @lru_cache(maxsize=_REMEMBERED)
 def caller_identity(header: str) -> str | None:
-    """Returns the identity in a header; None if the header is malformed, or its last element lacks a single identity.
-
-    The last element counts: it describes the sidecar's caller.
-    """
+    """Returns the only identity in a header's last element, which describes the sidecar's caller; None for no such."""
     uris: list[str] = []
     at, separator = 0, ","
     while separator:

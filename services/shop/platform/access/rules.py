@@ -44,10 +44,7 @@ class Caller(NamedTuple):
         return self.is_privileged or (self.principal is not None and self.principal.id == user_id)
 
     def require_owner(self, user_id: int, field: str = "") -> None:
-        """Checks that the caller may act for the user in a request; does not check that the user exists.
-
-        If not, raises `PermissionDenied` with `field`, the argument that gives the user.
-        """
+        """Raises `PermissionDenied` for the field unless the caller may act for a user, who need not exist."""
         if not self.may_act_for(user_id):
             raise PermissionDenied("a customer may do this only for themselves", field=field)
 

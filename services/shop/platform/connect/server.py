@@ -192,10 +192,7 @@ def connect_app(
     *,
     compresses: bool = False,
 ) -> ASGIApp:
-    """Returns the application; the contexts `around` are those of `Offer`.
-
-    With `compresses`, messages are compressed for clients that accept gzip.
-    """
+    """Returns the application; `around` is as in `Offer`, and clients that accept gzip get it if it `compresses`."""
     surrounds = around or {}
     endpoints = {
         f"/{service.full_name}/{call.name}": _endpoint(call, service, use_cases, incoming, surrounds.get(call.name))

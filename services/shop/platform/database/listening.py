@@ -24,10 +24,7 @@ NotifyHandler = Callable[[str | None], None]
 
 
 def listening_to(channel: str, url: str, heard: NotifyHandler) -> AbstractAsyncContextManager[None]:
-    """Listens to a channel for as long as the context lasts.
-
-    `heard` is called with each payload, and once per connection with None.
-    """
+    """Listens to a channel while the context lasts; `heard` gets each payload, and None once per connection."""
     return in_background(_keep_listening(channel, url, heard))
 
 

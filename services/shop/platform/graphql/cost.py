@@ -136,10 +136,7 @@ class CostModel:
         }
 
     def of(self, operation: OperationDefinitionNode, values: Mapping[str, object]) -> int:
-        """Returns the cost of an operation with these values of the variables.
-
-        Raises `RequestError` if a variable that the cost depends on is missing, or of the wrong type.
-        """
+        """Returns an operation's cost; raises `RequestError` if one of the cost's variables is missing or wrong."""
         name = name_of(operation)
         variables = self._variables[name]
         key = (name, *[_size(values.get(variable, Undefined)) for variable in variables])

@@ -75,10 +75,7 @@ class PreparedDocument:
     is_public: bool = False
 
     def operation(self, name: str | None) -> OperationDefinitionNode:
-        """Returns the operation with a name, which may be None if the document has only one.
-
-        Raises `InvalidArgument` if no operation has this name, or the name is needed.
-        """
+        """Returns the operation of a name, or the only one; raises `InvalidArgument` if it is unknown or unclear."""
         if name is None and len(self.operations) == 1:
             return next(iter(self.operations.values()))
         operation = self.operations.get(name or "")

@@ -64,10 +64,7 @@ def check_length(text: str) -> None:
 
 
 def check_shape(document: DocumentNode) -> Shape:
-    """Measures depth, aliases and pairs of a document that is parsed with locations, but not validated.
-
-    Raises `ResourceExhausted` if one of them is above its limit.
-    """
+    """Measures a document that is parsed with locations; raises `ResourceExhausted` if it is above a limit."""
     fragments = fragments_of(document)
     depths: dict[str, int] = {}
     selections = list(selections_of(document))

@@ -151,10 +151,7 @@ class _View(GraphQL[Any, None]):
 
 
 class Sockets:
-    """Answers WebSockets.
-
-    `open_context` makes each subscription's context; its Authorization header may come with `connection_init`.
-    """
+    """Answers WebSockets; the Authorization header of a subscription's context may come with `connection_init`."""
 
     def __init__(self, schema: Schema, open_context: Open, prepare: Prepare, incoming: Incoming) -> None:
         self._open = open_context
@@ -226,10 +223,7 @@ def _denial(error: ShopError) -> Response:
 
 
 class _Subscriptions:
-    """The context of a WebSocket; each of its subscriptions has a separate context.
-
-    Strawberry sets `connection_params` to the parameters of its `connection_init`.
-    """
+    """The context of a WebSocket, whose subscriptions have separate ones; Strawberry sets `connection_params`."""
 
     def __init__(
         self,

@@ -85,10 +85,7 @@ def _is_internal(name: str) -> bool:
 
 
 def _owners(supergraph: DocumentNode) -> dict[str, set[tuple[str, str]]]:
-    """Returns the fields that each subgraph answers, by the subgraph's name in capitals.
-
-    A field without `join__field` is answered by all subgraphs of its type.
-    """
+    """Returns each subgraph's fields, by its name in capitals; one without `join__field` is in all of its type."""
     owners: dict[str, set[tuple[str, str]]] = {}
     for one, field in _fields(supergraph.definitions):
         graphs = _graphs(field, "join__field") or _graphs(one, "join__type")

@@ -1,11 +1,8 @@
 """The caller's side of gRPC: a channel to a service, and calls with trace, deadline and restored errors.
 
 Calls are wrapped here because interceptors of grpc.aio would add a task and a second call object to each call.
-We do not use opentelemetry-instrumentation-grpc, for three reasons:
-
-- Its server side ignores a rich status: `abort_with_status` leaves its span at OK.
-- Its client side never ends the span of a cancelled call.
-- Both sides build attributes for calls that are not traced.
+We do not use opentelemetry-instrumentation-grpc. Its server side leaves the span of a rich status at OK, its client
+side never ends the span of a cancelled call, and both build attributes for calls that are not traced.
 """
 
 from __future__ import annotations
@@ -87,10 +84,7 @@ class GrpcCall(OutgoingCall):
 
 
 class Peer:
-    """One service as a caller sees it.
-
-    Messages have its short name, "product"; spans have its full name, "shop.product.v1.ProductService", and address.
-    """
+    """One service as a caller sees it; messages have its short name, and spans have its full name and address."""
 
     def __init__(self, name: str, service: str, address: str, runtime: Runtime = BARE) -> None:
         self._runtime = runtime

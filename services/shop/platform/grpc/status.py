@@ -62,10 +62,7 @@ def status_of(error: ShopError) -> grpc.Status:
 
 
 def restore(error: grpc.aio.AioRpcError, peer: str) -> ShopError:
-    """Returns the error with which a call failed, as the client sees it.
-
-    If the server sent an error, its class is the same; if gRPC itself ended the call, its status says which.
-    """
+    """Returns the error that the server sent; if gRPC itself ended the call, the error for its status."""
     info, retry = _details(error)
     if info.domain == DOMAIN:
         message, field = error.details() or "", info.metadata.get("field", "")

@@ -1,11 +1,7 @@
 """Decides whether to compress an answer, and compresses it.
 
-Measured on a page of 1,000 order lines (182 kB of JSON), one core:
-
-- zlib level 1 takes 729 µs for 24.8 kB, its default level 6 takes 2,224 µs for 18.5 kB.
-- ISA-L level 1 takes 151 µs for 22.1 kB, its level 3 takes 498 µs for 21.5 kB.
-
-ISA-L level 1 beats zlib level 1 in both time and size, and the bytes that higher levels save are not worth their time.
+ISA-L takes 151 µs at level 1 for a page of 1,000 order lines (182 kB of JSON, 22.1 kB compressed), where zlib takes
+729 µs for 24.8 kB. The bytes that higher levels save are not worth their time.
 """
 
 from __future__ import annotations

@@ -66,12 +66,6 @@ def spare_collections() -> None:
     gc.set_threshold(YOUNG_OBJECTS)
 
 
-def run(main: Coroutine[Any, Any, None]) -> None:
-    """Runs a coroutine to its end on uvloop."""
-    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        runner.run(main)
-
-
 def leave(code: int) -> NoReturn:
     """Ends this process at once.
 
@@ -107,7 +101,8 @@ def launch(
                 import_more(config)
             sys.stdin.read()
         spare_collections()
-        run(_serve(serve, config, set_up))
+        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+            runner.run(_serve(serve, config, set_up))
     except ConfigError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

@@ -60,10 +60,7 @@ class Answer(Response, Generic[T]):
 
 
 def ok(call: HasHeaders, document: T, policy: Policy, mask: Mask | None = None, keys: Sequence[str] = ()) -> Answer[T]:
-    """Returns the answer to a GET: the document, with the fields of a mask, or 304 if the client already has it.
-
-    A shared cache purges the answer by its `keys`.
-    """
+    """Returns the answer to a GET: the document, with the fields of a mask, or 304 if the client already has it."""
     body = encode(document if mask is None else select_fields(document, mask))
     return representation(call, body, policy, JSON, keys)
 

@@ -45,10 +45,7 @@ class EventStream(StreamingResponse, Generic[T]):
 
 
 async def event_stream(name: str, events: AsyncGenerator[StreamEvent[T]]) -> EventStream[T]:
-    """Returns the answer with a stream once the first event says that the stream is open.
-
-    Raises a `ShopError`, which becomes a problem with a status, if the stream cannot be opened.
-    """
+    """Returns the answer once the stream is open; a `ShopError` until then becomes a problem with a status."""
     lift()
     position, _ = await anext(events)
     return EventStream(

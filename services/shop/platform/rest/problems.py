@@ -156,10 +156,7 @@ def _methods(request: Request) -> list[str]:
 
 
 def _field_error(error: dict[str, Any], fields: str) -> FieldError:
-    """Converts one of pydantic's errors, whose place begins with body, path, query or header.
-
-    Fields get the contract's spelling, "lines[0].quantity"; messages name the body's valid `fields`.
-    """
+    """Converts one of pydantic's errors to the contract's spelling, "lines[0].quantity"; the body has these fields."""
     where, *place = error["loc"]
     message = error["msg"].removeprefix("Value error, ")
     match error["type"], where:

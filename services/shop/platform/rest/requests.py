@@ -82,10 +82,7 @@ class _RestRequest(HttpRequest):
 
 
 def _headers_only(send: Send) -> Send:
-    """Returns a `send` that ends the answer after its headers.
-
-    The server then reports a disconnect to the route, which ends a stream.
-    """
+    """Returns a `send` that ends the answer after its headers; the server then reports a disconnect to the route."""
 
     async def send_headers(message: Message) -> None:
         if message["type"] == "http.response.start":

@@ -82,10 +82,7 @@ def encode_message(encoding: TProtocolFactory, name: str, kind: int, sequence: i
 
 
 def open_message(encoding: TProtocolFactory, message: bytes) -> tuple[str, int, int, TProtocolBase]:
-    """Returns a message's name, kind and sequence number, and the protocol that reads the rest.
-
-    Raises `Undecodable` if the bytes have no head.
-    """
+    """Returns a message's name, kind and number, and what reads the rest; raises `Undecodable` if it has no head."""
     protocol = encoding.getProtocol(_Ending(message))
     try:
         name, kind, sequence = protocol.readMessageBegin()

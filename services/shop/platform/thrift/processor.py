@@ -86,10 +86,7 @@ class Processor:
         self._methods = _methods(service, use_cases)
 
     def call(self, encoding: TProtocolFactory, message: bytes) -> ReceivedCall | bytes:
-        """Returns the call in a message; if the message names no method of the service, returns the answer to it.
-
-        Raises `Undecodable` if the message has no call.
-        """
+        """Returns the call in a message, or the answer to an unknown method; raises `Undecodable` without a call."""
         name, _, sequence, protocol = open_message(encoding, message)
         method = self._methods.get(name)
         if method is None:

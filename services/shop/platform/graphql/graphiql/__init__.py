@@ -28,10 +28,7 @@ _HEADERS = ((b"content-security-policy", POLICY.encode()),)
 
 
 class GraphiQL:
-    """An application whose `/graphql` shows GraphiQL to browsers.
-
-    Without a folder, or a file of `FETCHED` in it, the page says how to get them.
-    """
+    """An application whose `/graphql` shows GraphiQL to browsers, or says how to get its files if one is missing."""
 
     def __init__(self, app: ASGIApp, folder: str | None, query: str = "{ __typename }") -> None:
         self._app = app
