@@ -28,11 +28,9 @@ if TYPE_CHECKING:
 
 CONNECTIONS = 256
 KEEP_ALIVE_S = 60.0
-"""Seconds that an idle connection stays open: less than the servers' 75, so that no request goes out on a connection
-that the server is about to close."""
+"""Seconds that an idle connection stays open: less than the servers' 75, so that none closes as a request goes out."""
 SILENT_S = 45.0
-"""Seconds without a line after which the caller gives up on a long-lived answer: three times the longest silence of a
-healthy stream."""
+"""Seconds without a line after which a long-lived answer is given up: three times the longest healthy silence."""
 
 _LOG = logging.getLogger(__name__)
 

@@ -103,9 +103,7 @@ class ThriftCall(OutgoingCall):
         self._method = method.name
 
     def measure(self, meters: Meters, error: BaseException | None) -> tuple[Timing, tuple[str, ...]]:
-        code = "CANCELLED" if error is not None else ""
-        if isinstance(error, ShopError):
-            code = error.code.value
+        code = error.code.value if isinstance(error, ShopError) else "" if error is None else "CANCELLED"
         return meters.rpc_client, ("thrift", self._method, code or "OK", code)
 
 
@@ -142,8 +140,7 @@ class ThriftPeer(ABC, Generic[P]):
         except Exception as error:
             _LOG.error("%s answered %s with an unreadable message: %s", self.service.name, method, error)
             raise Internal("internal error") from error
-        if result.error is not None:
-            failure = result.error
+        if (failure := result.error) is not None:
             raise error_for_code(failure.code, failure.message, failure.field or "", failure.retry_after_s or 0)
         return getattr(result, "success", None)
 

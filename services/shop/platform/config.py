@@ -23,8 +23,7 @@ PEER_SCHEMES = ("grpc", "http", "graphql", "thrift", "thrift-json")
 UNIX_SCHEME = "unix:"
 MAX_SOCKET_PATH = 107  # bytes that a socket's address in the kernel has for the path
 EDGE_MARK = "x-hopwise-edge"
-"""The header with which the edge marks requests from outside, whether or not callers also have identities; its value
-is the client's address."""
+"""The header with which the edge marks all requests from outside; its value is the client's address."""
 
 
 class StartError(RuntimeError):

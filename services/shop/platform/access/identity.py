@@ -28,7 +28,7 @@ def trust_domain(identity: str) -> str | None:
 
 @lru_cache(maxsize=_REMEMBERED)
 def caller_identity(header: str) -> str | None:
-    """Returns the only identity in a header's last element, which describes the sidecar's caller; None for no such."""
+    """Returns the only identity in a header's last element, which describes the sidecar's caller; None if malformed."""
     uris: list[str] = []
     at, separator = 0, ","
     while separator:

@@ -20,13 +20,11 @@ T = TypeVar("T")
 MAX_PER_CUSTOMER, MAX_PER_PARTNER = 20, 200
 """Maximum number of streams, or of WebSockets, that one caller may have open at one process."""
 MAX_PER_PROCESS = 8_000
-"""Maximum number of streams, or of WebSockets, for all callers together; less than a proxy allows for a component, so
-that our error reaches the client."""
+"""Maximum number of streams, or of WebSockets, for all callers; a proxy allows more, so that our error is seen."""
 BURSTS, REOPEN_S = 2, 20.0
 """A caller may open twice its maximum at once, and as many again every 20 seconds."""
 MAX_OPENING = 4
-"""Number of streams that a process opens at a time, so that other clients' reads do not wait behind thousands
-of openings."""
+"""Number of streams that a process opens at a time, so that reads do not wait behind thousands of openings."""
 MAX_WAIT_S = 3.0
 """How long a stream waits for the process to open it, in seconds; after that, its client has to try again."""
 _END = object()

@@ -169,9 +169,8 @@ class Documents:
             try:
                 return work()
             finally:
-                self._paused_until = max(self._paused_until, time.monotonic()) + PAUSE_FACTOR * (
-                    time.thread_time() - began
-                )
+                took = time.thread_time() - began
+                self._paused_until = max(self._paused_until, time.monotonic()) + PAUSE_FACTOR * took
 
         # One thread: it finishes the work of a cancelled request before it begins the next.
         return await asyncio.get_running_loop().run_in_executor(self._thread, run_timed)

@@ -125,8 +125,7 @@ class Execution:
 
 
 NOTICED_AFTER_S = 0.05
-"""How long an execution runs before it checks that its client is still there, in seconds; most executions end
-sooner."""
+"""How long an execution runs before it checks that its client is still there, in seconds; most end sooner."""
 
 
 @contextmanager

@@ -7,7 +7,7 @@ write FOLDER    writes the SDL of each subgraph to a file, for a composer
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from graphql import (
@@ -50,7 +50,7 @@ def differences(supergraph: str) -> Iterator[str]:
             yield f"{type_name}.{field_name}: only one of subgraph and supergraph says that {name} serves it"
 
 
-def _schema(definitions: tuple[DefinitionNode, ...] | list[DefinitionNode]) -> GraphQLSchema:
+def _schema(definitions: Iterable[DefinitionNode]) -> GraphQLSchema:
     """Returns the schema that clients see; several definitions may contribute to one type."""
     merged: dict[str, TypeDefinitionNode] = {}
     for one in definitions:
@@ -70,9 +70,7 @@ class _WithoutDirectives(Visitor):
         return self.REMOVE
 
 
-def _fields(
-    definitions: tuple[DefinitionNode, ...] | list[DefinitionNode],
-) -> Iterator[tuple[ObjectTypeDefinitionNode, FieldDefinitionNode]]:
+def _fields(definitions: Iterable[DefinitionNode]) -> Iterator[tuple[ObjectTypeDefinitionNode, FieldDefinitionNode]]:
     for one in definitions:
         if isinstance(one, ObjectTypeDefinitionNode) and not _is_internal(one.name.value):
             for field in one.fields or ():
@@ -88,8 +86,7 @@ def _owners(supergraph: DocumentNode) -> dict[str, set[tuple[str, str]]]:
     """Returns each subgraph's fields, by its name in capitals; one without `join__field` is in all of its type."""
     owners: dict[str, set[tuple[str, str]]] = {}
     for one, field in _fields(supergraph.definitions):
-        graphs = _graphs(field, "join__field") or _graphs(one, "join__type")
-        for graph in graphs:
+        for graph in _graphs(field, "join__field") or _graphs(one, "join__type"):
             owners.setdefault(graph, set()).add((one.name.value, field.name.value))
     return owners
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 import grpc
+from google.protobuf.any import pack
 from google.protobuf.any_pb2 import Any
 from google.protobuf.duration_pb2 import Duration
 from google.rpc.error_details_pb2 import ErrorInfo, RetryInfo
@@ -45,14 +46,10 @@ def code_of(error: ShopError) -> grpc.StatusCode:
 
 def details_of(error: ShopError) -> list[Any]:
     """Returns an error's details in addition to status and message: its code and field, and when to retry."""
-    info = ErrorInfo(reason=error.code.value, domain=DOMAIN, metadata={"field": error.field} if error.field else {})
-    detail = Any()
-    detail.Pack(info)
-    details = [detail]
+    metadata = {"field": error.field} if error.field else {}
+    details = [pack(ErrorInfo(reason=error.code.value, domain=DOMAIN, metadata=metadata))]
     if error.retry_after_s:
-        retry = Any()
-        retry.Pack(RetryInfo(retry_delay=Duration(seconds=error.retry_after_s)))
-        details.append(retry)
+        details.append(pack(RetryInfo(retry_delay=Duration(seconds=error.retry_after_s))))
     return details
 
 

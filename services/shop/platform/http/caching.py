@@ -71,11 +71,7 @@ GRAPHIQL = _policy(b"public, max-age=300", b"accept")
 GZIP_SUFFIX = "-gzip"
 
 content_hash = xxhash.xxh3_128_hexdigest
-"""Returns a hash of a body, which is the same in every process.
-
-128 bits of XXH3 take 4 µs for a page of 1,000 order lines (182 kB), SHA-256 takes 127 µs. A deliberate collision
-deceives only its author's cache.
-"""
+"""Returns a hash of a body, in 4 µs for 182 kB (SHA-256: 127 µs); a collision deceives only its author's cache."""
 
 
 def entity_tag(content: str, *, gzip: bool) -> str:

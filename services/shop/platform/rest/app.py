@@ -77,7 +77,6 @@ def add_docs(api: FastAPI) -> None:
         swagger_favicon_url="/docs/favicon-32x32.png",
         swagger_ui_parameters={"persistAuthorization": True, "displayRequestDuration": True, "filter": True},
     )
-    page_bytes = bytes(page.body)
 
     @api.get("/openapi.json", include_in_schema=False)
     async def get_openapi_document(call: RestCall) -> Response:
@@ -85,7 +84,7 @@ def add_docs(api: FastAPI) -> None:
 
     @api.get("/docs", include_in_schema=False)
     async def get_docs(call: RestCall) -> Response:
-        return representation(call, page_bytes, RELEASE, b"text/html; charset=utf-8")
+        return representation(call, bytes(page.body), RELEASE, b"text/html; charset=utf-8")
 
     for name, media_type in _ASSETS.items():
         _add_asset(api, name, media_type)

@@ -34,8 +34,7 @@ LastEventId = Annotated[
 
 
 StreamEvent: TypeAlias = tuple[int, T | None]
-"""The `Last-Event-ID` with which a client continues after an event, and the event's content; None says that the stream
-is open, or still open."""
+"""An event's `Last-Event-ID`, with which a client continues, and its content; None says that the stream is open."""
 
 
 class EventStream(StreamingResponse, Generic[T]):

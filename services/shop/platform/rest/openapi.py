@@ -59,9 +59,8 @@ def reading(tag: str, method: Method, *, problems: Sequence[int] = ()) -> dict[s
         problems: HTTP statuses of its problems, in addition to the problems of every operation.
     """
     headers = {"ETag": _ETAG, "Cache-Control": _CACHE, "Vary": _VARY}
-    unchanged = {"description": "The client has it already (If-None-Match).", "headers": headers}
     declared = _declare(tag, 200, "Found.", headers, method, [*_ALWAYS, *problems])
-    declared["responses"][304] = unchanged
+    declared["responses"][304] = {"description": "The client has it already (If-None-Match).", "headers": headers}
     declared["openapi_extra"]["parameters"] = [_IF_NONE_MATCH]
     return declared
 
@@ -165,8 +164,7 @@ def as_text(made: dict[str, Any]) -> str:
 def _name_problems(operation: dict[str, Any]) -> set[int]:
     """Replaces an operation's problems with references to the components, and returns their statuses."""
     responses = operation["responses"]
-    undeclared = "HTTPValidationError" in json.dumps(responses.get("422", {}))
-    if undeclared:
+    if "HTTPValidationError" in json.dumps(responses.get("422", {})):
         del responses["422"]
     statuses = {int(status) for status in responses if int(status) >= 400}
     for status in statuses:

@@ -130,8 +130,7 @@ def parse_include(text: str, valid: frozenset[str]) -> frozenset[str]:
     if not text:
         return frozenset()
     asked = frozenset(text.split(","))
-    unknown = sorted(asked - valid)
-    if unknown:
+    if unknown := sorted(asked - valid):
         raise InvalidArgument(
             f"include={unknown[0][:40]!r} is not valid; valid: {', '.join(sorted(valid))}", field="include"
         )
@@ -154,6 +153,5 @@ def parse_fields(text: str, resource: type[msgspec.Struct]) -> Mask | None:
 
 def check_alone(name: str, others: dict[str, object]) -> None:
     """Raises `InvalidRequest` if a filter by ids comes with another value, which is not false."""
-    given = [other for other, value in others.items() if value]
-    if given:
+    if given := [other for other, value in others.items() if value]:
         raise InvalidRequest([FieldError(other, f"leave it out together with {name}") for other in given])

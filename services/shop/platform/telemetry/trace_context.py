@@ -16,8 +16,7 @@ from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapProp
 PROPAGATOR = TraceContextTextMapPropagator()
 
 UNTRACED_CALLER: ContextVar[tuple[str, str] | None] = ContextVar("shop.untraced_caller", default=None)
-"""`traceparent` and `tracestate` of a caller whose request is not traced here; they are parsed only if a call passes
-them on."""
+"""`traceparent` and `tracestate` of a caller that is not traced here; they are parsed only if a call passes them on."""
 
 _USUAL_TRACEPARENT = re.compile(r"00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})")
 _USUAL_LENGTH = 55
