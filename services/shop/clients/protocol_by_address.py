@@ -21,7 +21,6 @@ P = TypeVar("P")
 HTTP_SCHEMES = ("http", "graphql", "thrift-json")
 _MODULES = {"grpc": "grpc", "http": "rest", "graphql": "graphql", "thrift-json": "thrift", "thrift": "thrift"}
 """The module that makes the clients, for each address scheme."""
-_NO_SOCKETS: Mapping[str, str] = MappingProxyType({})
 
 
 def _not_connected(service: Service[P], component: str) -> P:
@@ -39,7 +38,7 @@ def _not_connected(service: Service[P], component: str) -> P:
 
 @asynccontextmanager
 async def connect(
-    peers: Mapping[str, str], component: str, sockets: Mapping[str, str] = _NO_SOCKETS, runtime: Runtime = BARE
+    peers: Mapping[str, str], component: str, sockets: Mapping[str, str] = MappingProxyType({}), runtime: Runtime = BARE
 ) -> AsyncIterator[Clients]:
     """Opens a channel to each service and keeps it open for as long as the context lasts.
 

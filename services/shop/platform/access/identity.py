@@ -12,8 +12,6 @@ import re
 from functools import lru_cache
 
 CERTIFICATE_HEADER = "x-forwarded-client-cert"
-# Certificates rotate, and so does the header: the number of remembered headers is limited.
-_REMEMBERED = 256
 
 # https://github.com/spiffe/spiffe/blob/main/standards/SPIFFE-ID.md#2-spiffe-identity
 _SPIFFE_ID = re.compile(r"(spiffe://[a-z0-9._-]+/)[a-zA-Z0-9._-]+(?:/[a-zA-Z0-9._-]+)*")
@@ -26,7 +24,8 @@ def trust_domain(identity: str) -> str | None:
     return None if parts is None else parts[1]
 
 
-@lru_cache(maxsize=_REMEMBERED)
+# Certificates rotate, and so does the header: the number of remembered headers is limited.
+@lru_cache(maxsize=256)
 def caller_identity(header: str) -> str | None:
     """Returns the only identity in a header's last element, which describes the sidecar's caller; None if malformed."""
     uris: list[str] = []

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-NO_SETTINGS: Mapping[str, str] = MappingProxyType({})
 CONNECT_LIMIT_S = 20.0
 CLOSE_LIMIT_S = 3.0
 CONNECT_PAUSE_S = 0.2
@@ -127,7 +126,7 @@ async def connect_database(
     pool_size: int,
     *,
     limit_s: float = CONNECT_LIMIT_S,
-    settings: Mapping[str, str] = NO_SETTINGS,
+    settings: Mapping[str, str] = MappingProxyType({}),
     name: str = "requests",
     meters: Meters | None = None,
 ) -> Database:

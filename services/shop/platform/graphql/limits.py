@@ -43,8 +43,6 @@ MAX_DEPTH = 10
 MAX_ALIASES = 20
 MAX_DIGITS = 50
 
-_NUMBERS = (TokenKind.INT, TokenKind.FLOAT)
-
 
 @dataclass(frozen=True, slots=True)
 class Shape:
@@ -88,7 +86,7 @@ def check_shape(document: DocumentNode) -> Shape:
 def check_numbers(document: DocumentNode) -> None:
     """Raises `ResourceExhausted` if a number in a document has more digits than the limit."""
     for token in _tokens(document):
-        if token.kind in _NUMBERS and len(token.value or "") > MAX_DIGITS:
+        if token.kind in (TokenKind.INT, TokenKind.FLOAT) and len(token.value or "") > MAX_DIGITS:
             raise ResourceExhausted(
                 f"the number at line {token.line}, column {token.column} has {len(token.value or '')} digits; "
                 f"the limit is {MAX_DIGITS}"

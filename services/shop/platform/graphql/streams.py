@@ -302,22 +302,19 @@ class _Subscription(Request[Results]):
             operation = await self._socket.prepare(self._asked, context)
             check_kind(operation, streams=True)
         except (RequestError, ShopError) as error:
-            return self._refusal(error)
+            return await self.refuse(error)
         name_operation(operation)
         return await self._open_stream(context_value=context)
 
-    async def refuse(self, error: ShopError) -> Results:
-        return self._refusal(error)
+    async def refuse(self, error: RequestError | ShopError) -> Results:
+        note_error(error.code.value if isinstance(error, ShopError) else ErrorCode.INVALID_ARGUMENT.value)
+        return refusal(error)
 
     def end_span(self, span: Span, error: BaseException | None) -> None:
         """Does nothing: a failure is recorded where it is refused, and any client may leave at any time."""
 
     def measure(self, meters: Meters, asked: MeasuredRequest, error: BaseException | None) -> None:  # noqa: ARG002
         meters.http_server.note(("GET", ROUTE, asked.operation, "101", asked.error), asked.seconds, asked.trace_id)
-
-    def _refusal(self, error: RequestError | ShopError) -> Results:
-        note_error(error.code.value if isinstance(error, ShopError) else ErrorCode.INVALID_ARGUMENT.value)
-        return refusal(error)
 
 
 def _encode(value: object) -> str:

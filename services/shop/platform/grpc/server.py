@@ -51,7 +51,7 @@ async def grpc_server(
     server_options: Sequence[tuple[str, int]] | None = None,
     described: Sequence[str] = (),
 ) -> AsyncIterator[str]:
-    """Runs a gRPC server as `http_server` runs for HTTP; calls in flight get `GRACE_S` to finish at the end.
+    """Runs a gRPC server until the context ends, like `http_server`; calls in flight then get `GRACE_S` to finish.
 
     Args:
         handlers: Functions that make the methods to serve, by the full names of their services.

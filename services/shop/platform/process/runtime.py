@@ -17,9 +17,6 @@ if TYPE_CHECKING:
     from shop.platform.telemetry.meters import Meters
 
 
-def _count_nothing(_asked: int, _hits: int, _unanswered: int) -> None: ...
-
-
 @dataclass(frozen=True, slots=True)
 class Runtime:
     """The parts that `launch` sets up once and passes on; without meters or admission, nothing is measured or refused.
@@ -32,7 +29,7 @@ class Runtime:
     spans: Spans = field(default_factory=Spans)
     meters: Meters | None = None
     admission: Admission | None = None
-    note_cache: Callable[[int, int, int], None] = _count_nothing
+    note_cache: Callable[[int, int, int], None] = lambda *_: None
     before_work: tuple[Callable[[], Awaitable[None]], ...] = ()
 
 

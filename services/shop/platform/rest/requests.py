@@ -12,7 +12,7 @@ from typing import Any
 
 from fastapi.routing import APIRoute
 from opentelemetry.trace import Span
-from starlette.convertors import Convertor
+from starlette.convertors import StringConvertor
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -92,16 +92,10 @@ def _headers_only(send: Send) -> Send:
     return send_headers
 
 
-class NameConvertor(Convertor[str]):
+class NameConvertor(StringConvertor):
     """One path segment without a colon, so that `/v1/orders/1:cancel` is not an order named "1:cancel"."""
 
     regex = "[^/:]+"
-
-    def convert(self, value: str) -> str:
-        return value
-
-    def to_string(self, value: str) -> str:
-        return str(value)
 
 
 def route_class(authenticator: Authenticator) -> type[APIRoute]:

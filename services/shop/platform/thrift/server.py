@@ -127,7 +127,7 @@ class _FramedCall(Request[bytes]):
 async def framed_server(
     listen: str, processor: Processor, incoming: Incoming, *, from_outside: bool = False
 ) -> AsyncIterator[str]:
-    """Serves framed Thrift as `http_server` serves HTTP; calls in flight get `GRACE_S` to finish at the end."""
+    """Serves framed Thrift until the context ends, like `http_server`; calls in flight then get `GRACE_S` to finish."""
     framed = FramedServer(processor, incoming, from_outside=from_outside)
     path = socket_path(listen)
     if path is not None:
