@@ -22,11 +22,11 @@ from shop.platform.error_codes import row
 from shop.platform.graphql import streams
 from shop.platform.graphql.documents import Documents, Measure, is_mutation
 from shop.platform.graphql.error_format import (
+    NOT_FOUND_BY_HASH,
     PersistedQueryNotFound,
     Refused,
     RequestError,
     graphql_errors,
-    not_found_by_hash,
     shop_error,
 )
 from shop.platform.graphql.execution import Execution, while_awaited
@@ -34,7 +34,7 @@ from shop.platform.graphql.request import GraphQLRequest, from_json, from_query_
 from shop.platform.graphql.schema import RequestContext, Schema, core_schema
 from shop.platform.graphql.tracing import name_operation, note_error
 from shop.platform.http.caching import NO_STORE, PERSONAL_QUERY, PUBLIC_QUERY, SURROGATE, Header, surrogate_key_header
-from shop.platform.http.compression import MIN_BYTES, accepts_gzip, gzip
+from shop.platform.http.compression import compressed
 from shop.platform.http.request import HttpRequest
 from shop.platform.incoming import Incoming
 from shop.platform.telemetry.tracing import child_span
@@ -96,7 +96,8 @@ class Endpoint:
             caching = PUBLIC_QUERY
             if context.keys and request.header(SURROGATE):
                 caching = (*PUBLIC_QUERY, surrogate_key_header(context.keys))
-        body, encoding = self._encode(body, request.headers)
+        accepted = request.header("accept-encoding") if self._compresses else None
+        body, encoding = compressed(body, accepted)
         await request.respond(status, body, encoding, caching)
 
     async def _stream(self, request: _GraphQLHttpRequest) -> None:
@@ -125,13 +126,6 @@ class Endpoint:
         context.document, context.is_public = prepared.document, prepared.is_public
         context.execution = Execution(prepared.fields, cost)
         return operation
-
-    def _encode(self, body: bytes, headers: dict[bytes, bytes]) -> tuple[bytes, Headers]:
-        if not self._compresses or len(body) < MIN_BYTES:
-            return body, ()
-        if not accepts_gzip(headers.get(b"accept-encoding", b"").decode("latin-1")):
-            return body, ()
-        return gzip(body), ((b"content-encoding", b"gzip"),)
 
     async def _answer(
         self, received: GraphQLRequest, context: RequestContext, request: _GraphQLHttpRequest
@@ -218,7 +212,7 @@ async def _nothing(request: _GraphQLHttpRequest) -> None:
 
 def _refusal(error: PersistedQueryNotFound | RequestError | ShopError) -> tuple[int, bytes]:
     if isinstance(error, PersistedQueryNotFound):
-        return 200, _errors([not_found_by_hash()])
+        return 200, _errors([NOT_FOUND_BY_HASH])
     if isinstance(error, RequestError):
         return 400, _errors(graphql_errors(error.errors))
     return 200 if isinstance(error, DeadlineExceeded) else 400, _errors([shop_error(error)])

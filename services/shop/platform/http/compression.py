@@ -10,6 +10,8 @@ from functools import lru_cache
 
 from isal import isal_zlib
 
+from shop.platform.http.caching import Header
+
 MIN_BYTES = 1024
 LEVEL = 1
 _GZIP_CONTAINER = 31
@@ -32,6 +34,13 @@ def gzip(body: bytes) -> bytes:
     """Returns a body in gzip's format; the same body always results in the same bytes."""
     packer = isal_zlib.compressobj(LEVEL, isal_zlib.DEFLATED, _GZIP_CONTAINER)
     return packer.compress(body) + packer.flush()
+
+
+def compressed(body: bytes, accept_encoding: str | None) -> tuple[bytes, tuple[Header, ...]]:
+    """Returns a large body compressed, if the client accepts gzip, and the header that says so."""
+    if len(body) < MIN_BYTES or not accepts_gzip(accept_encoding):
+        return body, ()
+    return gzip(body), ((b"content-encoding", b"gzip"),)
 
 
 def _quality(parameter: str) -> float:
