@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
@@ -215,20 +215,17 @@ async def _next_line(content: aiohttp.StreamReader) -> bytes:
         return await content.readline()
 
 
-@asynccontextmanager
-async def http_session(
-    socket: str | None = None, *, connections: int = CONNECTIONS
-) -> AsyncIterator[aiohttp.ClientSession]:
-    """Provides a pool of connections for as long as the context lasts; each connection opens on its first request.
+def http_session(socket: str | None = None, *, connections: int = CONNECTIONS) -> aiohttp.ClientSession:
+    """Returns a pool of connections, to a Unix domain socket if given; each connection opens on its first request.
 
-    They go to the Unix domain `socket`, if there is one. For 0 `connections`, there are as many as concurrent requests.
+    For 0 `connections`, there are as many as concurrent requests.
     """
     connector: aiohttp.BaseConnector
     if socket is None:
         connector = aiohttp.TCPConnector(limit=connections, keepalive_timeout=KEEP_ALIVE_S)
     else:
         connector = aiohttp.UnixConnector(socket, limit=connections, keepalive_timeout=KEEP_ALIVE_S)
-    session = aiohttp.ClientSession(
+    return aiohttp.ClientSession(
         connector=connector,
         cookie_jar=aiohttp.DummyCookieJar(),
         # Between services, compression costs more time than it saves.
@@ -236,10 +233,6 @@ async def http_session(
         skip_auto_headers=("user-agent",),
         timeout=aiohttp.ClientTimeout(total=None),
     )
-    try:
-        yield session
-    finally:
-        await session.close()
 
 
 class HttpChannels:
