@@ -29,7 +29,6 @@ MIN_SHARE, MAX_FALL, RISE = 0.02, 0.5, 1.1
 """The smallest admitted share, which probes for the end of an overload; the smallest factor by which the share falls in
 an interval, and the factor by which it rises."""
 
-
 MAX_HASHES = 4
 """Number of passwords that a gateway lets the user service hash at a time. Even if answers are slow, this is half of
 the requests that the edge admits to the gateway at a time."""

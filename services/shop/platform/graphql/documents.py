@@ -52,7 +52,6 @@ PAUSE_FACTOR = 8
 
 V = TypeVar("V")
 
-
 Measure: TypeAlias = Callable[[GraphQLSchema, DocumentNode], CostModel]
 """Computes the cost of a validated document."""
 

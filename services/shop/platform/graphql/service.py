@@ -106,7 +106,6 @@ class ClientContext(ServiceContext[P]):
 
 ServiceInfo: TypeAlias = "strawberry.Info[ServiceContext[object], None]"
 
-
 TARIFF = Tariff(
     bounds=("ids", "orderIds", "productIds", "pageSize", "limit"),
     pages="Page",

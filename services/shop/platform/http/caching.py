@@ -32,7 +32,6 @@ Header: TypeAlias = tuple[bytes, bytes]
 
 NO_STORE = (b"cache-control", b"no-store")
 
-
 SURROGATE = "surrogate-capability"
 PRODUCTS = "products"
 """Key of every list of products."""

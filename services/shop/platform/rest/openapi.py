@@ -44,7 +44,6 @@ _IF_NONE_MATCH = {
 }
 _LOCATION = {"description": "Path of the new resource.", "schema": {"type": "string"}}
 
-
 Method = Callable[..., Any]
 
 _ROUTES = [row.rest for service in SERVICES for row in service.calls]
