@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 
 import orjson
 from graphql import OperationDefinitionNode
+from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
 
 from shop.errors import DeadlineExceeded, InvalidArgument, NotFound, ShopError
@@ -220,7 +221,7 @@ def _refusal(error: PersistedQueryNotFound | RequestError | ShopError) -> tuple[
 
 async def _receive(request: _GraphQLHttpRequest) -> GraphQLRequest:
     if request.method == "POST":
-        received = await _from_post(request.headers, request.receive)
+        received = await _from_post(request)
     elif request.method == "GET":
         received = from_query_string(request.scope["query_string"])
     else:
@@ -229,12 +230,13 @@ async def _receive(request: _GraphQLHttpRequest) -> GraphQLRequest:
     return received
 
 
-async def _from_post(headers: dict[bytes, bytes], receive: Receive) -> GraphQLRequest:
-    kind = headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
+async def _from_post(request: _GraphQLHttpRequest) -> GraphQLRequest:
+    kind = request.headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
     if kind != _JSON:
         error = InvalidArgument(f"the content type is {kind.decode('latin-1')!r}; application/json is valid")
         raise Refused(415, error)
-    return from_json(await read_body(receive, headers.get(b"content-length", b"").decode("latin-1")))
+    body = Request(request.scope, request.receive)
+    return from_json(await read_body(body, request.header("content-length")))
 
 
 def _bad_method(message: str, allow: bytes) -> Refused:

@@ -132,7 +132,8 @@ class PublishedSchema(NamedTuple):
 
 def document(api: FastAPI) -> dict[str, Any]:
     """Returns the OpenAPI document of the routes; `api.state.published` says how the schemas of types are published."""
-    made, api.openapi_schema = api.openapi(), None  # FastAPI would keep a document that is changed here
+    made = api.openapi()
+    api.openapi_schema = None  # FastAPI would keep the document, which is changed here
     components = made["components"]
     for name in ("HTTPValidationError", "ValidationError"):
         components["schemas"].pop(name, None)
