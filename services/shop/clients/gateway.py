@@ -22,15 +22,7 @@ BuildApp: TypeAlias = Callable[[Clients, Incoming, Streams | None], ASGIApp]
 
 
 async def serve_gateway(config: ServiceConfig, runtime: Runtime, build_app: BuildApp, *, sockets: bool = False) -> None:
-    """Serves an application until SIGTERM.
-
-    Args:
-        sockets: Whether the application sends updates over WebSockets.
-
-    Raises:
-        ConfigError: A setting is missing or wrong.
-        StartError: The port is in use.
-    """
+    """Serves an application, with WebSockets or without, until SIGTERM; raises `ConfigError` or `StartError`."""
     listen = require_setting(config.listen_http, "SHOP_LISTEN_HTTP", "127.0.0.1:18010")
     incoming = Incoming(gateway_authenticator(config), runtime)
     for peer in CORE:

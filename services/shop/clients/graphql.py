@@ -92,7 +92,6 @@ class _CallFormat(Generic[Q, R]):
 
 
 def graphql_client(service: Service[P], channel: HttpChannel) -> P:
-    """Returns a client for a service over GraphQL."""
     caller = _GraphQLCaller(channel)
     methods = {method.contract: method for method in methods_of(service)}
 
@@ -111,12 +110,7 @@ class _GraphQLCaller:
         self._channel = channel
 
     async def run(self, call: _CallFormat[Q, R], /, *given: Q.args, **named: Q.kwargs) -> R:
-        """Makes a call.
-
-        Raises:
-            ShopError: The service's error, `Unavailable` if it does not answer, or `InvalidArgument` for a value that
-                cannot be sent.
-        """
+        """Makes a call; raises the service's error, `Unavailable`, or `InvalidArgument` for what cannot be sent."""
         return await self._answer(call, call.method.bind(*given, **named))
 
     def rows(self, call: _CallFormat[Q, R], /, *given: Q.args, **named: Q.kwargs) -> AsyncIterator[object]:

@@ -20,11 +20,7 @@ _SCALARS: Mapping[object, str] = {int: "Long!", str: "String!"}
 
 
 class CallDocument:
-    """The operation that a client sends for a call.
-
-    Attributes:
-        persisted: The document's hash, which is sent instead of the document.
-    """
+    """The operation that a client sends for a call; `persisted` is its hash, which is sent instead of the document."""
 
     __slots__ = ("attributes", "name", "persisted", "text")
 
@@ -43,7 +39,6 @@ class CallDocument:
 
 
 def _variables(method: PortMethod[..., object]) -> dict[str, str]:
-    """Returns the types of a document's variables by name."""
     types = {}
     for name, parameter in method.parameters.items():
         top, _, inside = parameter.field.partition(".")

@@ -19,12 +19,7 @@ CLOSE_LIMIT_S = 1.0
 
 
 def grpc_client(stack: AsyncExitStack, service: Service[P], address: str, socket: str | None, runtime: Runtime) -> P:
-    """Returns a client for a service.
-
-    Args:
-        address: "host:port", or the addresses of the service's replicas, separated by commas.
-        socket: Path of the Unix domain socket to connect to instead of the address; None to connect to the address.
-    """
+    """Returns a client for a service; `address` and `socket` are as for `grpc_channel`."""
     channel = grpc_channel(address, service.full_name, service.reads, socket)
     stack.push_async_callback(channel.close, CLOSE_LIMIT_S)
     peer = Peer(service.name, service.full_name, address, runtime)
@@ -77,6 +72,6 @@ def _watch(
                 yield value(message)
 
     def watch(*args: Q.args, **kwargs: Q.kwargs) -> AsyncGenerator[R]:
-        return updates(peer.watch(send, traced, request(*args, **kwargs)))
+        return updates(peer.stream(send, traced, request(*args, **kwargs), lasts=True))
 
     return watch

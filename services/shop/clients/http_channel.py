@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
@@ -28,11 +28,9 @@ if TYPE_CHECKING:
 
 CONNECTIONS = 256
 KEEP_ALIVE_S = 60.0
-"""Seconds that an idle connection stays open: less than the servers' 75, so that no request goes out on a connection
-that the server is about to close."""
+"""Seconds that an idle connection stays open: less than the servers' 75, so that none closes as a request goes out."""
 SILENT_S = 45.0
-"""Seconds without a line after which the caller gives up on a long-lived answer: three times the longest silence of a
-healthy stream."""
+"""Seconds without a line after which a long-lived answer is given up: three times the longest healthy silence."""
 
 _LOG = logging.getLogger(__name__)
 
@@ -57,12 +55,9 @@ class _NotSent(Unavailable):
 
 
 class HttpRequest(NamedTuple):
-    """A request.
+    """A request, whose span has a low-cardinality name, and never personal or payment data in its attributes.
 
-    Attributes:
-        name: Low-cardinality name of its span.
-        attributes: Further attributes of the span; never personal or payment data.
-        headers: More headers; for a long-lived answer, `accept` is the type that the answer must have.
+    For a long-lived answer, the header `accept` is the type that the answer must have.
     """
 
     method: str
@@ -144,21 +139,15 @@ class HttpChannel:
     async def send(self, request: HttpRequest, *, again: bool = False) -> HttpAnswer:
         """Sends a request and returns the answer, regardless of its status.
 
-        Args:
-            again: Whether to retry if there is no answer; only for requests that change nothing.
-
-        Raises:
-            DeadlineExceeded: The caller's time is up.
-            Unavailable: There is no answer.
+        If there is no answer, `again` allows another attempt: only for requests that change nothing. Raises
+        `DeadlineExceeded` when the caller's time is up, and `Unavailable` if there is no answer.
         """
         return await self._retries.run(lambda: self._once(request), again=again)
 
     async def lines(self, request: HttpRequest) -> AsyncGenerator[bytes]:
         """Sends a POST, and yields the lines of its long-lived answer as they come; the span ends with the answer.
 
-        Raises:
-            Unavailable: There is no long-lived answer, or it breaks off.
-            DeadlineExceeded: No line has come for `SILENT_S`.
+        Raises `Unavailable` if there is no such answer or it breaks off, or `DeadlineExceeded` after `SILENT_S`.
         """
         address = self._replicas.next()
         with self._call(address, request) as call:
@@ -187,7 +176,6 @@ class HttpChannel:
         return Internal("internal error")
 
     async def close(self) -> None:
-        """Cancels the health checks that are running."""
         await self._replicas.close()
 
     async def _once(self, request: HttpRequest) -> HttpAnswer:
@@ -227,23 +215,17 @@ async def _next_line(content: aiohttp.StreamReader) -> bytes:
         return await content.readline()
 
 
-@asynccontextmanager
-async def http_session(
-    socket: str | None = None, *, connections: int = CONNECTIONS
-) -> AsyncIterator[aiohttp.ClientSession]:
-    """Provides a pool of connections for as long as the context lasts; each connection opens on its first request.
+def http_session(socket: str | None = None, *, connections: int = CONNECTIONS) -> aiohttp.ClientSession:
+    """Returns a pool of connections, to a Unix domain socket if given; each connection opens on its first request.
 
-    Args:
-        socket: Path of the Unix domain socket to connect to instead of the requests' addresses; None to connect to
-            the addresses.
-        connections: Maximum number of connections; 0 for as many as there are concurrent requests.
+    For 0 `connections`, there are as many as concurrent requests.
     """
     connector: aiohttp.BaseConnector
     if socket is None:
         connector = aiohttp.TCPConnector(limit=connections, keepalive_timeout=KEEP_ALIVE_S)
     else:
         connector = aiohttp.UnixConnector(socket, limit=connections, keepalive_timeout=KEEP_ALIVE_S)
-    session = aiohttp.ClientSession(
+    return aiohttp.ClientSession(
         connector=connector,
         cookie_jar=aiohttp.DummyCookieJar(),
         # Between services, compression costs more time than it saves.
@@ -251,19 +233,10 @@ async def http_session(
         skip_auto_headers=("user-agent",),
         timeout=aiohttp.ClientTimeout(total=None),
     )
-    try:
-        yield session
-    finally:
-        await session.close()
 
 
 class HttpChannels:
-    """Opens the channels of a process; channels to the same socket share a pool of connections.
-
-    Args:
-        sockets: Paths of Unix domain sockets, by service name; requests go to the socket instead of the service's
-            address.
-    """
+    """Opens the channels of a process, with one pool of connections for each Unix domain socket of a service."""
 
     def __init__(self, stack: AsyncExitStack, sockets: Mapping[str, str], runtime: Runtime) -> None:
         self._runtime = runtime
@@ -272,12 +245,7 @@ class HttpChannels:
         self._sessions: dict[tuple[str | None, bool], aiohttp.ClientSession] = {}
 
     async def open(self, peer: str, address: str, *, lasts: bool) -> HttpChannel:
-        """Opens a channel.
-
-        Args:
-            address: "host:port", or the addresses of the service's replicas, separated by commas.
-            lasts: Whether the channel has long-lived answers, each of which occupies a connection.
-        """
+        """Opens a channel to an address, or to replicas' addresses with commas; `lasts` is for long-lived answers."""
         socket = self._sockets.get(peer)
         if (socket, lasts) not in self._sessions:
             session = http_session(socket, connections=0 if lasts else CONNECTIONS)

@@ -20,13 +20,11 @@ async def pages(
     page: Callable[[int, int], Awaitable[Sequence[R]]],
     largest: int,
 ) -> AsyncIterator[R]:
-    """Yields rows.
+    """Yields the rows that a method's arguments ask for, at most `largest` per request.
 
     Args:
-        arguments: The method's arguments: the id after which to begin, and how many rows to read in total.
         page: Reads up to a given number of rows after a given id. A service may return fewer; only an empty page
             means the end.
-        largest: Maximum number of rows per request.
     """
     name, id_of = method.position
     after = cast(int, arguments[name])

@@ -21,7 +21,6 @@ P = TypeVar("P")
 HTTP_SCHEMES = ("http", "graphql", "thrift-json")
 _MODULES = {"grpc": "grpc", "http": "rest", "graphql": "graphql", "thrift-json": "thrift", "thrift": "thrift"}
 """The module that makes the clients, for each address scheme."""
-_NO_SOCKETS: Mapping[str, str] = MappingProxyType({})
 
 
 def _not_connected(service: Service[P], component: str) -> P:
@@ -39,26 +38,17 @@ def _not_connected(service: Service[P], component: str) -> P:
 
 @asynccontextmanager
 async def connect(
-    peers: Mapping[str, str],
-    component: str,
-    sockets: Mapping[str, str] = _NO_SOCKETS,
-    runtime: Runtime = BARE,
+    peers: Mapping[str, str], component: str, sockets: Mapping[str, str] = MappingProxyType({}), runtime: Runtime = BARE
 ) -> AsyncIterator[Clients]:
     """Opens a channel to each service and keeps it open for as long as the context lasts.
 
-    A channel connects on its first call, so that processes may start in any order.
+    A channel connects on its first call, so that processes may start in any order. Calls of a service without an
+    address raise `ConfigError`, as does an address with an unknown protocol.
 
     Args:
         peers: Address of each service, by name: "grpc://127.0.0.1:18020". Commas separate the addresses of replicas.
-            Services that are not called may be absent.
         component: Name of the calling process, for messages.
         sockets: Paths of Unix domain sockets, by service name; calls go to the socket instead of the service's address.
-
-    Yields:
-        The clients; a call to an absent service raises `ConfigError`.
-
-    Raises:
-        ConfigError: An address has an unknown protocol.
     """
     async with AsyncExitStack() as stack:
         channels: HttpChannels | None = None

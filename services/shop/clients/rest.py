@@ -73,11 +73,7 @@ class _RestCall(Generic[Q, R]):
         self._decode = msgspec.json.Decoder(_type_of_body(method)).decode
 
     def target(self, arguments: Mapping[str, object]) -> str:
-        """Returns the path and the query, without parameters that have the contract's default.
-
-        Raises:
-            InvalidArgument: A parameter in the path is empty.
-        """
+        """Returns path and query, without the contract's defaults; raises `InvalidArgument` for an empty path part."""
         path = self.template
         for name in self.path:
             part = str(arguments[name])
@@ -130,11 +126,7 @@ class _RestCaller:
         self._by_name = by_name
 
     async def run(self, call: _RestCall[Q, R], /, *given: Q.args, **named: Q.kwargs) -> R:
-        """Makes a call; retries a read that gets no answer.
-
-        Raises:
-            ShopError: The service's error, or `Unavailable` if it does not answer.
-        """
+        """Makes a call; retries a read without answer. Raises the service's error, or `Unavailable` for no answer."""
         arguments = call.method.bind(*given, **named)
         headers = {}
         if KEY in arguments:
@@ -144,11 +136,7 @@ class _RestCaller:
         return self._answer(call, await self._exchange(call, call.target(arguments), call.body(arguments), headers))
 
     async def _entity_tag(self, call: _RestCall[Q, R], arguments: Mapping[str, object]) -> str:
-        """Reads a resource again and returns its entity tag, so that only the expected version is changed.
-
-        Raises:
-            PreconditionFailed: The resource has changed.
-        """
+        """Reads a resource again and returns its entity tag; raises `PreconditionFailed` if it has changed."""
         read = self._by_name[f"GET {call.template}"]
         received = await self._exchange(read, read.target(arguments))
         if self._answer(read, received) != arguments[EXPECTED]:

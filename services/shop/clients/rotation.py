@@ -32,12 +32,8 @@ class Rotation:
     """Gives out the addresses of one service in turn.
 
     An address that fails is left out at once, and its health is checked until it answers. A single address is never
-    left out.
-
-    Args:
-        addresses: "host:port" of each replica. The host of a single address may be a name, as for a cluster's headless
-            service. The replicas are then at the addresses of that name, which is looked up repeatedly.
-        lookup_pause_s: Seconds between two look-ups.
+    left out. Its host may be a name, as for a cluster's headless service. The replicas are then at the addresses of
+    that name, which is looked up repeatedly.
     """
 
     def __init__(
@@ -81,7 +77,6 @@ class Rotation:
             self._left_out[address] = asyncio.create_task(self._until_healthy(address))
 
     async def close(self) -> None:
-        """Cancels the health checks and look-ups that are running."""
         tasks = [*self._left_out.values(), *([self._lookups] if self._lookups else [])]
         for task in tasks:
             task.cancel()
@@ -105,9 +100,6 @@ class Rotation:
 
     async def _is_healthy(self, address: str) -> bool:
         with contextlib.suppress(aiohttp.ClientError, OSError):  # a TimeoutError is an OSError
-            async with (
-                asyncio.timeout(CHECK_LIMIT_S),
-                self._session.get(f"http://{address}{health.PATH}") as response,
-            ):
+            async with asyncio.timeout(CHECK_LIMIT_S), self._session.get(f"http://{address}{health.PATH}") as response:
                 return response.status == 200
         return False

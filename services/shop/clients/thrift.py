@@ -51,17 +51,11 @@ _LOG = logging.getLogger(__name__)
 
 
 def tjson_client(service: Service[P], channel: HttpChannel) -> P:
-    """Returns a client for a service over TJSON and HTTP."""
     return _client(HttpPeer(service, channel))
 
 
 def framed_client(stack: AsyncExitStack, service: Service[P], address: str, socket: str | None, runtime: Runtime) -> P:
-    """Returns a client for a service over framed Thrift.
-
-    Args:
-        address: "host:port", or the addresses of the service's replicas, separated by commas.
-        socket: Path of the Unix domain socket to connect to instead of the address.
-    """
+    """Returns a client for a service over framed Thrift; `address` and `socket` are as for `grpc_channel`."""
     peer = FramedPeer(service, address.split(","), socket, runtime)
     stack.push_async_callback(peer.close)
     return _client(peer)
@@ -102,8 +96,6 @@ def _rows(peer: ThriftPeer[P], method: PortMethod[Q, object], codec: Codec[..., 
 
 
 class ThriftCall(OutgoingCall):
-    """A call of a method over framed Thrift."""
-
     __slots__ = ("_method",)
 
     def __init__(self, runtime: Runtime, method: TracedMethod) -> None:
@@ -111,9 +103,7 @@ class ThriftCall(OutgoingCall):
         self._method = method.name
 
     def measure(self, meters: Meters, error: BaseException | None) -> tuple[Timing, tuple[str, ...]]:
-        code = "CANCELLED" if error is not None else ""
-        if isinstance(error, ShopError):
-            code = error.code.value
+        code = error.code.value if isinstance(error, ShopError) else "" if error is None else "CANCELLED"
         return meters.rpc_client, ("thrift", self._method, code or "OK", code)
 
 
@@ -134,23 +124,14 @@ class ThriftPeer(ABC, Generic[P]):
 
     @abstractmethod
     async def call(self, method: str, request: object) -> object:
-        """Calls a method; retries a read that gets no answer.
-
-        Raises:
-            ShopError: The service's error, or `Unavailable` if it does not answer.
-        """
+        """Calls a method; retries a read without answer. Raises the service's error, or `Unavailable` for no answer."""
 
     def message(self, encoding: object, method: str, headers: Mapping[str, str], request: object) -> bytes:
-        """Encodes a call as bytes."""
         arguments = getattr(self._stubs, f"{method}_args")(headers, request)
         return encode_message(encoding, method, CALL, next(self._sequence), arguments)
 
     def answer(self, encoding: object, method: str, message: bytes) -> object:
-        """Returns a method's result.
-
-        Raises:
-            ShopError: The service's error.
-        """
+        """Returns a method's result; raises the service's error."""
         result = getattr(self._stubs, f"{method}_result")()
         try:
             name, kind, _, protocol = open_message(encoding, message)
@@ -159,14 +140,9 @@ class ThriftPeer(ABC, Generic[P]):
         except Exception as error:
             _LOG.error("%s answered %s with an unreadable message: %s", self.service.name, method, error)
             raise Internal("internal error") from error
-        if result.error is not None:
-            failure = result.error
+        if (failure := result.error) is not None:
             raise error_for_code(failure.code, failure.message, failure.field or "", failure.retry_after_s or 0)
         return getattr(result, "success", None)
-
-    def trace(self, method: str, address: Mapping[str, str | int]) -> TracedMethod:
-        """Returns the attributes that the spans of a method's calls have in common."""
-        return TracedMethod.of({**attributes_of(self._name, method), **address})
 
 
 class HttpPeer(ThriftPeer[P]):
@@ -223,10 +199,7 @@ class _Connection:
 class FramedPeer(ThriftPeer[P]):
     """A service as its callers see it over framed Thrift; each connection carries one call at a time.
 
-    Args:
-        addresses: "host:port" of each replica of the service. Replicas get the calls in turn unless they refuse
-        connections.
-        socket: Path of the Unix domain socket to connect to instead of the addresses.
+    Replicas get the calls in turn unless they refuse connections; a Unix domain socket replaces their addresses.
     """
 
     def __init__(
@@ -240,24 +213,22 @@ class FramedPeer(ThriftPeer[P]):
         self._socket = socket
         self._idle: dict[str, list[_Connection]] = {address: [] for address in addresses}
         host, port = split_address(addresses[0])
-        self._place: dict[str, str | int] = {"server.address": host, "server.port": port}
-        self._methods: dict[str, TracedMethod] = {}
+        place: dict[str, str | int] = {"server.address": host, "server.port": port}
+        self._methods = {
+            call.name: TracedMethod.of({**attributes_of(self._name, call.name), **place}) for call in service.calls
+        }
 
     async def call(self, method: str, request: object) -> object:
         return await self._retries.run(lambda: self._once(method, request), again=method in self.service.reads)
 
     async def close(self) -> None:
-        """Closes the idle connections."""
         for connections in self._idle.values():
             for connection in connections:
                 connection.close()
 
     async def _once(self, method: str, request: object) -> object:
         limit = remaining() or DEFAULT_S
-        traced = self._methods.get(method)
-        if traced is None:
-            traced = self._methods[method] = self.trace(method, self._place)
-        with ThriftCall(self._runtime, traced) as call:
+        with ThriftCall(self._runtime, self._methods[method]) as call:
             message = self.message(COMPACT, method, call.headers(limit), request)
             try:
                 async with asyncio.timeout(limit):

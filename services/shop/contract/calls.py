@@ -13,7 +13,7 @@ from enum import StrEnum
 from types import SimpleNamespace
 from typing import Concatenate, Generic, ParamSpec, TypeVar, cast
 
-from google.protobuf.descriptor import MethodDescriptor, ServiceDescriptor
+from google.protobuf.descriptor import FileDescriptor, MethodDescriptor
 from google.protobuf.descriptor_pb2 import MethodOptions
 
 from shop.contract.ports import NotificationClient, OrderClient, PaymentClient, ProductClient, UserClient
@@ -44,13 +44,11 @@ class Call(Generic[Q, R]):
         service: Short name of its service: "product".
         name: Name in the contract: "GetProduct".
         port: Name of the port's method and of the use case: "get_product".
-        access: The callers that it admits.
         owner: Path to the id of the user concerned, as in `CallRule.owner`; empty if the call concerns no user.
         rest: Method and path in REST: "GET /v1/products/{product_id}", with a query if a path has several calls. Empty
             if REST does not have the call.
         reads: Whether the call changes nothing, and a client may therefore retry it.
-        streams: Whether the answer is a stream.
-        lasts: Whether the stream lasts until either side ends it.
+        lasts: Whether its stream lasts until either side ends it.
     """
 
     service: str
@@ -66,12 +64,7 @@ class Call(Generic[Q, R]):
 
 @dataclass(frozen=True, slots=True)
 class Service(Generic[P]):
-    """A service of the contract: `P` is its port.
-
-    Attributes:
-        name: Short name: "product".
-        full_name: Name in the contract: "shop.product.v1.ProductService".
-    """
+    """A service of the contract, such as "product", or in full "shop.product.v1.ProductService"; `P` is its port."""
 
     name: str
     full_name: str
@@ -90,15 +83,13 @@ class Service(Generic[P]):
 
 
 def call_of(method: Callable[Concatenate[Self, Q], R]) -> Call[Q, R]:
-    """Returns the row in the table for a port's method: `call_of(Orders.checkout)`.
-
-    Raises:
-        KeyError: The contract has no such call.
-    """
+    """Returns the row in the table for a port's method: `call_of(Orders.checkout)`; raises `KeyError` for no row."""
     return cast(Call[Q, R], _BY_PORT[method.__name__])
 
 
-def _service(name: str, contract: ServiceDescriptor, port: type[object]) -> Service[P]:
+def _service(file: FileDescriptor, port: type[object]) -> Service[P]:
+    [contract] = file.services_by_name.values()
+    name = file.package.split(".")[1]
     return Service(name, contract.full_name, port, tuple(_call(name, method) for method in contract.methods))
 
 
@@ -119,17 +110,11 @@ def _call(service: str, method: MethodDescriptor) -> Call[..., object]:
     )
 
 
-PRODUCT: Service[ProductClient] = _service(
-    "product", product_pb2.DESCRIPTOR.services_by_name["ProductService"], ProductClient
-)
-USER: Service[UserClient] = _service("user", user_pb2.DESCRIPTOR.services_by_name["UserService"], UserClient)
-ORDER: Service[OrderClient] = _service("order", order_pb2.DESCRIPTOR.services_by_name["OrderService"], OrderClient)
-PAYMENT: Service[PaymentClient] = _service(
-    "payment", payment_pb2.DESCRIPTOR.services_by_name["PaymentService"], PaymentClient
-)
-NOTIFICATION: Service[NotificationClient] = _service(
-    "notification", notification_pb2.DESCRIPTOR.services_by_name["NotificationService"], NotificationClient
-)
+PRODUCT: Service[ProductClient] = _service(product_pb2.DESCRIPTOR, ProductClient)
+USER: Service[UserClient] = _service(user_pb2.DESCRIPTOR, UserClient)
+ORDER: Service[OrderClient] = _service(order_pb2.DESCRIPTOR, OrderClient)
+PAYMENT: Service[PaymentClient] = _service(payment_pb2.DESCRIPTOR, PaymentClient)
+NOTIFICATION: Service[NotificationClient] = _service(notification_pb2.DESCRIPTOR, NotificationClient)
 SERVICES: tuple[Service[object], ...] = (PRODUCT, USER, ORDER, PAYMENT, NOTIFICATION)
 
 _BY_PORT = {call.port: call for service in SERVICES for call in service.calls}

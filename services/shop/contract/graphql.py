@@ -16,12 +16,7 @@ _SNAKE = re.compile("_([a-z])")
 
 
 class RootField(NamedTuple):
-    """The field for a call.
-
-    Attributes:
-        name: The call's name, without the verb if the call reads.
-        items: Name of the field with the items, if the call returns a page.
-    """
+    """The field for a call, and the name of its field with the items, if the call returns a page."""
 
     name: str
     items: str = "items"
@@ -36,7 +31,6 @@ _PAGES = {
 
 
 def root_field(method: PortMethod[..., object]) -> RootField:
-    """Returns the field for a call."""
     return _PAGES.get(method.name) or RootField(camel(_VERB.sub("", method.name, count=1)))
 
 

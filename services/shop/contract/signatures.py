@@ -6,16 +6,7 @@ import inspect
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from operator import attrgetter
 from types import GenericAlias
-from typing import (
-    Generic,
-    NamedTuple,
-    TypeAlias,
-    TypeGuard,
-    cast,
-    get_args,
-    get_origin,
-    get_type_hints,
-)
+from typing import Generic, NamedTuple, TypeAlias, TypeGuard, cast, get_args, get_origin, get_type_hints
 
 import msgspec
 
@@ -43,7 +34,6 @@ class Parameter(NamedTuple):
     Attributes:
         field: Path of the field in the request's message: "id", "product.title".
         default: Default value; `inspect.Parameter.empty` if the parameter is required.
-        is_named: Whether callers must pass it by name.
     """
 
     field: str
@@ -56,8 +46,6 @@ class PortMethod(Generic[Q, R]):
     """A method of a port, and its call in the contract: `Q` are its arguments, `R` is its result.
 
     Attributes:
-        summary: What the method does, in a sentence.
-        parameters: Its parameters, by name.
         masked: Whether a request must name the fields that it changes.
         lists: Whether the method yields the rows of a listing.
         watches: Whether it yields events from now on.
@@ -141,7 +129,6 @@ class PortMethod(Generic[Q, R]):
 
 
 def methods_of(service: Service[object]) -> Iterator[PortMethod[..., object]]:
-    """Yields the methods of a service's port."""
     for call in service.calls:
         # Not every call is a method of the port: only gRPC streams a document in sections.
         if function := getattr(service.port, call.port, None):
@@ -157,7 +144,6 @@ def bare(kind: Kind) -> Kind:
 
 
 def list_of(kind: Kind) -> Kind:
-    """Returns the type of a list."""
     return cast(Kind, GenericAlias(list, kind))
 
 

@@ -28,7 +28,6 @@ class Codec(NamedTuple, Generic[Q, R]):
     Attributes:
         request_class: Class of the request; None for Thrift.
         answer_class: Class of the answer, or of a part of a stream; None for Thrift.
-        request: Makes a request message from the arguments of the port's method.
         call: Calls the use case that is its first argument, with the arguments that a request holds.
         answer: Makes an answer message from a value; None where Thrift returns nothing.
         value: Returns the value of an answer; an iterator of rows for a part of a stream of rows.
@@ -50,7 +49,6 @@ class Codec(NamedTuple, Generic[Q, R]):
 
 
 def protobuf_codec(call: Call[Q, R]) -> Codec[Q, R]:
-    """Returns the codec for a call's messages."""
     return Codec(*_rows("protobuf", call)[call.name])
 
 

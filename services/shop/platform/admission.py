@@ -29,7 +29,6 @@ MIN_SHARE, MAX_FALL, RISE = 0.02, 0.5, 1.1
 """The smallest admitted share, which probes for the end of an overload; the smallest factor by which the share falls in
 an interval, and the factor by which it rises."""
 
-
 MAX_HASHES = 4
 """Number of passwords that a gateway lets the user service hash at a time. Even if answers are slow, this is half of
 the requests that the edge admits to the gateway at a time."""
@@ -44,12 +43,9 @@ class Slots:
 
     @contextmanager
     def hold(self) -> Iterator[None]:
-        """Takes a slot for as long as the context lasts.
-
-        Raises:
-            TooManyRequests: No slot is free. Proxies do not count this as a failure of the instance.
-        """
+        """Takes a slot for as long as the context lasts; raises `TooManyRequests` if no slot is free."""
         if not self._free:
+            # Proxies do not count this error as a failure of the instance.
             raise TooManyRequests(self._refusal, retry_after_s=1)
         self._free -= 1
         try:
@@ -59,11 +55,7 @@ class Slots:
 
 
 class Share:
-    """The share of requests that is admitted.
-
-    Args:
-        delay_s: How late the loop may be throughout an interval, in seconds.
-    """
+    """The share of requests that is admitted; `delay_s` is how late the loop may be throughout an interval."""
 
     def __init__(self, delay_s: float) -> None:
         self.value = 1.0

@@ -23,8 +23,7 @@ PEER_SCHEMES = ("grpc", "http", "graphql", "thrift", "thrift-json")
 UNIX_SCHEME = "unix:"
 MAX_SOCKET_PATH = 107  # bytes that a socket's address in the kernel has for the path
 EDGE_MARK = "x-hopwise-edge"
-"""The header with which the edge marks requests from outside, whether or not callers also have identities; its value
-is the client's address."""
+"""The header with which the edge marks all requests from outside; its value is the client's address."""
 
 
 class StartError(RuntimeError):
@@ -41,14 +40,12 @@ class ConfigError(ValueError):
 
 
 def choice(text: str, *valid: str) -> str:
-    """Returns the text if it is one of the valid texts."""
     if text not in valid:
         raise ValueError(f"is {repr(text) if text else 'not set'}; valid: {', '.join(valid)}")
     return text
 
 
 def whole(text: str, minimum: int, maximum: int) -> int:
-    """Returns the integer in a text if it is within the limits."""
     if not (text.isascii() and text.isdigit() and minimum <= int(text) <= maximum):
         raise ValueError(f"is {text!r}; valid: an integer from {minimum} to {maximum}")
     return int(text)
@@ -174,14 +171,7 @@ class ServiceConfig(Struct, frozen=True, kw_only=True):
 
     @classmethod
     def from_env(cls, env: Mapping[str, str]) -> ServiceConfig:
-        """Reads the settings from an environment.
-
-        Args:
-            env: The variables; empty ones count as absent.
-
-        Raises:
-            ConfigError: A variable is missing or not valid.
-        """
+        """Reads the settings from an environment, where empty variables count as absent; raises `ConfigError`."""
         settings = read_settings(cls, env)
         peers = _read_by_peer(env, "SHOP_PEER_", _peer)
         sockets = _read_by_peer(env, "SHOP_SOCKET_", _socket)
@@ -195,11 +185,7 @@ class ServiceConfig(Struct, frozen=True, kw_only=True):
 
 
 def read_settings(form: type[Struct], env: Mapping[str, str]) -> dict[str, Any]:
-    """Reads a struct's settings from an environment; the struct declares them as `ServiceConfig` does.
-
-    Raises:
-        ConfigError: A variable is missing or not valid.
-    """
+    """Reads the settings of a struct that declares them as `ServiceConfig` does; raises its `ConfigError`."""
     settings: dict[str, Any] = {}
     for setting in fields(form):
         name = "OTEL_EXPORTER_OTLP_ENDPOINT" if setting.name == "otlp_endpoint" else f"SHOP_{setting.name.upper()}"
@@ -221,11 +207,7 @@ def _read(env: Mapping[str, str], name: str, reader: Callable[..., object] = str
 
 
 def value_of(env: Mapping[str, str], name: str) -> str | None:
-    """Returns the value of a variable, or of the file that `NAME_FILE` names; None if there is no value.
-
-    Raises:
-        ConfigError: Both are set, or the file cannot be read.
-    """
+    """Returns the value of a variable, or of the file that `NAME_FILE` names; raises `ConfigError` if both are set."""
     file = env.get(f"{name}_FILE")
     if not file:
         return env.get(name) or None

@@ -44,11 +44,7 @@ _AT: ContextVar[float | None] = ContextVar("shop.deadline", default=None)
 
 
 def caller_timeout_s(header: str) -> float:
-    """Returns the time that a caller waits for the answer, in seconds.
-
-    Args:
-        header: The value of `DEADLINE_HEADER`; the default applies if it is not usable.
-    """
+    """Returns how long a caller waits, in seconds, by `DEADLINE_HEADER`; the default if its value is not usable."""
     if header.isascii() and header.isdigit() and len(header) < 10 and int(header) > 0:
         return int(header) / 1000
     return DEFAULT_S
@@ -60,14 +56,7 @@ def work_s(waits: float) -> float:
 
 
 def remaining() -> float | None:
-    """Returns how much of the caller's time remains, in seconds.
-
-    Returns:
-        More than zero; None if the caller set no deadline.
-
-    Raises:
-        DeadlineExceeded: No time remains.
-    """
+    """Returns the caller's remaining time, in seconds, or None without a deadline; raises `DeadlineExceeded` at 0."""
     at = _AT.get()
     if at is None:
         return None
@@ -102,11 +91,7 @@ def end() -> None:
 
 
 def begin(seconds: float | None) -> None:
-    """Begins the next part of a long-lived answer, with its own deadline.
-
-    Args:
-        seconds: Time limit from now, in seconds; None for no limit, while there is nothing to send.
-    """
+    """Begins the next part of a long-lived answer: its limit from now, in seconds; None while nothing is to be sent."""
     _AT.set(None if seconds is None else time.monotonic() + seconds)
 
 
@@ -128,13 +113,9 @@ def _until(at: float) -> Iterator[None]:
 
 
 class CallerLimit:
-    """Limits the work for a caller to the caller's time: sets the deadline, and cancels work that exceeds it.
+    """Limits the work for a caller to `waits` seconds, or the longest time: sets the deadline, and cancels late work.
 
-    Args:
-        waits: How long the caller waits, in seconds; None if it does not say.
-
-    Raises:
-        DeadlineExceeded: The work was cancelled, or waited in vain until its deadline.
+    Work that was cancelled, or waited in vain until its deadline, raises `DeadlineExceeded`.
     """
 
     __slots__ = ("_allowed", "_limit", "_outer")

@@ -21,11 +21,9 @@ PROBLEM_TYPES = "https://hopwise.invalid/problems/"
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One error code in each protocol.
+    """One error code in each protocol, with the problem's title (RFC 9457), which is the same for every occurrence.
 
-    Attributes:
-        grpc: Name of gRPC's status, as text, so that programs without gRPC need not load the library.
-        title: The problem's title (RFC 9457): the same for every occurrence.
+    gRPC's status is given by name, so that programs without gRPC need not load the library.
     """
 
     grpc: str
@@ -67,16 +65,13 @@ SERVER_FAULTS = frozenset(code for code, entry in ERROR_TABLE.items() if entry.h
 
 
 def row(error: ShopError) -> Row:
-    """Returns the row in the table for an error."""
     return ERROR_TABLE[error.code]
 
 
 def error_for_code(code: str, message: str, field: str = "", retry_after_s: int = 0) -> ShopError:
-    """Makes the error that the other end raised, from the error's code.
+    """Makes the error that the other end raised, from the error's code; an unknown code becomes `Internal`.
 
-    Args:
-        code: A value of `ErrorCode`; any other code becomes `Internal`, since its meaning is unknown here.
-        retry_after_s: When a retry may succeed, in seconds; 0 if the other end does not say.
+    A retry may succeed after `retry_after_s` seconds; 0 if the other end does not say.
     """
     try:
         known = ErrorCode(code)

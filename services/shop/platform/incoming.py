@@ -72,11 +72,7 @@ class Request(ABC, Generic[T]):
 
     @abstractmethod
     async def work(self) -> T:
-        """Admits the caller, and does the work of the request.
-
-        Raises:
-            ShopError: The request is refused, or fails.
-        """
+        """Admits the caller, and does the work of the request; raises a `ShopError` if it is refused, or fails."""
 
     @abstractmethod
     async def refuse(self, error: ShopError) -> T:
@@ -165,7 +161,6 @@ class Incoming:
         self.runtime = runtime
 
     async def answer(self, request: Request[T]) -> T:
-        """Answers a request."""
         passage = _Passage(self.runtime, request)
         try:
             async with CallerLimit(request.waits()):
@@ -205,11 +200,7 @@ class Incoming:
             passage.end()
 
     def admit(self, header: Callable[[str], str | None]) -> None:
-        """Refuses a request from outside, which the edge has marked, if there are too many requests.
-
-        Raises:
-            Unavailable: There are too many requests.
-        """
+        """Refuses a request from outside, which the edge has marked, as `Unavailable` if there are too many."""
         limit = self.runtime.admission
         if limit is not None and header(EDGE_MARK) is not None:
             limit.admit(header(PRIORITY))

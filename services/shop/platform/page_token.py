@@ -34,25 +34,14 @@ T = TypeVar("T", bound=ListItem)
 
 
 def encode(scope: str, after: int, *, key: bytes = DEFAULT_KEY) -> str:
-    """Makes the token of the page that starts after an id.
-
-    Args:
-        scope: The call and its filter: "ListProducts:c0042". A token is valid only for the same scope.
-    """
+    """Makes the token of the page after an id, valid only for this scope, such as "ListProducts:c0042"."""
     body = after.to_bytes(_ID_BYTES, "big")
     mac = hmac.digest(key, body + scope.encode(errors="backslashreplace"), "sha256")[:_MAC_BYTES]
     return base64.urlsafe_b64encode(body + mac).decode().rstrip("=")
 
 
 def decode(token: str, scope: str, *, key: bytes = DEFAULT_KEY) -> int:
-    """Reads the id in a token.
-
-    Returns:
-        The last id of the previous page; 0 for the first page.
-
-    Raises:
-        InvalidPageToken: `encode` did not make the token for this scope.
-    """
+    """Returns the last id of the page before; 0 without a token. Raises `InvalidPageToken` if the scope is another."""
     if not token:
         return 0
     after = int.from_bytes(_raw(token)[:_ID_BYTES], "big")
@@ -65,13 +54,9 @@ def decode(token: str, scope: str, *, key: bytes = DEFAULT_KEY) -> int:
 
 
 def cut(items: Sequence[T], size: int, scope: str, *, key: bytes = DEFAULT_KEY) -> tuple[tuple[T, ...], str]:
-    """Returns the first page of a listing.
+    """Returns the first page of a listing, and the token of the next page; empty after the last page.
 
-    Args:
-        items: The listing from the start of the page: up to one item more than the page holds.
-
-    Returns:
-        The page, and the token of the next page; empty after the last page.
+    The listing starts where the page does, and has up to one item more.
     """
     page = tuple(items[:size])
     return page, encode(scope, page[-1].id, key=key) if len(items) > size else ""

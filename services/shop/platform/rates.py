@@ -29,7 +29,6 @@ class Rates:
         return max(0.0, self.count_spent(key, burst) - burst + 1) * self._window_s / burst
 
     def count(self, key: str, burst: int) -> None:
-        """Counts an event for a key."""
         now = time.monotonic()
         whole_at = max(self._whole_at.pop(key, now), now) + self._window_s / burst
         # Concurrent events may exceed the burst, but do not lock a key out for long.

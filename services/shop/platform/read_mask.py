@@ -27,26 +27,14 @@ EACH = "*"
 
 
 class Mask(NamedTuple):
-    """The fields of a resource that a caller asks for.
-
-    Attributes:
-        resource: The resource: a struct, or a message's descriptor.
-        fields: The fields; empty for all.
-    """
+    """The fields of a resource that a caller asks for, empty for all; the resource is a struct, or a message's type."""
 
     resource: object
     fields: Fields
 
 
 def parse_mask(paths: Iterable[str], resource: type[msgspec.Struct] | Descriptor, argument: str) -> Mask:
-    """Returns the mask for some paths.
-
-    Args:
-        argument: Name of the argument with the paths, for errors.
-
-    Raises:
-        InvalidArgument: A path names no field, or there are too many paths.
-    """
+    """Returns the mask for paths; raises `InvalidArgument` if a path names no field, or there are too many paths."""
     listed = [tuple(path.split(".")) for path in paths]
     if len(listed) > MAX_PATHS:
         raise InvalidArgument(f"{argument} has {len(listed)} paths; at most {MAX_PATHS} are valid", field=argument)
@@ -155,13 +143,11 @@ def _select(value: Any, fields: Fields) -> Any:
         return value
     if EACH in fields:
         return [_select(each, fields[EACH]) for each in value]
-    return dict(_members(value, fields))
-
-
-def _members(struct: Any, fields: Fields) -> Iterator[tuple[str, Any]]:
-    for name in struct.__struct_fields__:
-        if name in fields and (value := getattr(struct, name)) is not UNSET:
-            yield name, _select(value, fields[name])
+    return {
+        name: _select(inner, fields[name])
+        for name in value.__struct_fields__
+        if name in fields and (inner := getattr(value, name)) is not UNSET
+    }
 
 
 @cache

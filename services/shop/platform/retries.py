@@ -17,8 +17,7 @@ from shop.platform.deadline import remaining
 T = TypeVar("T")
 
 MAX_TOKENS, TOKENS_PER_ANSWER = 100, 0.1
-"""Tokens: enough for all calls in flight to a dying replica. In the long run, one call in ten may be a
-retry."""
+"""Tokens: enough for all calls in flight to a dying replica. In the long run, one call in ten may be a retry."""
 PAUSES_S = (0.05, 0.1)
 """Pauses between attempts at a read when the service is briefly unavailable; gRPC, too, doubles the first pause."""
 
@@ -30,11 +29,7 @@ class Retries:
         self._tokens = float(MAX_TOKENS)
 
     async def run(self, once: Callable[[], Awaitable[T]], *, again: bool) -> T:
-        """Makes a call, and retries it if it gets no answer.
-
-        Raises:
-            Unavailable: There is no answer.
-        """
+        """Makes a call, and retries it if it gets no answer; raises `Unavailable` if there is none in the end."""
         pauses = iter(PAUSES_S if again else ())
         while True:
             try:

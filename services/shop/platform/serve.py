@@ -19,6 +19,7 @@ from shop.platform.process.runtime import BARE, Runtime
 
 _ADAPTERS = {
     "grpc": "shop.platform.grpc.server",
+    "rest": "shop.{service}.rest",
     "graphql": "shop.platform.graphql.service",
     "federation": "shop.platform.graphql.subgraph",
     "thrift": "shop.platform.thrift.server",
@@ -26,6 +27,7 @@ _ADAPTERS = {
     "thrift_json": "shop.platform.thrift.over_http",
     "connect": "shop.platform.connect.server",
 }
+"""The module that serves each protocol."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +35,6 @@ class Offer:
     """A service, offered over every protocol.
 
     Attributes:
-        use_cases: Its use cases, without the owner rules of its calls.
         of_rest: Further arguments for the REST adapter, after the use cases and the handler of requests.
         around: Contexts in which the work of some calls runs, by the names of the calls: over gRPC and Connect, and for
             clients also over GraphQL. None for no contexts.
@@ -46,24 +47,12 @@ class Offer:
 
 
 def listening(config: ServiceConfig) -> dict[str, str]:
-    """Returns the address of each protocol to serve, at least one.
-
-    Raises:
-        ConfigError: There is no protocol to serve.
-    """
-    asked = {
-        "grpc": config.listen_grpc,
-        "rest": config.listen_rest,
-        "graphql": config.listen_graphql,
-        "federation": config.listen_federation,
-        "thrift": config.listen_thrift,
-        "thrift_entrance": config.listen_thrift_entrance,
-        "thrift_json": config.listen_thrift_json,
-        "connect": config.listen_connect,
+    """Returns the address of each protocol to serve, at least one; raises `ConfigError` if there is none."""
+    addresses: dict[str, str] = {
+        protocol: address for protocol in _ADAPTERS if (address := getattr(config, f"listen_{protocol}")) is not None
     }
-    addresses = {protocol: address for protocol, address in asked.items() if address is not None}
     if not addresses:
-        variables = ", ".join(f"SHOP_LISTEN_{protocol.upper()}" for protocol in asked)
+        variables = ", ".join(f"SHOP_LISTEN_{protocol.upper()}" for protocol in _ADAPTERS)
         example = "SHOP_LISTEN_GRPC=127.0.0.1:18020"
         raise ConfigError(f"nothing to listen on; set at least one of {variables}, such as {example}")
     return addresses
@@ -73,12 +62,8 @@ def listening(config: ServiceConfig) -> dict[str, str]:
 async def servers(config: ServiceConfig, offer: Offer, runtime: Runtime = BARE) -> AsyncIterator[dict[str, str]]:
     """For as long as the context lasts, runs the servers that the configuration names.
 
-    Yields:
-        The address of each protocol, by its name: "grpc", "rest", "thrift_json" and so on.
-
-    Raises:
-        ConfigError: There is no protocol to serve.
-        StartError: A port or a socket is in use.
+    Yields the address of each protocol, by its name: "grpc", "rest", "thrift_json" and so on. Raises `ConfigError` if
+    there is no protocol to serve, and `StartError` if a port or a socket is in use.
     """
     incoming = Incoming(service_authenticator(config), runtime)
     use_cases = apply_owner_rules(offer.service, offer.use_cases)
@@ -134,13 +119,9 @@ def _server(
 
 
 def import_adapters(service: str, config: ServiceConfig) -> None:
-    """Imports the modules that `servers` would otherwise import when it builds its servers.
-
-    Raises:
-        ConfigError: There is no protocol to serve.
-    """
+    """Imports the modules that `servers` would otherwise import when it builds its servers; raises its errors."""
     for protocol in listening(config):
-        importlib.import_module(f"shop.{service}.rest" if protocol == "rest" else _ADAPTERS[protocol])
+        importlib.import_module(_ADAPTERS[protocol].format(service=service))
         if protocol != "grpc":
             importlib.import_module("shop.platform.http.server")
 

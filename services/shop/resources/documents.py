@@ -50,8 +50,7 @@ class ProductDocument(Product, frozen=True):
     """One thing that the shop sells."""
 
     reviews: Annotated[
-        Sequence[Review] | UnsetType,
-        describe("The first reviews by ascending id; there only with `include=reviews`."),
+        Sequence[Review] | UnsetType, describe("The first reviews by ascending id; there only with `include=reviews`.")
     ] = UNSET
 
 
@@ -59,8 +58,7 @@ class OrderDocument(Order, frozen=True):
     """What one user bought at one time."""
 
     payment: Annotated[
-        PaymentDocument | UnsetType,
-        describe("There only with `include=payment`, and if the order has one."),
+        PaymentDocument | UnsetType, describe("There only with `include=payment`, and if the order has one.")
     ] = UNSET
     user: Annotated[User | UnsetType, describe("There only with `include=user`.")] = UNSET
     products: Annotated[

@@ -9,7 +9,7 @@ from fastapi import FastAPI
 from shop.contract.ports import Notifications
 from shop.platform.http.caching import PERSONAL
 from shop.platform.rest.answers import Answer, answer_changed, ok
-from shop.platform.rest.events import EventStream, LastEventId, ServerSentEvent, event_stream
+from shop.platform.rest.events import EventStream, LastEventId, StreamEvent, event_stream
 from shop.platform.rest.openapi import changing, reading, streaming
 from shop.platform.rest.parameters import OrderId, UserId
 from shop.platform.rest.requests import RestCall
@@ -61,9 +61,9 @@ def add_notifications(
         return await event_stream("order", _events(lasting(updates)))
 
 
-async def _events(updates: AsyncGenerator[Update]) -> AsyncGenerator[ServerSentEvent[Notification]]:
+async def _events(updates: AsyncGenerator[Update]) -> AsyncGenerator[StreamEvent[Notification]]:
     async for update in updates:
-        yield ServerSentEvent(update.position, update.notification)
+        yield update.position, update.notification
 
 
 def _position(last_event_id: str | None) -> int | None:

@@ -12,15 +12,9 @@ T = TypeVar("T")
 
 
 def start(scope: str, page_token: str, name: str, after: int, key: bytes) -> int:
-    """Returns the id after which a page starts.
+    """Returns the id after which a page starts: that of a token of this list, or the parameter `name`, `after`.
 
-    Args:
-        scope: The list that the tokens belong to.
-        name: Name of the parameter that starts a page anywhere else; it cannot be combined with a token.
-
-    Raises:
-        InvalidPageToken: The token does not come from this list.
-        InvalidRequest: The request has both a token and that parameter.
+    Raises `InvalidPageToken` for a token of another list, and `InvalidRequest` for both a token and that parameter.
     """
     if not page_token:
         return after

@@ -116,14 +116,13 @@ def add_products(api: FastAPI, catalogue: Catalogue) -> None:
     ) -> Answer[ProductDocument]:
         """Changes the fields of a product that the body names."""
         expected = await as_read(if_match, lambda: catalogue.get_product(product_id))
-        given = change.model_fields_set
         made = await catalogue.update_product(
             product_id,
             expected=expected,
             title=change.title,
             description=change.description,
             category=change.category,
-            price=_money(change.price) if "price" in given else None,
+            price=_money(change.price) if "price" in change.model_fields_set else None,
             stock=change.stock,
         )
         return answer_changed(product_document(made))

@@ -35,8 +35,7 @@ Email = Annotated[
 ]
 Name = Annotated[str, Field(min_length=1, max_length=100, pattern=NO_NUL, description="Name of the user.")]
 Password = Annotated[
-    str,
-    Field(min_length=8, max_length=128, pattern=NO_NUL, description="Only its argon2id hash is stored."),
+    str, Field(min_length=8, max_length=128, pattern=NO_NUL, description="Only its argon2id hash is stored.")
 ]
 
 _AMOUNT = "Amount in the currency's minor unit: 1999 is 19.99 EUR."
@@ -184,8 +183,7 @@ class NewOrder(BaseModel):
 
     user_id: Annotated[Id, Field(description="Who buys: the customer of the token, or anybody for a partner.")]
     lines: Annotated[
-        list[NewOrderLine],
-        Field(min_length=1, max_length=100, description="A product may stand in one line only."),
+        list[NewOrderLine], Field(min_length=1, max_length=100, description="A product may stand in one line only.")
     ]
     payment_token: Annotated[
         str,

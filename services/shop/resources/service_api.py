@@ -22,10 +22,5 @@ ABOUT = """\
 def service_api(name: str, summary: str, tags: dict[str, str], incoming: Incoming) -> FastAPI:
     """Returns a service's API without routes; add the routes, and after them the docs (`add_docs`)."""
     return rest_api(
-        title=f"Hopwise {name}",
-        summary=summary,
-        description=ABOUT,
-        tags=tags,
-        incoming=incoming,
-        published=PUBLISHED,
+        title=f"Hopwise {name}", summary=summary, description=ABOUT, tags=tags, incoming=incoming, published=PUBLISHED
     )

@@ -17,7 +17,7 @@ from opentelemetry.trace import NonRecordingSpan, SpanContext, SpanKind, Status,
 from recorded_spans import ReadSpan, sdk_tracing, spans_of, spans_of_sdk
 from recording.lean.spans import MAX_ATTRIBUTES, RecordedSpan, Recorder
 from shop.platform.telemetry.recorder import shared_attributes
-from shop.platform.telemetry.tracing import Spans, child_span, note
+from shop.platform.telemetry.tracing import Ending, Spans, begin, child_span, note
 
 REMOTE = SpanContext(2**127 + 5, 7, is_remote=True, trace_flags=TraceFlags(TraceFlags.SAMPLED))
 UNSAMPLED = SpanContext(2**127 + 5, 7, is_remote=True)
@@ -180,7 +180,7 @@ def test_own_attributes_are_added_to_shared_ones(recorder: Recorder) -> None:
 def test_a_child_is_current_and_records_what_ended_it(sampled: Callable[[], list[ReadSpan]]) -> None:
     with contextlib.suppress(RuntimeError), child_span("outer") as outer:
         assert trace.get_current_span() is outer
-        with child_span("inner", kind=SpanKind.CLIENT, attributes={"a": 1}):
+        with Ending(begin("inner", SpanKind.CLIENT.value, {"a": 1})):
             pass
         raise RuntimeError("secret")
     inner, outside = sampled()
@@ -191,7 +191,7 @@ def test_a_child_is_current_and_records_what_ended_it(sampled: Callable[[], list
 
 
 def test_a_span_that_is_only_noted_is_as_one_that_has_ended(sampled: Callable[[], list[ReadSpan]]) -> None:
-    with contextlib.suppress(ValueError), child_span("work", kind=SpanKind.CLIENT, attributes={"a": 1}):
+    with contextlib.suppress(ValueError), Ending(begin("work", SpanKind.CLIENT.value, {"a": 1})):
         raise ValueError("secret")
     note("work", SpanKind.CLIENT.value, REMOTE, 10, shared_attributes({"a": 1}), ValueError("secret"))
     ended, noted = sampled()

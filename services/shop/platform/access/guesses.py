@@ -20,14 +20,10 @@ _SUSPECTS = Slots(MAX_SUSPECT, "logins from this address have failed, and others
 
 @contextmanager
 def count_failure(address: str | None) -> Iterator[None]:
-    """Counts the login that runs inside the context, if the login fails.
+    """Counts the login that runs inside the context, if the login fails; a call from inside has no address.
 
-    Args:
-        address: The client's address, as the edge gives it; None for a call from inside, which is not limited.
-
-    Raises:
-        TooManyRequests: Too many logins from the address have failed; or some have failed, and a login from such an
-            address is already being checked. No password was hashed.
+    Raises `TooManyRequests`, before a password is hashed, if too many logins from the address have failed; or if some
+    have failed, and a login from such an address is already being checked.
     """
     if address is None:
         yield

@@ -12,8 +12,6 @@ import re
 from functools import lru_cache
 
 CERTIFICATE_HEADER = "x-forwarded-client-cert"
-# Certificates rotate, and so does the header: the number of remembered headers is limited.
-_REMEMBERED = 256
 
 # https://github.com/spiffe/spiffe/blob/main/standards/SPIFFE-ID.md#2-spiffe-identity
 _SPIFFE_ID = re.compile(r"(spiffe://[a-z0-9._-]+/)[a-zA-Z0-9._-]+(?:/[a-zA-Z0-9._-]+)*")
@@ -21,22 +19,15 @@ _PAIR = re.compile(r'[ \t]*([A-Za-z]+)=("(?:[^"\\]|\\.)*"|[^",;]*)([,;]|\Z)')
 
 
 def trust_domain(identity: str) -> str | None:
-    """Returns the prefix that all identities of a trust domain share: "spiffe://cluster.local/".
-
-    Returns:
-        Scheme and trust domain; None if the text is not the identity of a workload.
-    """
+    """Returns what all identities of a trust domain share: "spiffe://cluster.local/"; None for no identity."""
     parts = _SPIFFE_ID.fullmatch(identity)
     return None if parts is None else parts[1]
 
 
-@lru_cache(maxsize=_REMEMBERED)
+# Certificates rotate, and so does the header: the number of remembered headers is limited.
+@lru_cache(maxsize=256)
 def caller_identity(header: str) -> str | None:
-    """Returns the identity in a header; None if the header is malformed, or its last element lacks a single identity.
-
-    Args:
-        header: Value of `CERTIFICATE_HEADER`. The last element counts: it describes the sidecar's caller.
-    """
+    """Returns the only identity in a header's last element, which describes the sidecar's caller; None if malformed."""
     uris: list[str] = []
     at, separator = 0, ","
     while separator:

@@ -31,8 +31,7 @@ _COLLECTIONS = {"customer": "users", "partner": "partners"}
 class Principal:
     """The caller that a token identifies: a customer, or a partner of the shop.
 
-    Attributes:
-        expires: When the token expires, in seconds since 1970; tokens of the same caller differ only in this.
+    Tokens of the same caller differ only in when they expire, in seconds since 1970.
     """
 
     kind: Literal["customer", "partner"]
@@ -63,16 +62,11 @@ class TokenSigner:
 
 
 class TokenVerifier:
-    """Verifies tokens, and remembers verified ones until they expire.
+    """Verifies tokens, and remembers `capacity` verified ones until they expire.
 
     Checking an Ed25519 signature takes longer than the rest of most requests, and a caller sends the same token for up
-    to an hour. The verifier keeps digests of tokens, and not the tokens themselves.
-
-    Args:
-        capacity: How many tokens to remember; the least recently used token is dropped first.
-
-    Raises:
-        ValueError: The key is not an Ed25519 key, or not a key at all.
+    to an hour. The verifier keeps digests of tokens, and not the tokens themselves. It raises `ValueError` if the key
+    is not an Ed25519 key, or not a key at all.
     """
 
     def __init__(
@@ -109,11 +103,7 @@ class TokenVerifier:
 
 
 def bearer(header_value: str | None) -> str:
-    """Returns the token of an Authorization header.
-
-    Raises:
-        Unauthenticated: The header is absent, or has another scheme.
-    """
+    """Returns the token of an Authorization header; raises `Unauthenticated` if there is none."""
     scheme, _, token = (header_value or "").partition(" ")
     if scheme.lower() != "bearer" or not token.strip():
         raise Unauthenticated("this needs a token: send the header Authorization: Bearer <token>")

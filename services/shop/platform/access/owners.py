@@ -9,12 +9,11 @@ from collections.abc import Awaitable, Callable, Iterable
 from typing import ParamSpec, TypeVar, cast
 
 from shop.contract.calls import Call, Service
-from shop.platform.access.rules import OwnedThing, current_caller, visible
+from shop.platform.access.rules import OwnedThing, Thing, current_caller, visible
 
 P = TypeVar("P")
 Q = ParamSpec("Q")
 R = TypeVar("R")
-Thing = TypeVar("Thing", bound=OwnedThing)
 USER_ID = "user_id"
 """Name of the argument of a method, or of the attribute of a value, that has the id of the user concerned."""
 

@@ -44,26 +44,12 @@ class Caller(NamedTuple):
         return self.is_privileged or (self.principal is not None and self.principal.id == user_id)
 
     def require_owner(self, user_id: int, field: str = "") -> None:
-        """Checks that the caller may act for the user in a request; does not check that the user exists.
-
-        Args:
-            field: Name of the argument that gives the user, if the request has several arguments.
-
-        Raises:
-            PermissionDenied: The caller may not act for this user.
-        """
+        """Raises `PermissionDenied` for the field unless the caller may act for a user, who need not exist."""
         if not self.may_act_for(user_id):
             raise PermissionDenied("a customer may do this only for themselves", field=field)
 
     def require_visible(self, owner: int, missing: NotFound) -> None:
-        """Checks that the caller may see a thing that was read by its own id.
-
-        Args:
-            owner: The user who owns the thing; 0 if that account is gone.
-
-        Raises:
-            NotFound: The caller may not see the thing; the error is `missing`.
-        """
+        """Checks that the caller may see a thing of this owner, 0 if that account is gone; raises `missing` if not."""
         if not self.may_act_for(owner):
             raise missing
 
@@ -92,7 +78,6 @@ _CALLER: ContextVar[Caller] = ContextVar("shop.caller", default=_ANONYMOUS)
 
 
 def current_caller() -> Caller:
-    """Returns the caller of the current call."""
     return _CALLER.get()
 
 
@@ -117,17 +102,13 @@ Thing = TypeVar("Thing", bound=OwnedThing)
 
 
 def visible(kind: str, thing: Thing) -> Thing:
-    """Returns a thing that was read by its own id, if the current caller may see it.
-
-    Raises:
-        NotFound: The thing belongs to another customer; the error is the same as for an id that does not exist.
-    """
+    """Returns a thing that was read by its own id; raises `NotFound`, as for an unknown id, if it is another's."""
     _CALLER.get().require_visible(thing.user_id, no_such(kind, thing.id))
     return thing
 
 
 class Authenticator:
-    """Identifies callers, and admits them to methods.
+    """Identifies callers, and admits them to methods; raises `ConfigError` if the edge's identity is not valid.
 
     Args:
         verifier: Checks tokens; None if no token is valid.
@@ -137,9 +118,6 @@ class Authenticator:
 
     Attributes:
         origin_header: Name of the header that says where a call comes from, in lower case; the last such header counts.
-
-    Raises:
-        ConfigError: The edge's identity is not valid.
     """
 
     def __init__(self, verifier: TokenVerifier | None, edge: str | None = None, *, trusts_inside: bool = False) -> None:
@@ -161,11 +139,7 @@ class Authenticator:
         return None if origin is None else origin.decode("latin-1")
 
     def is_outside(self, origin: str | None) -> bool:
-        """Returns whether a call comes from outside, according to its origin header.
-
-        Raises:
-            Unauthenticated: The header must name the caller, but does not.
-        """
+        """Returns whether a call comes from outside; raises `Unauthenticated` if it lacks a required identity."""
         if self._domain is None:
             return origin is not None
         identity = None if origin is None else caller_identity(origin)
@@ -174,11 +148,7 @@ class Authenticator:
         return identity == self._edge
 
     def authenticate(self, authorization: str | None) -> Caller:
-        """Returns the caller that a bearer token identifies.
-
-        Raises:
-            Unauthenticated: There is no token, or it is not valid.
-        """
+        """Returns the caller of a bearer token; raises `Unauthenticated` if there is no token, or it is not valid."""
         token = bearer(authorization)
         if self._verifier is None:
             raise Unauthenticated("this service cannot verify tokens: SHOP_JWT_PUBLIC_KEY_FILE is not set")
@@ -187,9 +157,8 @@ class Authenticator:
     def admit(self, access: Access, authorization: str | None, origin: str | None) -> None:
         """Admits or refuses a call, and records its caller for the task that runs it.
 
-        Raises:
-            Unauthenticated: There is no token, it is not valid, or the origin of the call is unknown.
-            PermissionDenied: The method does not admit the caller.
+        Raises `Unauthenticated` if the token is missing or not valid, or the origin of the call is unknown. Raises
+        `PermissionDenied` if the method does not admit the caller.
         """
         if not self.is_outside(origin) and self._trusts_inside:
             _CALLER.set(_INTERNAL)
@@ -208,11 +177,7 @@ class Authenticator:
 
 
 def gateway_authenticator(config: ServiceConfig) -> Authenticator:
-    """Returns the authenticator of a gateway, which checks every caller.
-
-    Raises:
-        ConfigError: There is no key, the key cannot be used, or the edge's identity is not valid.
-    """
+    """Returns the authenticator of a gateway, which checks every caller; raises `ConfigError` if a setting is wrong."""
     path = require_setting(config.jwt_public_key_file, "SHOP_JWT_PUBLIC_KEY_FILE", "keys/jwt-public.pem")
     return Authenticator(_verifier(path), config.edge_identity)
 
@@ -220,12 +185,7 @@ def gateway_authenticator(config: ServiceConfig) -> Authenticator:
 def service_authenticator(config: ServiceConfig) -> Authenticator:
     """Returns the authenticator of a service, which checks the calls that come through the edge.
 
-    Args:
-        config: Names the key that verifies tokens (without a key, no token is valid), and the edge's identity where
-            callers have identities.
-
-    Raises:
-        ConfigError: The key cannot be used, or the edge's identity is not valid.
+    Without a key, no token is valid. Raises `ConfigError` if the key or the edge's identity is not valid.
     """
     path = config.jwt_public_key_file
     return Authenticator(None if path is None else _verifier(path), config.edge_identity, trusts_inside=True)

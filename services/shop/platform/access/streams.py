@@ -20,24 +20,18 @@ T = TypeVar("T")
 MAX_PER_CUSTOMER, MAX_PER_PARTNER = 20, 200
 """Maximum number of streams, or of WebSockets, that one caller may have open at one process."""
 MAX_PER_PROCESS = 8_000
-"""Maximum number of streams, or of WebSockets, for all callers together; less than a proxy allows for a component, so
-that our error reaches the client."""
+"""Maximum number of streams, or of WebSockets, for all callers; a proxy allows more, so that our error is seen."""
 BURSTS, REOPEN_S = 2, 20.0
 """A caller may open twice its maximum at once, and as many again every 20 seconds."""
 MAX_OPENING = 4
-"""Number of streams that a process opens at a time, so that other clients' reads do not wait behind thousands
-of openings."""
+"""Number of streams that a process opens at a time, so that reads do not wait behind thousands of openings."""
 MAX_WAIT_S = 3.0
 """How long a stream waits for the process to open it, in seconds; after that, its client has to try again."""
 _END = object()
 
 
 class Quota:
-    """Counts open streams or WebSockets, for each caller and in total.
-
-    Args:
-        kind: What to count, in the plural: "streams".
-    """
+    """Counts open streams or WebSockets, for each caller and in total; `kind` says which, in the plural."""
 
     def __init__(self, kind: str) -> None:
         self.count = 0
@@ -49,13 +43,9 @@ class Quota:
     def hold(self, caller: Caller) -> Iterator[None]:
         """Counts one more stream or WebSocket until the context ends.
 
-        Args:
-            caller: The watcher. A call from inside counts only towards the process's limit, as its gateway has counted
-                its own caller.
-
-        Raises:
-            TooManyRequests: The caller has too many open, or opens them too fast.
-            Unavailable: The process has too many open.
+        A call from inside counts only towards the process's limit, as its gateway has counted its own caller. Raises
+        `TooManyRequests` if the caller has too many open, or opens them too fast. Raises `Unavailable` if the process
+        has too many open.
         """
         if self.count >= MAX_PER_PROCESS:
             raise Unavailable(f"this process has {self.count} {self._kind} open, its limit; try again later")
@@ -97,15 +87,11 @@ class Streams:
             limit.reschedule(now)
 
     def hold(self, stream: AsyncGenerator[T], caller: Caller | None = None) -> AsyncGenerator[T]:
-        """Returns a stream that ends when the caller's token expires or the process stops.
+        """Returns a stream for the caller, by default the current one, until the token expires or the process stops.
 
-        Args:
-            caller: The watcher; None for the caller of the current call.
-
-        Raises:
-            TooManyRequests: The caller has too many streams open or opens them too fast, or too many are being opened.
-            Unauthenticated: The caller's token has expired.
-            Unavailable: The process has too many streams open, or is stopping.
+        The stream raises `TooManyRequests` if the caller has too many open or opens them too fast, or too many are
+        being opened. It raises `Unauthenticated` once the token has expired, and `Unavailable` if the process has too
+        many open, or is stopping.
         """
         return self._run(stream, current_caller() if caller is None else caller)
 
@@ -134,7 +120,6 @@ class Streams:
             self._opening.release()
 
     async def _next(self, stream: AsyncGenerator[T], expires: float | None) -> object:
-        """Returns the next item, or `_END`."""
         if not self._closed:
             try:
                 async with asyncio.timeout_at(expires) as limit:

@@ -65,7 +65,6 @@ class CacheConnections:
             self._in_use = True
 
     async def close(self) -> None:
-        """Closes the connections."""
         if self._recovery is not None:
             self._recovery.cancel()
             with suppress(asyncio.CancelledError):
@@ -73,13 +72,9 @@ class CacheConnections:
         await self._client.aclose()
 
     async def ask(self, operation: str, kind: str, *command: Argument) -> Answer:
-        """Sends a command to the cache, in a span if the request is traced.
+        """Sends a command to the cache, in a span if the request is traced; `operation` is GET, SET or DEL.
 
-        Args:
-            operation: What the command does: GET, SET or DEL.
-
-        Returns:
-            The answer; None if the cache is out of use, or this failure takes it out of use.
+        Returns None if the cache is out of use, or this failure takes it out of use.
         """
         if not self._in_use:
             return None

@@ -7,7 +7,7 @@ them. A message that cannot be decoded is refused with an error of the shop.
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
-from contextlib import AbstractContextManager, aclosing, nullcontext
+from contextlib import aclosing, nullcontext
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
 
 from connectrpc.code import Code
@@ -30,7 +30,7 @@ from shop.platform.deadline import begin, work_s
 from shop.platform.error_codes import SERVER_FAULTS, row
 from shop.platform.grpc.status import details_of
 from shop.platform.http.body import MAX_BYTES
-from shop.platform.incoming import Incoming, Request, failure_of
+from shop.platform.incoming import Around, Incoming, Request, failure_of
 from shop.platform.read_mask import answering
 from shop.platform.rest.answers import Answer
 from shop.platform.telemetry.metering import MeasuredRequest
@@ -47,13 +47,9 @@ GRPC = b"application/grpc"
 """Prefix of the media types of gRPC and gRPC-Web, which the edge translates for services that serve gRPC."""
 
 T = TypeVar("T")
-Around: TypeAlias = Callable[[Mapping[str, str]], AbstractContextManager[None]]
-"""Makes the context in which a call's work runs, from the call's headers."""
 
 
 class EncodedMessage(NamedTuple):
-    """A message as it arrived."""
-
     encoding: str
     data: bytes
 
@@ -65,15 +61,12 @@ class _AsBytes:
         self._encoding = encoding
 
     def name(self) -> str:
-        """Returns the encoding's name in media types."""
         return self._encoding
 
     def encode(self, message: bytes) -> bytes:
-        """Returns an encoded message."""
         return message
 
     def decode(self, data: bytes | bytearray, message_class: type[EncodedMessage]) -> EncodedMessage:
-        """Returns a message to be decoded."""
         return message_class(self._encoding, bytes(data))
 
 
@@ -199,15 +192,7 @@ def connect_app(
     *,
     compresses: bool = False,
 ) -> ASGIApp:
-    """Returns the application.
-
-    Args:
-        service: The service.
-        use_cases: Its use cases.
-        incoming: Answers requests.
-        around: Contexts in which the work of some calls runs, by the names of the calls; None for no contexts.
-        compresses: Whether messages are compressed for clients that accept gzip.
-    """
+    """Returns the application; `around` is as in `Offer`, and clients that accept gzip get it if it `compresses`."""
     surrounds = around or {}
     endpoints = {
         f"/{service.full_name}/{call.name}": _endpoint(call, service, use_cases, incoming, surrounds.get(call.name))
@@ -282,7 +267,6 @@ class _Guard:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answers one request (ASGI)."""
         if scope["type"] == "http":
             headers: list[tuple[bytes, bytes]] = scope["headers"]
             if any(name == b"content-type" and value.lower().startswith(GRPC) for name, value in headers):

@@ -5,9 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
-from typing import Any
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 
 import asyncpg
 
@@ -24,15 +23,9 @@ NotifyHandler = Callable[[str | None], None]
 """Takes the payload of a notification; None if notifications may have been missed."""
 
 
-@asynccontextmanager
-async def listening_to(channel: str, url: str, heard: NotifyHandler) -> AsyncIterator[None]:
-    """Listens to a channel for as long as the context lasts.
-
-    Args:
-        heard: Called with each payload, and once per connection with the payload None.
-    """
-    async with in_background(_keep_listening(channel, url, heard)):
-        yield
+def listening_to(channel: str, url: str, heard: NotifyHandler) -> AbstractAsyncContextManager[None]:
+    """Listens to a channel while the context lasts; `heard` gets each payload, and None once per connection."""
+    return in_background(_keep_listening(channel, url, heard))
 
 
 async def _keep_listening(channel: str, url: str, heard: NotifyHandler) -> None:
@@ -45,19 +38,15 @@ async def _keep_listening(channel: str, url: str, heard: NotifyHandler) -> None:
 
 
 async def _listen(channel: str, url: str, heard: NotifyHandler) -> None:
-    """Listens until the connection is lost."""
 
     def tell(_connection: object, _process: int, _channel: str, payload: object) -> None:
         heard(str(payload))
 
     lost = asyncio.Event()
 
-    def lose(_connection: Any) -> None:
-        lost.set()
-
     connection = await asyncpg.connect(url, timeout=CONNECT_TIMEOUT_S, server_settings={"application_name": "shop"})
     try:
-        connection.add_termination_listener(lose)
+        connection.add_termination_listener(lambda _: lost.set())
         await connection.add_listener(channel, tell)
         heard(None)
         while not lost.is_set():

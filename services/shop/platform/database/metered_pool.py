@@ -51,7 +51,6 @@ class MeteredPool:
         show("pending_requests", "Requests that wait for a connection.", lambda: self._pending)
 
     async def acquire(self) -> PoolConnectionProxy[asyncpg.Record]:
-        """Lends a connection."""
         began = time.perf_counter()
         self._pending += 1
         try:
@@ -66,6 +65,5 @@ class MeteredPool:
         return connection
 
     def release(self, connection: Any, **how: Any) -> Coroutine[Any, Any, None]:
-        """Takes a connection back."""
         note_since(self._meters.uses, self._labels, self._lent.pop(connection))
         return self._pool.release(connection, **how)

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-NO_SETTINGS: Mapping[str, str] = MappingProxyType({})
 CONNECT_LIMIT_S = 20.0
 CLOSE_LIMIT_S = 3.0
 CONNECT_PAUSE_S = 0.2
@@ -53,14 +52,10 @@ class Database:
 
     @asynccontextmanager
     async def acquire(self) -> AsyncIterator[Connection]:
-        """Lends a connection without a transaction.
+        """Lends a connection without a transaction; each statement on it is traced and ends with the caller's deadline.
 
-        Every statement on it is traced and ends with the caller's deadline.
-
-        Raises:
-            Unavailable: The database does not answer.
-            DeadlineExceeded: The caller's time is up; that time includes the wait for a connection.
-            Conflict: A deadlock, or a lock that another call holds.
+        Raises `Unavailable` if the database does not answer, and `DeadlineExceeded` if the caller's time is up, which
+        includes the wait for a connection. Raises `Conflict` for a deadlock, or a lock that another call holds.
         """
         with _told_as_shop_errors():
             # This span need not become the current span, as it has no child spans.
@@ -131,20 +126,17 @@ async def connect_database(
     pool_size: int,
     *,
     limit_s: float = CONNECT_LIMIT_S,
-    settings: Mapping[str, str] = NO_SETTINGS,
+    settings: Mapping[str, str] = MappingProxyType({}),
     name: str = "requests",
     meters: Meters | None = None,
 ) -> Database:
-    """Opens the connections of a service, and waits for a database that is still starting.
+    """Opens the connections of a service, and waits up to `limit_s` seconds for a database that is still starting.
+
+    Raises `StartError` if the database did not answer in time, or refused the role.
 
     Args:
         url: postgresql://role:password@host:port/database.
-        limit_s: How long to try, in seconds.
-        name: Name that distinguishes these connections from the process's other connections.
-        meters: Measures the connections and their statements; None for no metrics.
-
-    Raises:
-        StartError: The database did not answer in time, or refused the role.
+        name: Name in the metrics that distinguishes these connections from the process's others.
     """
     give_up_at = asyncio.get_running_loop().time() + limit_s
     while True:

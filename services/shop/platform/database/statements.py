@@ -24,12 +24,7 @@ T = TypeVar("T")
 
 
 class Statement:
-    """An SQL statement.
-
-    Args:
-        name: What the statement does, and the table: "SELECT product". The statement's spans and its part of a hop
-        budget have this name.
-    """
+    """An SQL statement; its spans and its part of a hop budget have its name, such as "SELECT product"."""
 
     __slots__ = ("attributes", "name", "sql")
 
@@ -72,7 +67,6 @@ class TracedConnection(asyncpg.Connection):
         return ""
 
     def execute(self, query: Statement | str, *args: Any, timeout: float | None = None) -> Coroutine[Any, Any, str]:
-        """Runs a statement; returns PostgreSQL's status text."""
         statement = _statement(query)
         # A transaction whose time is up must still be ended; otherwise its connection is lost.
         limit = END_LIMIT_S if timeout is None and statement.name in ENDINGS else _limit(timeout)
@@ -81,7 +75,6 @@ class TracedConnection(asyncpg.Connection):
     def fetch(
         self, query: Statement | str, *args: Any, timeout: float | None = None, record_class: Any = None
     ) -> Coroutine[Any, Any, list[Any]]:
-        """Runs a statement; returns its rows."""
         statement = _statement(query)
         call = super().fetch(statement.sql, *args, timeout=_limit(timeout), record_class=record_class)
         return self._trace(statement, call)
@@ -89,7 +82,6 @@ class TracedConnection(asyncpg.Connection):
     def fetchval(
         self, query: Statement | str, *args: Any, column: int = 0, timeout: float | None = None
     ) -> Coroutine[Any, Any, Any]:
-        """Runs a statement; returns one value of its first row, or None."""
         statement = _statement(query)
         call = super().fetchval(statement.sql, *args, column=column, timeout=_limit(timeout))
         return self._trace(statement, call)
@@ -97,7 +89,6 @@ class TracedConnection(asyncpg.Connection):
     def fetchrow(
         self, query: Statement | str, *args: Any, timeout: float | None = None, record_class: Any = None
     ) -> Coroutine[Any, Any, Any | None]:
-        """Runs a statement; returns its first row, or None."""
         statement = _statement(query)
         call = super().fetchrow(statement.sql, *args, timeout=_limit(timeout), record_class=record_class)
         return self._trace(statement, call)

@@ -23,12 +23,7 @@ def database_url(config: ServiceConfig) -> str:
 
 @asynccontextmanager
 async def opened_database(config: ServiceConfig, runtime: Runtime) -> AsyncIterator[Database]:
-    """Connects to the service's database for as long as the context lasts.
-
-    Raises:
-        ConfigError: No database is configured.
-        StartError: The database does not answer.
-    """
+    """Connects to the service's database while the context lasts; raises `ConfigError` without one, or `StartError`."""
     database = await connect_database(database_url(config), config.database_pool, meters=runtime.meters)
     try:
         yield database

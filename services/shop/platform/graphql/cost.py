@@ -34,7 +34,6 @@ from graphql import (
     SelectionSetNode,
     Undefined,
     ValueNode,
-    VariableDefinitionNode,
     VariableNode,
     VariableValues,
     get_argument_values,
@@ -46,7 +45,7 @@ from graphql import (
 from shop.errors import ResourceExhausted
 from shop.platform.graphql.error_format import RequestError
 from shop.platform.graphql.execution import returns_list
-from shop.platform.graphql.limits import fragments_of, inner_of, name_of, operations_of
+from shop.platform.graphql.limits import fragments_of, name_of, operations_of, selections_of
 
 MAX_COST = 12_000
 """A field takes about 10 µs of CPU. The journey `order_history` reads 10 orders and costs 11,211, as each may have
@@ -90,13 +89,10 @@ class Tariff:
     dear: Mapping[Place, int] = field(default_factory=dict)
 
     def require_affordable(self, cost: int, operation: OperationDefinitionNode, is_partner: Callable[[], bool]) -> None:
-        """Checks the cost of an operation.
+        """Checks the cost of an operation; raises `ResourceExhausted` if it is above the caller's limit.
 
         Args:
             is_partner: Returns whether the caller is a partner; called only where that matters.
-
-        Raises:
-            ResourceExhausted: The cost is above the caller's limit.
         """
         limit = max_cost(operation, is_partner=cost > MAX_COST and is_partner())
         if cost > limit:
@@ -107,7 +103,6 @@ class Tariff:
 
 
 def max_cost(operation: OperationDefinitionNode, *, is_partner: bool) -> int:
-    """Returns the largest cost that an operation may have."""
     if all(isinstance(one, FieldNode) and one.name.value == "document" for one in operation.selection_set.selections):
         return MAX_COST_OF_DOCUMENT
     return MAX_COST_OF_PARTNERS if is_partner else MAX_COST
@@ -123,9 +118,14 @@ class CostModel:
         self._tariff = tariff
         self._document = document
         self._known: dict[tuple[object, ...], int] = {}
-        names: set[str] = set()
-        for definition in (*operations_of(document), *fragments_of(document).values()):
-            _find_variables(definition.selection_set, tariff.bounds, names)
+        names = {
+            name
+            for selection in selections_of(document)
+            if isinstance(selection, FieldNode)
+            for argument in selection.arguments or ()
+            if argument.name.value in tariff.bounds
+            for name in _variables_in(argument.value)
+        }
         self._variables = {
             name_of(operation): {
                 variable.variable.name.value: variable
@@ -136,11 +136,7 @@ class CostModel:
         }
 
     def of(self, operation: OperationDefinitionNode, values: Mapping[str, object]) -> int:
-        """Returns the cost of an operation with these values of the variables.
-
-        Raises:
-            RequestError: A variable that the cost depends on is missing, or of the wrong type.
-        """
+        """Returns an operation's cost; raises `RequestError` if one of the cost's variables is missing or wrong."""
         name = name_of(operation)
         variables = self._variables[name]
         key = (name, *[_size(values.get(variable, Undefined)) for variable in variables])
@@ -149,20 +145,14 @@ class CostModel:
         except TypeError:  # an object, which does not bound a list
             cost = None
         if cost is None:
-            cost = self._measure(operation, self._coerce(variables, values))
+            coerced = get_variable_values(self._schema, variables.values(), dict(values), hide_suggestions=True)
+            if isinstance(coerced, list):
+                raise RequestError(coerced)
+            counter = _CostCounter(self._schema, self._document, coerced, self._tariff)
+            cost = counter.cost(operation.selection_set, self._schema.get_root_type(operation.operation))
             if len(self._known) < _MAX_KNOWN:
                 self._known[key] = cost
         return cost
-
-    def _coerce(self, variables: Mapping[str, VariableDefinitionNode], values: Mapping[str, object]) -> VariableValues:
-        coerced = get_variable_values(self._schema, variables.values(), dict(values), hide_suggestions=True)
-        if isinstance(coerced, list):
-            raise RequestError(coerced)
-        return coerced
-
-    def _measure(self, operation: OperationDefinitionNode, values: VariableValues) -> int:
-        walk = _CostCounter(self._schema, self._document, values, self._tariff)
-        return walk.cost(operation.selection_set, self._schema.get_root_type(operation.operation))
 
 
 class _CostCounter:
@@ -242,17 +232,6 @@ class _CostCounter:
 def _size(value: object) -> object:
     """Returns the part of a variable's value that the cost depends on."""
     return ("items", len(value)) if isinstance(value, list) else value
-
-
-def _find_variables(selection_set: SelectionSetNode, bounds: tuple[str, ...], names: set[str]) -> None:
-    for selection in selection_set.selections:
-        if isinstance(selection, FieldNode):
-            for argument in selection.arguments or ():
-                if argument.name.value in bounds:
-                    names.update(_variables_in(argument.value))
-        inner = inner_of(selection)
-        if inner is not None:
-            _find_variables(inner, bounds, names)
 
 
 def _variables_in(value: ValueNode) -> Iterator[str]:

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Mapping, Set
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from cachetools import LRUCache
 from graphql import (
@@ -29,6 +29,7 @@ from graphql import (
 )
 
 from shop.errors import InvalidArgument
+from shop.platform.graphql.cost import CostModel
 from shop.platform.graphql.error_format import PersistedQueryNotFound, RequestError
 from shop.platform.graphql.limits import (
     MAX_TOKENS,
@@ -51,19 +52,7 @@ PAUSE_FACTOR = 8
 
 V = TypeVar("V")
 
-
-class Cost(Protocol):
-    """The cost of one document, which may depend on its variables."""
-
-    def of(self, operation: OperationDefinitionNode, values: Mapping[str, object]) -> int:
-        """Returns the cost of an operation with these variables.
-
-        Raises:
-            RequestError: A variable that the cost depends on is missing, or of the wrong type.
-        """
-
-
-Measure: TypeAlias = Callable[[GraphQLSchema, DocumentNode], Cost]
+Measure: TypeAlias = Callable[[GraphQLSchema, DocumentNode], CostModel]
 """Computes the cost of a validated document."""
 
 
@@ -73,26 +62,19 @@ class PreparedDocument:
 
     Attributes:
         operations: Its operations by name; the name is empty for an operation without a name.
-        cost: Cost of the document; None where costs are not limited.
+        cost: None where costs are not limited.
         fields: Numbers of fields that `Execution` has counted for the document.
         is_public: Whether everyone gets the same answer.
     """
 
     document: DocumentNode
     operations: Mapping[str, OperationDefinitionNode]
-    cost: Cost | None
+    cost: CostModel | None
     fields: dict[int, int] = field(default_factory=dict)
     is_public: bool = False
 
     def operation(self, name: str | None) -> OperationDefinitionNode:
-        """Returns the operation to run.
-
-        Args:
-            name: Its name; may be None if the document has only one operation.
-
-        Raises:
-            InvalidArgument: No operation has this name, or the name is needed.
-        """
+        """Returns the operation of a name, or the only one; raises `InvalidArgument` if it is unknown or unclear."""
         if name is None and len(self.operations) == 1:
             return next(iter(self.operations.values()))
         operation = self.operations.get(name or "")
@@ -109,16 +91,11 @@ class PreparedDocument:
 
 
 class Documents:
-    """Turns what clients send into documents that can be executed.
+    """Turns what clients send into documents that can be executed, and keeps `capacity` of each kind.
 
     Documents sent as text and documents persisted by hash have separate stores, so that a flood of texts cannot evict
     the persisted ones. Unknown documents are prepared one at a time, in a separate thread and with pauses in between. A
     flood of them therefore takes little time from clients that send known documents.
-
-    Args:
-        measure: Computes the cost of a document; None if costs are not limited.
-        capacity: How many documents of each kind to keep.
-        public: Types and fields that everyone may see, as in `is_public`.
     """
 
     def __init__(
@@ -138,11 +115,7 @@ class Documents:
         self._by_hash: LRUCache[str, PreparedDocument] = LRUCache(capacity)
 
     async def find(self, text: str | None, sha256: str | None) -> PreparedDocument:
-        """Returns the document of a request.
-
-        Args:
-            text: The GraphQL text; None if the client sent its hash only.
-            sha256: The text's SHA-256 in lower-case hexadecimal, if the client wants it persisted.
+        """Returns the document of a request: its text, its SHA-256 in lower-case hexadecimal, or both.
 
         Raises:
             PersistedQueryNotFound: The hash is unknown, and the request has no text.
@@ -195,9 +168,8 @@ class Documents:
             try:
                 return work()
             finally:
-                self._paused_until = max(self._paused_until, time.monotonic()) + PAUSE_FACTOR * (
-                    time.thread_time() - began
-                )
+                took = time.thread_time() - began
+                self._paused_until = max(self._paused_until, time.monotonic()) + PAUSE_FACTOR * took
 
         # One thread: it finishes the work of a cancelled request before it begins the next.
         return await asyncio.get_running_loop().run_in_executor(self._thread, run_timed)
@@ -242,11 +214,9 @@ def is_mutation(operation: OperationDefinitionNode) -> bool:
 
 
 def is_public(schema: GraphQLSchema, document: DocumentNode, public: Set[str]) -> bool:
-    """Returns whether all fields in a document's operations and fragments are public.
+    """Returns whether all fields in a document's operations and fragments are public, as introspection is.
 
-    Args:
-        public: Names of types whose fields are all public, and of single fields: "Query.products". Introspection is
-            public too.
+    `public` names types whose fields are all public, and single fields: "Query.products".
     """
     if not public:
         return False

@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 
 import orjson
 from graphql import OperationDefinitionNode
+from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
 
 from shop.errors import DeadlineExceeded, InvalidArgument, NotFound, ShopError
@@ -22,11 +23,11 @@ from shop.platform.error_codes import row
 from shop.platform.graphql import streams
 from shop.platform.graphql.documents import Documents, Measure, is_mutation
 from shop.platform.graphql.error_format import (
+    NOT_FOUND_BY_HASH,
     PersistedQueryNotFound,
     Refused,
     RequestError,
     graphql_errors,
-    not_found_by_hash,
     shop_error,
 )
 from shop.platform.graphql.execution import Execution, while_awaited
@@ -34,7 +35,7 @@ from shop.platform.graphql.request import GraphQLRequest, from_json, from_query_
 from shop.platform.graphql.schema import RequestContext, Schema, core_schema
 from shop.platform.graphql.tracing import name_operation, note_error
 from shop.platform.http.caching import NO_STORE, PERSONAL_QUERY, PUBLIC_QUERY, SURROGATE, Header, surrogate_key_header
-from shop.platform.http.compression import MIN_BYTES, accepts_gzip, gzip
+from shop.platform.http.compression import compressed
 from shop.platform.http.request import HttpRequest
 from shop.platform.incoming import Incoming
 from shop.platform.telemetry.tracing import child_span
@@ -79,7 +80,6 @@ class Endpoint:
         self._works = {route: self._graphql, streams.ROUTE: self._stream}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handles one request, or the start and end of the server."""
         if scope["type"] == "websocket":
             await self._sockets(scope, receive, send)
         elif scope["type"] == "http":
@@ -97,7 +97,8 @@ class Endpoint:
             caching = PUBLIC_QUERY
             if context.keys and request.header(SURROGATE):
                 caching = (*PUBLIC_QUERY, surrogate_key_header(context.keys))
-        body, encoding = self._encode(body, request.headers)
+        accepted = request.header("accept-encoding") if self._compresses else None
+        body, encoding = compressed(body, accepted)
         await request.respond(status, body, encoding, caching)
 
     async def _stream(self, request: _GraphQLHttpRequest) -> None:
@@ -126,13 +127,6 @@ class Endpoint:
         context.document, context.is_public = prepared.document, prepared.is_public
         context.execution = Execution(prepared.fields, cost)
         return operation
-
-    def _encode(self, body: bytes, headers: dict[bytes, bytes]) -> tuple[bytes, Headers]:
-        if not self._compresses or len(body) < MIN_BYTES:
-            return body, ()
-        if not accepts_gzip(headers.get(b"accept-encoding", b"").decode("latin-1")):
-            return body, ()
-        return gzip(body), ((b"content-encoding", b"gzip"),)
 
     async def _answer(
         self, received: GraphQLRequest, context: RequestContext, request: _GraphQLHttpRequest
@@ -164,11 +158,7 @@ class Endpoint:
 
 
 class _GraphQLHttpRequest(HttpRequest):
-    """One request over HTTP.
-
-    Attributes:
-        is_read: Whether the whole request has arrived, so that only its execution can be late.
-    """
+    """One request over HTTP; once it `is_read`, only its execution can be late."""
 
     __slots__ = ("_media_type", "_queries", "_work", "is_read")
 
@@ -203,7 +193,6 @@ class _GraphQLHttpRequest(HttpRequest):
         await self._refuse(row(error).http, error, retry)
 
     async def respond(self, status: int, body: bytes, headers: Headers = (), caching: Headers = (NO_STORE,)) -> None:
-        """Sends an answer."""
         # With application/json, clients expect 200 for every GraphQL request.
         if self._media_type == _JSON and self._queries:
             status = 200
@@ -224,7 +213,7 @@ async def _nothing(request: _GraphQLHttpRequest) -> None:
 
 def _refusal(error: PersistedQueryNotFound | RequestError | ShopError) -> tuple[int, bytes]:
     if isinstance(error, PersistedQueryNotFound):
-        return 200, _errors([not_found_by_hash()])
+        return 200, _errors([NOT_FOUND_BY_HASH])
     if isinstance(error, RequestError):
         return 400, _errors(graphql_errors(error.errors))
     return 200 if isinstance(error, DeadlineExceeded) else 400, _errors([shop_error(error)])
@@ -232,7 +221,7 @@ def _refusal(error: PersistedQueryNotFound | RequestError | ShopError) -> tuple[
 
 async def _receive(request: _GraphQLHttpRequest) -> GraphQLRequest:
     if request.method == "POST":
-        received = await _from_post(request.headers, request.receive)
+        received = await _from_post(request)
     elif request.method == "GET":
         received = from_query_string(request.scope["query_string"])
     else:
@@ -241,12 +230,13 @@ async def _receive(request: _GraphQLHttpRequest) -> GraphQLRequest:
     return received
 
 
-async def _from_post(headers: dict[bytes, bytes], receive: Receive) -> GraphQLRequest:
-    kind = headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
+async def _from_post(request: _GraphQLHttpRequest) -> GraphQLRequest:
+    kind = request.headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
     if kind != _JSON:
         error = InvalidArgument(f"the content type is {kind.decode('latin-1')!r}; application/json is valid")
         raise Refused(415, error)
-    return from_json(await read_body(receive, headers.get(b"content-length", b"").decode("latin-1")))
+    body = Request(request.scope, request.receive)
+    return from_json(await read_body(body, request.header("content-length")))
 
 
 def _bad_method(message: str, allow: bytes) -> Refused:

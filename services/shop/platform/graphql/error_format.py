@@ -17,8 +17,8 @@ from graphql import GraphQLError
 
 from shop.errors import DeadlineExceeded, ErrorCode, ShopError
 
-PERSISTED_QUERY_NOT_FOUND = "PERSISTED_QUERY_NOT_FOUND"
-"""A code that is not an error of the shop but a step of the convention for persisted queries."""
+NOT_FOUND_BY_HASH = {"message": "PersistedQueryNotFound", "extensions": {"code": "PERSISTED_QUERY_NOT_FOUND"}}
+"""Requests the text of a persisted query: a step of the convention for them, and not an error of the shop."""
 
 MAX_MESSAGE = 1000
 """Maximum length of graphql-core's messages that we pass on, in characters; they repeat the client's text."""
@@ -57,11 +57,6 @@ def shop_error(error: ShopError) -> dict[str, Any]:
     if error.retry_after_s:
         extensions["retryAfter"] = error.retry_after_s
     return {"message": error.message, "extensions": extensions}
-
-
-def not_found_by_hash() -> dict[str, Any]:
-    """Returns the error that requests the text of a persisted query."""
-    return {"message": "PersistedQueryNotFound", "extensions": {"code": PERSISTED_QUERY_NOT_FOUND}}
 
 
 def graphql_errors(errors: Sequence[GraphQLError]) -> list[dict[str, Any]]:

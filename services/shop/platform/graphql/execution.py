@@ -125,8 +125,7 @@ class Execution:
 
 
 NOTICED_AFTER_S = 0.05
-"""How long an execution runs before it checks that its client is still there, in seconds; most executions end
-sooner."""
+"""How long an execution runs before it checks that its client is still there, in seconds; most end sooner."""
 
 
 @contextmanager
@@ -188,7 +187,6 @@ class _FieldCounter:
 
 
 def returns_list(field: GraphQLField) -> bool:
-    """Returns whether a field returns a list."""
     return isinstance(get_nullable_type(field.type), GraphQLList)
 
 

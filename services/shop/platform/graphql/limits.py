@@ -43,8 +43,6 @@ MAX_DEPTH = 10
 MAX_ALIASES = 20
 MAX_DIGITS = 50
 
-_NUMBERS = (TokenKind.INT, TokenKind.FLOAT)
-
 
 @dataclass(frozen=True, slots=True)
 class Shape:
@@ -64,17 +62,10 @@ def check_length(text: str) -> None:
 
 
 def check_shape(document: DocumentNode) -> Shape:
-    """Measures depth, aliases and pairs.
-
-    Args:
-        document: Parsed with locations, but not validated.
-
-    Raises:
-        ResourceExhausted: The depth, or the number of aliases or pairs, is above its limit.
-    """
+    """Measures a document that is parsed with locations; raises `ResourceExhausted` if it is above a limit."""
     fragments = fragments_of(document)
     depths: dict[str, int] = {}
-    selections = list(_selections(document))
+    selections = list(selections_of(document))
     shape = Shape(
         depth=max((_depth(one.selection_set, fragments, depths) for one in operations_of(document)), default=0),
         aliases=sum(isinstance(one, FieldNode) and one.alias is not None for one in selections),
@@ -93,13 +84,9 @@ def check_shape(document: DocumentNode) -> Shape:
 
 
 def check_numbers(document: DocumentNode) -> None:
-    """Checks the length of the numbers in a document.
-
-    Raises:
-        ResourceExhausted: A number has more digits than the limit.
-    """
+    """Raises `ResourceExhausted` if a number in a document has more digits than the limit."""
     for token in _tokens(document):
-        if token.kind in _NUMBERS and len(token.value or "") > MAX_DIGITS:
+        if token.kind in (TokenKind.INT, TokenKind.FLOAT) and len(token.value or "") > MAX_DIGITS:
             raise ResourceExhausted(
                 f"the number at line {token.line}, column {token.column} has {len(token.value or '')} digits; "
                 f"the limit is {MAX_DIGITS}"
@@ -120,7 +107,6 @@ def nested_too_deeply() -> ResourceExhausted:
 
 
 def operations_of(document: DocumentNode) -> list[OperationDefinitionNode]:
-    """Returns the operations of a document."""
     return [node for node in document.definitions if isinstance(node, OperationDefinitionNode)]
 
 
@@ -136,7 +122,6 @@ def first_field(operation: OperationDefinitionNode) -> str:
 
 
 def fragments_of(document: DocumentNode) -> dict[str, FragmentDefinitionNode]:
-    """Returns the named fragments of a document."""
     return {node.name.value: node for node in document.definitions if isinstance(node, FragmentDefinitionNode)}
 
 
@@ -152,7 +137,7 @@ def _tokens(document: DocumentNode) -> Iterator[Token]:
         token = token.next
 
 
-def _selections(document: DocumentNode) -> Iterator[SelectionNode]:
+def selections_of(document: DocumentNode) -> Iterator[SelectionNode]:
     """Yields all selections of all operations and fragments, including fragments with the same name."""
     definitions = (OperationDefinitionNode, FragmentDefinitionNode)
     pending = [node.selection_set for node in document.definitions if isinstance(node, definitions)]

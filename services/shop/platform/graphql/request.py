@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qsl
 
 import orjson
+from starlette.requests import ClientDisconnect, Request
 
 from shop.errors import InvalidArgument, ResourceExhausted
 from shop.platform.graphql.error_format import Refused
@@ -18,18 +18,10 @@ from shop.platform.http.body import BodyTimeout, limited_body
 _PARAMETERS = ("query", "variables", "operationName", "extensions")
 _HEX = frozenset("0123456789abcdef")
 
-Receive = Callable[[], Awaitable[Mapping[str, Any]]]
-
 
 @dataclass(frozen=True, slots=True)
 class GraphQLRequest:
-    """A client's request.
-
-    Attributes:
-        query: The document's text; None if the document is persisted.
-        operation_name: Which of the document's operations to run; None if there is only one.
-        sha256: Hash of the document, if the client uses persisted queries.
-    """
+    """A client's request; it has no query if the document is persisted, and needs no name for the only operation."""
 
     query: str | None
     variables: dict[str, Any]
@@ -37,24 +29,16 @@ class GraphQLRequest:
     sha256: str | None
 
 
-async def read_body(receive: Receive, content_length: str | None) -> bytes:
+async def read_body(request: Request, content_length: str | None) -> bytes:
     """Returns the body. Raises `Refused` if it is too large, it did not arrive in time, or the client went away."""
     try:
-        return b"".join([chunk async for chunk in limited_body(_chunks(receive), content_length)])
+        return b"".join([chunk async for chunk in limited_body(request.stream(), content_length)])
     except BodyTimeout as error:
         raise Refused(408, error, ((b"connection", b"close"),)) from error
     except ResourceExhausted as error:
         raise Refused(413, error) from error
-
-
-async def _chunks(receive: Receive) -> AsyncIterator[bytes]:
-    more = True
-    while more:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            raise Refused(400, InvalidArgument("the request ended before its body did"))
-        yield message.get("body", b"")
-        more = message.get("more_body", False)
+    except ClientDisconnect as error:
+        raise Refused(400, InvalidArgument("the request ended before its body did")) from error
 
 
 def from_json(body: bytes) -> GraphQLRequest:

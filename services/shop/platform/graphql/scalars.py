@@ -42,11 +42,7 @@ def serialize_instant(value: datetime) -> str:
 
 
 def parse_moment(value: object) -> Moment:
-    """Returns the moment that an RFC 3339 text names.
-
-    Raises:
-        GraphQLError: The value is anything else, or has no time zone.
-    """
+    """Returns the moment that an RFC 3339 text names; raises `GraphQLError` without a time zone or for other values."""
     try:
         moment = datetime.fromisoformat(value) if isinstance(value, str) else None
     except ValueError:
@@ -94,5 +90,4 @@ class MoneyInput:
     currency: str = "EUR"
 
     def to_shop(self) -> ShopMoney:
-        """Returns the amount as the services' type."""
         return ShopMoney(self.amount_minor, self.currency)

@@ -38,13 +38,7 @@ def core_info(info: strawberry.Info) -> GraphQLResolveInfo[Any]:
 
 
 class RequestContext:
-    """The context that the resolvers of one request share.
-
-    Attributes:
-        document: The parsed and validated document; set by the endpoint.
-        execution: Limits of its execution; set by the endpoint.
-        is_public: Whether everyone gets the same answer; set by the endpoint.
-    """
+    """The context that the resolvers of one request share; the endpoint sets the attributes."""
 
     __slots__ = ("document", "execution", "is_public")
 
@@ -63,11 +57,7 @@ class RequestContext:
         return current_caller()
 
     def check_cost(self, cost: int, operation: OperationDefinitionNode) -> None:
-        """Checks the cost of the operation; subclasses may set a limit.
-
-        Raises:
-            ResourceExhausted: The cost is above the caller's limit.
-        """
+        """Checks the cost of the operation; subclasses may set a limit, above which they raise `ResourceExhausted`."""
 
 
 OpenStream: TypeAlias = Callable[..., Awaitable[AsyncGenerator[StreamExecutionResult]]]
@@ -105,7 +95,6 @@ class Schema(strawberry.Schema):
     """A schema with the shop's scalars, run by `shop.platform.graphql.endpoint`.
 
     Args:
-        subscription: The type of everything that clients can subscribe to; None for nothing.
         types: Types that no field names, such as those behind an interface.
         further: Arguments of another base class of Strawberry.
     """

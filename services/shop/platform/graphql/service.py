@@ -68,44 +68,31 @@ class ServiceContext(RequestContext, Generic[P]):
     def admit(self, _row: Call[..., object], /) -> AbstractContextManager[None]:
         """Admits the caller to a call, and returns the context of its work.
 
-        Raises:
-            Unauthenticated: There is no token, or it is not valid.
-            PermissionDenied: The call does not admit the caller.
+        Raises `Unauthenticated` if there is no valid token, or `PermissionDenied` if it does not admit the caller.
         """
         return _ADMITTED
 
 
 class ClientContext(ServiceContext[P]):
-    """One request from a client; each of the request's calls is admitted by the call's row.
-
-    Args:
-        around: Contexts in which the work of some calls runs, by the names of the calls.
-        authorization: The Authorization header; None if there is none.
-        address: The client's address, as the edge gives it; None without an edge.
-    """
+    """One request from a client; each of its calls is admitted by the call's row, and runs in its `around`."""
 
     __slots__ = ("_address", "_around", "_authenticator", "_authorization")
 
     def __init__(
-        self,
-        service: P,
-        authenticator: Authenticator,
-        around: Mapping[str, Around],
-        authorization: str | None,
-        address: str | None,
+        self, service: P, authenticator: Authenticator, headers: Mapping[bytes, bytes], around: Mapping[str, Around]
     ) -> None:
         super().__init__(service)
         self._authenticator = authenticator
         self._around = around
-        self._authorization = authorization
-        self._address = address
+        self._authorization = headers.get(b"authorization", b"").decode("latin-1")
+        self._address = headers.get(_MARK)
 
     def admit(self, row: Call[..., object], /) -> AbstractContextManager[None]:
         self._authenticator.admit_client(row.access, self._authorization)
         around = self._around.get(row.name)
         if around is None:
             return _ADMITTED
-        return around({} if self._address is None else {EDGE_MARK: self._address})
+        return around({} if self._address is None else {EDGE_MARK: self._address.decode("latin-1")})
 
     def check_cost(self, cost: int, operation: OperationDefinitionNode) -> None:
         TARIFF.require_affordable(cost, operation, self._is_partner)
@@ -118,7 +105,6 @@ class ClientContext(ServiceContext[P]):
 
 
 ServiceInfo: TypeAlias = "strawberry.Info[ServiceContext[object], None]"
-
 
 TARIFF = Tariff(
     bounds=("ids", "orderIds", "productIds", "pageSize", "limit"),
@@ -149,12 +135,7 @@ def client_path(service: str) -> str:
 def graphql_app(
     service: Service[P], use_cases: P, incoming: Incoming, around: Mapping[str, Around] | None = None
 ) -> ASGIApp:
-    """Returns a service's GraphQL application.
-
-    Args:
-        use_cases: The use cases, with the owner rules of their calls.
-        around: Contexts in which the work of some of the clients' calls runs, by the names of the calls.
-    """
+    """Returns a service's GraphQL application; the contexts `around` are those of `Offer`, for calls of clients."""
     authenticator, schema, path = incoming.authenticator, schema_of(service), client_path(service.name)
 
     def of_part(headers: dict[bytes, bytes]) -> ServiceContext[P]:
@@ -163,8 +144,7 @@ def graphql_app(
 
     def of_client(headers: dict[bytes, bytes]) -> ClientContext[P]:
         authenticator.is_outside(authenticator.origin_of(headers))  # refuses callers without a required identity
-        token, address = headers.get(b"authorization"), headers.get(_MARK)
-        return ClientContext(use_cases, authenticator, around or {}, text_of(token), text_of(address))
+        return ClientContext(use_cases, authenticator, headers, around or {})
 
     # Each endpoint has its own store of documents, so that clients cannot evict those of gateways.
     parts = Endpoint(schema, of_part, incoming)
@@ -177,18 +157,12 @@ def graphql_app(
     return app
 
 
-def text_of(header: bytes | None) -> str | None:
-    """Returns the text of a header; None if it is not there."""
-    return None if header is None else header.decode("latin-1")
-
-
 def _measure(schema: GraphQLSchema, document: DocumentNode) -> CostModel:
     return CostModel(schema, document, TARIFF)
 
 
 @cache
 def schema_of(service: Service[object]) -> Schema:
-    """Returns the schema of a service."""
     types = ValueTypes()
     roots: dict[str, list[StrawberryField]] = {}
     for method in methods_of(service):
@@ -198,7 +172,6 @@ def schema_of(service: Service[object]) -> Schema:
 
 
 def field_of(method: PortMethod[..., object], types: ValueTypes) -> StrawberryField:
-    """Returns the field for a call."""
     name, items = root_field(method)
     arguments, call = _arguments(method, types), _Resolver(method)
     answer: Kind = bool if method.answer is type(None) else types.output(method.answer, items)
@@ -244,8 +217,6 @@ def _arguments(method: PortMethod[..., object], types: ValueTypes) -> list[Param
 
 
 class _Resolver:
-    """Makes a call for its GraphQL field."""
-
     def __init__(self, method: PortMethod[..., object]) -> None:
         self._method = method
         self._placed = [_reader(each) for each in method.parameters.values() if not each.is_named]
@@ -314,11 +285,7 @@ class ValueTypes:
         self._made: dict[str, Kind] = {}
 
     def output(self, kind: Kind, items: str = "items") -> Kind:
-        """Returns the GraphQL type of a field whose values have a given type.
-
-        Args:
-            items: Name of the field that has the items of a page.
-        """
+        """Returns the GraphQL type of a field whose values have a type; `items` names the list in a page."""
         if get_origin(kind) is Annotated:
             inner, *notes = get_args(kind)
             return Moment if _WHOLE_SECONDS in notes else self.output(inner, items)
@@ -345,11 +312,7 @@ class ValueTypes:
         return self.input_object(f"{kind.__name__}Input", get_type_hints(kind)) if is_struct(kind) else _leaf(kind)
 
     def input_object(self, name: str, fields: Mapping[str, Kind]) -> Kind:
-        """Returns an input type.
-
-        Args:
-            fields: The types of the input type's fields; a field that may be None may be left out.
-        """
+        """Returns an input type with fields of these types; a field that may be None may be left out."""
         if name not in self._made:
             defaults = {field: None for field, kind in fields.items() if is_optional(kind)}
             hints = {field: self.input(kind) for field, kind in fields.items()}
@@ -368,11 +331,7 @@ class ValueTypes:
         return self._made[name]
 
     def define(self, made: type, description: str) -> Kind:
-        """Returns the GraphQL type for a value type.
-
-        Args:
-            made: Class that has the GraphQL type's annotations and fields, and the value type's name.
-        """
+        """Returns the GraphQL type for a value type, from a class with its name, annotations and fields."""
         return strawberry.type(made, description=description)
 
 

@@ -75,11 +75,7 @@ _TOO_MANY = TRY_AGAIN_LATER, "too many WebSockets wait for their tokens; try aga
 
 
 def check_kind(operation: OperationDefinitionNode, *, streams: bool) -> None:
-    """Checks that an operation is of the expected kind: a stream, or not a stream.
-
-    Raises:
-        InvalidArgument: The operation is of the other kind.
-    """
+    """Raises `InvalidArgument` if an operation is a stream where none is expected, or is none where one is expected."""
     if (operation.operation is OperationType.SUBSCRIPTION) != streams:
         kind = "queries and mutations" if streams else "subscriptions"
         where = "POST /graphql" if streams else f"{ROUTE}: over a WebSocket, or POST for server-sent events"
@@ -155,11 +151,7 @@ class _View(GraphQL[Any, None]):
 
 
 class Sockets:
-    """Answers WebSockets.
-
-    Args:
-        open_context: Makes each subscription's context; its Authorization header may come with `connection_init`.
-    """
+    """Answers WebSockets; the Authorization header of a subscription's context may come with `connection_init`."""
 
     def __init__(self, schema: Schema, open_context: Open, prepare: Prepare, incoming: Incoming) -> None:
         self._open = open_context
@@ -231,11 +223,7 @@ def _denial(error: ShopError) -> Response:
 
 
 class _Subscriptions:
-    """The context of a WebSocket; each of its subscriptions has a separate context.
-
-    Attributes:
-        connection_params: The parameters of its `connection_init`; Strawberry sets them here.
-    """
+    """The context of a WebSocket, whose subscriptions have separate ones; Strawberry sets `connection_params`."""
 
     def __init__(
         self,
@@ -255,12 +243,9 @@ class _Subscriptions:
         self._admit = admit
 
     def admit(self) -> None:
-        """Checks the token that came with the handshake or with `connection_init`.
+        """Checks the token that came with the handshake or with `connection_init`, and counts the WebSocket.
 
-        Raises:
-            Unauthenticated: There is no token, or it is not valid.
-            TooManyRequests: The caller has too many WebSockets open, or opens them too fast.
-            Unavailable: The process has too many WebSockets open.
+        Raises `Unauthenticated` if there is no valid token, and the errors of `Quota.hold`.
         """
         self._admit(self.context().caller)
         self.is_admitted = True
@@ -284,7 +269,6 @@ class _Subscriptions:
         return None if value is None else str(value, "latin-1")
 
     def context(self) -> RequestContext:
-        """Returns the context for one more operation."""
         given = {str(name).lower(): value for name, value in self.connection_params.items()}
         authorization = given.get("authorization")
         headers = self._headers
@@ -318,22 +302,19 @@ class _Subscription(Request[Results]):
             operation = await self._socket.prepare(self._asked, context)
             check_kind(operation, streams=True)
         except (RequestError, ShopError) as error:
-            return self._refusal(error)
+            return await self.refuse(error)
         name_operation(operation)
         return await self._open_stream(context_value=context)
 
-    async def refuse(self, error: ShopError) -> Results:
-        return self._refusal(error)
+    async def refuse(self, error: RequestError | ShopError) -> Results:
+        note_error(error.code.value if isinstance(error, ShopError) else ErrorCode.INVALID_ARGUMENT.value)
+        return refusal(error)
 
     def end_span(self, span: Span, error: BaseException | None) -> None:
         """Does nothing: a failure is recorded where it is refused, and any client may leave at any time."""
 
     def measure(self, meters: Meters, asked: MeasuredRequest, error: BaseException | None) -> None:  # noqa: ARG002
         meters.http_server.note(("GET", ROUTE, asked.operation, "101", asked.error), asked.seconds, asked.trace_id)
-
-    def _refusal(self, error: RequestError | ShopError) -> Results:
-        note_error(error.code.value if isinstance(error, ShopError) else ErrorCode.INVALID_ARGUMENT.value)
-        return refusal(error)
 
 
 def _encode(value: object) -> str:

@@ -11,7 +11,6 @@ subgraph reads all entities of a request in one call.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from contextlib import AbstractContextManager, nullcontext
 from functools import cache, partial
 from inspect import Parameter, Signature
 from typing import Annotated, NamedTuple, TypeVar, Union, cast
@@ -32,12 +31,11 @@ from shop.contract.signatures import Kind, methods_of
 from shop.errors import InvalidArgument
 from shop.money import Money
 from shop.platform.access.owners import USER_ID
-from shop.platform.access.rules import current_caller
-from shop.platform.config import EDGE_MARK
+from shop.platform.access.rules import Authenticator, current_caller
 from shop.platform.graphql.endpoint import Endpoint
 from shop.platform.graphql.scalars import Long, parse_long
 from shop.platform.graphql.schema import Schema
-from shop.platform.graphql.service import ServiceContext, ValueTypes, field_of
+from shop.platform.graphql.service import ClientContext, ValueTypes, field_of
 from shop.platform.incoming import Around, Incoming
 from shop.values.order import Order
 from shop.values.payment import Payment
@@ -57,7 +55,6 @@ class Entity(NamedTuple):
     """A type that subgraphs refer to by its id.
 
     Attributes:
-        value: The entity's value type.
         one: The call that reads one entity; the call's row says who may see it.
         many: Name of the call that reads several entities, in the order of their ids.
         owner: The value's attribute with the id of its owner; empty if everybody may see it.
@@ -78,32 +75,16 @@ _REFERENCES = {f"{name.lower()}_{KEY}": name for name in ENTITIES}
 _OF_ORDERS = call_of(PaymentClient.batch_get_payments_by_order)
 
 
-class SubgraphContext(ServiceContext[P]):
-    """One request to a subgraph.
+class SubgraphContext(ClientContext[P]):
+    """One request to a subgraph."""
 
-    Args:
-        headers: The request's headers.
-        around: Contexts in which the work of some calls runs, by the names of the calls.
-    """
-
-    __slots__ = ("_around", "_authenticate", "_headers", "_loaders")
+    __slots__ = ("_loaders",)
 
     def __init__(
-        self, service: P, incoming: Incoming, headers: Mapping[bytes, bytes], around: Mapping[str, Around]
+        self, service: P, authenticator: Authenticator, headers: Mapping[bytes, bytes], around: Mapping[str, Around]
     ) -> None:
-        super().__init__(service)
-        self._headers = headers
-        self._around = around
-        self._authenticate = incoming.authenticator.admit_client
+        super().__init__(service, authenticator, headers, around)
         self._loaders: dict[str, DataLoader[int, object]] = {}
-
-    def admit(self, call: Call[..., object]) -> AbstractContextManager[None]:
-        self._authenticate(call.access, self._headers.get(b"authorization", b"").decode("latin-1"))
-        around = self._around.get(call.name)
-        mark = self._headers.get(EDGE_MARK.encode())
-        if around is None:
-            return nullcontext()
-        return around({} if mark is None else {EDGE_MARK: mark.decode("latin-1")})
 
     def load(self, name: str, read: Callable[[list[int]], Awaitable[list[object]]], number: int) -> Awaitable[object]:
         """Returns an entity by its id, read together with the request's other entities of the same name."""
@@ -125,14 +106,13 @@ def subgraph_app(
     """Returns a service's application for routers; the arguments are those of `Offer`."""
 
     def context(headers: dict[bytes, bytes]) -> SubgraphContext[P]:
-        return SubgraphContext(use_cases, incoming, headers, around or {})
+        return SubgraphContext(use_cases, incoming.authenticator, headers, around or {})
 
     return Endpoint(subgraph_of(service), context, incoming)
 
 
 @cache
 def subgraph_of(service: Service[object]) -> Subgraph:
-    """Returns the schema of a service as a subgraph."""
     types = _SubgraphTypes(service)
     roots: dict[str, list[StrawberryField]] = {"query": [], "mutation": []}
     for method in methods_of(service):
@@ -158,7 +138,10 @@ class _SubgraphTypes(ValueTypes):
         union = Annotated[Union[*kinds], strawberry.union("_Entity")]  # type: ignore[valid-type]
 
         async def resolve(info: SubgraphInfo, representations: list[FederationAny]) -> list[object]:
-            return self._resolve_all(info, cast("list[object]", representations))
+            if len(representations) > ROWS_PER_PAGE:
+                message = f"representations has {len(representations)} entries; it may have at most {ROWS_PER_PAGE}"
+                raise InvalidArgument(message, field="representations")
+            return [self._resolve(info, each) for each in representations]
 
         resolve.__signature__ = Signature(  # type: ignore[attr-defined]
             [
@@ -170,12 +153,6 @@ class _SubgraphTypes(ValueTypes):
         field = cast(StrawberryField, strawberry.field(resolver=resolve, name="_entities"))
         field.python_name = "_entities"
         return field
-
-    def _resolve_all(self, info: SubgraphInfo, representations: list[object]) -> list[object]:
-        if len(representations) > ROWS_PER_PAGE:
-            message = f"representations has {len(representations)} entries; it may have at most {ROWS_PER_PAGE}"
-            raise InvalidArgument(message, field="representations")
-        return [self._resolve(info, each) for each in representations]
 
     def _resolve(self, info: SubgraphInfo, representation: object) -> object:
         name, number = self._key_of(representation)

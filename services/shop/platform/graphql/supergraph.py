@@ -7,7 +7,7 @@ write FOLDER    writes the SDL of each subgraph to a file, for a composer
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from graphql import (
@@ -34,11 +34,7 @@ _OF_FEDERATION = ("_", "join__", "link__")
 
 
 def differences(supergraph: str) -> Iterator[str]:
-    """Yields how the subgraphs differ from a supergraph: in the fields of clients, and in which subgraph answers them.
-
-    Args:
-        supergraph: SDL of the supergraph.
-    """
+    """Yields how the subgraphs differ from a supergraph's SDL: in clients' fields, and which subgraph answers them."""
     composed = parse(supergraph, no_location=True)
     documents = {name: parse(subgraph_of(one).as_str(), no_location=True) for name, one in SUBGRAPHS.items()}
     joined = _schema([definition for document in documents.values() for definition in document.definitions])
@@ -54,7 +50,7 @@ def differences(supergraph: str) -> Iterator[str]:
             yield f"{type_name}.{field_name}: only one of subgraph and supergraph says that {name} serves it"
 
 
-def _schema(definitions: tuple[DefinitionNode, ...] | list[DefinitionNode]) -> GraphQLSchema:
+def _schema(definitions: Iterable[DefinitionNode]) -> GraphQLSchema:
     """Returns the schema that clients see; several definitions may contribute to one type."""
     merged: dict[str, TypeDefinitionNode] = {}
     for one in definitions:
@@ -74,9 +70,7 @@ class _WithoutDirectives(Visitor):
         return self.REMOVE
 
 
-def _fields(
-    definitions: tuple[DefinitionNode, ...] | list[DefinitionNode],
-) -> Iterator[tuple[ObjectTypeDefinitionNode, FieldDefinitionNode]]:
+def _fields(definitions: Iterable[DefinitionNode]) -> Iterator[tuple[ObjectTypeDefinitionNode, FieldDefinitionNode]]:
     for one in definitions:
         if isinstance(one, ObjectTypeDefinitionNode) and not _is_internal(one.name.value):
             for field in one.fields or ():
@@ -89,14 +83,10 @@ def _is_internal(name: str) -> bool:
 
 
 def _owners(supergraph: DocumentNode) -> dict[str, set[tuple[str, str]]]:
-    """Returns the fields that each subgraph answers, by the subgraph's name in capitals.
-
-    A field without `join__field` is answered by all subgraphs of its type.
-    """
+    """Returns each subgraph's fields, by its name in capitals; one without `join__field` is in all of its type."""
     owners: dict[str, set[tuple[str, str]]] = {}
     for one, field in _fields(supergraph.definitions):
-        graphs = _graphs(field, "join__field") or _graphs(one, "join__type")
-        for graph in graphs:
+        for graph in _graphs(field, "join__field") or _graphs(one, "join__type"):
             owners.setdefault(graph, set()).add((one.name.value, field.name.value))
     return owners
 

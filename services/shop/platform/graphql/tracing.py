@@ -10,8 +10,6 @@ from shop.platform.error_codes import SERVER_FAULTS
 from shop.platform.graphql.limits import first_field, name_of
 from shop.platform.telemetry.metering import add_details
 
-_SERVER_FAULTS = frozenset(code.value for code in SERVER_FAULTS)
-
 
 def name_operation(operation: OperationDefinitionNode) -> None:
     """Records the operation that a request runs: on the request's span, and in the metrics by its first field."""
@@ -25,10 +23,10 @@ def name_operation(operation: OperationDefinitionNode) -> None:
 
 def note_error(code: str) -> None:
     """Records the error in an answer on the request's span, as `incoming.note_failure` does for other protocols."""
-    if code in _SERVER_FAULTS:
+    if code in SERVER_FAULTS:
         add_details(error=code)
     span = trace.get_current_span()
     if span.is_recording():
         span.set_attribute("error.type", code)
-        if code in _SERVER_FAULTS:
+        if code in SERVER_FAULTS:
             span.set_status(StatusCode.ERROR)

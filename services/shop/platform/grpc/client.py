@@ -1,11 +1,8 @@
 """The caller's side of gRPC: a channel to a service, and calls with trace, deadline and restored errors.
 
 Calls are wrapped here because interceptors of grpc.aio would add a task and a second call object to each call.
-We do not use opentelemetry-instrumentation-grpc, for three reasons:
-
-- Its server side ignores a rich status: `abort_with_status` leaves its span at OK.
-- Its client side never ends the span of a cancelled call.
-- Both sides build attributes for calls that are not traced.
+We do not use opentelemetry-instrumentation-grpc. Its server side leaves the span of a rich status at OK, its client
+side never ends the span of a cancelled call, and both build attributes for calls that are not traced.
 """
 
 from __future__ import annotations
@@ -41,8 +38,7 @@ def grpc_channel(address: str, service: str, reads: Sequence[str], socket: str |
             in turn as long as their health checks succeed. If the host is a name with several addresses, such as a
             cluster's headless service, these addresses also get the calls in turn.
         reads: The service's methods that change nothing; gRPC retries them when the service is briefly unavailable.
-        socket: Path of the Unix domain socket to connect to instead of the address; calls still name the address as
-            their authority. None to connect to the address.
+        socket: Path of the Unix domain socket to connect to instead; calls still name the address as their authority.
     """
     options = _options(service, reads, "" if socket else address)
     if socket is not None:
@@ -54,8 +50,6 @@ def grpc_channel(address: str, service: str, reads: Sequence[str], socket: str |
 
 
 class GrpcCall(OutgoingCall):
-    """A call of a method."""
-
     __slots__ = ("_code", "_method")
 
     def __init__(self, method: TracedMethod, runtime: Runtime) -> None:
@@ -90,13 +84,7 @@ class GrpcCall(OutgoingCall):
 
 
 class Peer:
-    """One service as a caller sees it.
-
-    Args:
-        name: Short name for messages: "product".
-        service: Full name: "shop.product.v1.ProductService".
-        address: "host:port", or the addresses of its replicas, for spans.
-    """
+    """One service as a caller sees it; messages have its short name, and spans have its full name and address."""
 
     def __init__(self, name: str, service: str, address: str, runtime: Runtime = BARE) -> None:
         self._runtime = runtime
@@ -113,11 +101,7 @@ class Peer:
         return traced_method(self._service, name, self._address)
 
     async def unary(self, method: grpc.aio.UnaryUnaryMultiCallable[Q, S], traced: TracedMethod, request: Q) -> S:
-        """Calls a method with one answer.
-
-        Raises:
-            ShopError: The service's error, or `Unavailable` if it does not answer.
-        """
+        """Calls a method with one answer; raises the service's error, or `Unavailable` if it does not answer."""
         limit = remaining() or DEFAULT_S
         with GrpcCall(traced, self._runtime) as span:
             try:
@@ -126,25 +110,15 @@ class Peer:
                 span.note_status(error.code())
                 raise restore(error, self._name) from None
 
-    def stream(
-        self, method: grpc.aio.UnaryStreamMultiCallable[Q, S], traced: TracedMethod, request: Q
+    async def stream(
+        self, method: grpc.aio.UnaryStreamMultiCallable[Q, S], traced: TracedMethod, request: Q, *, lasts: bool = False
     ) -> AsyncGenerator[S]:
         """Calls a method that answers with a stream; its span ends when the stream ends, or the caller gives up.
 
-        Raises:
-            ShopError: The service's error, or `Unavailable` if it does not answer.
+        With `lasts`, the stream lasts until either side ends it. Raises the service's error, or `Unavailable` if it
+        does not answer.
         """
-        return self._stream(method, traced, request, remaining() or DEFAULT_S)
-
-    def watch(
-        self, method: grpc.aio.UnaryStreamMultiCallable[Q, S], traced: TracedMethod, request: Q
-    ) -> AsyncGenerator[S]:
-        """Calls a method as `stream` does, but the stream lasts until either side ends it."""
-        return self._stream(method, traced, request, None)
-
-    async def _stream(
-        self, method: grpc.aio.UnaryStreamMultiCallable[Q, S], traced: TracedMethod, request: Q, limit: float | None
-    ) -> AsyncGenerator[S]:
+        limit = None if lasts else remaining() or DEFAULT_S
         with GrpcCall(traced, self._runtime) as span:
             call = method(request, timeout=limit, metadata=span.metadata)
             try:

@@ -34,12 +34,10 @@ OPTIONS: tuple[tuple[str, int], ...] = (
 
 
 def options(connection_age_s: int = 0, *, compresses: bool = False) -> list[tuple[str, int]]:
-    """Returns the server's options.
+    """Returns the server's options; with `compresses`, gRPC compresses where both the client and the size allow it.
 
-    Args:
-        connection_age_s: How old a connection may become before its client is asked to reconnect, in seconds; 0 for no
-            limit. Calls continue undisturbed, and the client looks its servers up again.
-        compresses: Whether messages are compressed for clients that accept gzip, where that makes them smaller.
+    After `connection_age_s` seconds, a client is asked to reconnect; 0 for no limit. Calls continue undisturbed, and
+    the client looks its servers up again.
     """
     aged = [("grpc.max_connection_age_ms", connection_age_s * 1_000)] if connection_age_s else []
     return [*OPTIONS, *aged, *([("grpc.default_compression_level", LOW)] if compresses else [])]
@@ -53,13 +51,10 @@ async def grpc_server(
     server_options: Sequence[tuple[str, int]] | None = None,
     described: Sequence[str] = (),
 ) -> AsyncIterator[str]:
-    """Runs a gRPC server until the context ends; calls in flight then get `GRACE_S` to finish.
-
-    In all other respects, this works like `http_server`.
+    """Runs a gRPC server until the context ends, like `http_server`; calls in flight then get `GRACE_S` to finish.
 
     Args:
         handlers: Functions that make the methods to serve, by the full names of their services.
-        server_options: The result of `options`; None for the defaults of `options`.
         described: Names of the components whose services reflection lists in addition.
     """
     server = grpc.aio.server(options=options() if server_options is None else server_options)

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 import grpc
+from google.protobuf.any import pack
 from google.protobuf.any_pb2 import Any
 from google.protobuf.duration_pb2 import Duration
 from google.rpc.error_details_pb2 import ErrorInfo, RetryInfo
@@ -40,35 +41,25 @@ _WITHOUT_DETAILS: dict[grpc.StatusCode, type[ShopError]] = {
 
 
 def code_of(error: ShopError) -> grpc.StatusCode:
-    """Returns the status code of an error."""
     return grpc.StatusCode[row(error).grpc]
 
 
 def details_of(error: ShopError) -> list[Any]:
     """Returns an error's details in addition to status and message: its code and field, and when to retry."""
-    info = ErrorInfo(reason=error.code.value, domain=DOMAIN, metadata={"field": error.field} if error.field else {})
-    detail = Any()
-    detail.Pack(info)
-    details = [detail]
+    metadata = {"field": error.field} if error.field else {}
+    details = [pack(ErrorInfo(reason=error.code.value, domain=DOMAIN, metadata=metadata))]
     if error.retry_after_s:
-        retry = Any()
-        retry.Pack(RetryInfo(retry_delay=Duration(seconds=error.retry_after_s)))
-        details.append(retry)
+        details.append(pack(RetryInfo(retry_delay=Duration(seconds=error.retry_after_s))))
     return details
 
 
 def status_of(error: ShopError) -> grpc.Status:
-    """Returns the status that ends a call with an error."""
     details = details_of(error)
     return rpc_status.to_status(Status(code=code_of(error).value[0], message=error.message, details=details))
 
 
 def restore(error: grpc.aio.AioRpcError, peer: str) -> ShopError:
-    """Returns the error with which a call failed, as the client sees it.
-
-    Returns:
-        An error of the same class if the server sent one; if gRPC itself ended the call, an error for its status.
-    """
+    """Returns the error that the server sent; if gRPC itself ended the call, the error for its status."""
     info, retry = _details(error)
     if info.domain == DOMAIN:
         message, field = error.details() or "", info.metadata.get("field", "")
@@ -98,11 +89,5 @@ def _details(error: grpc.aio.AioRpcError) -> tuple[ErrorInfo, RetryInfo]:
 
 
 def traced_method(service: str, name: str, address: Mapping[str, str | int] = MappingProxyType({})) -> TracedMethod:
-    """Returns what the spans of a method's calls have in common.
-
-    Args:
-        service: Full name of the service: "shop.product.v1.ProductService".
-        name: Name of the method: "GetProduct".
-        address: Attributes that say where calls go; only the caller's spans have them.
-    """
+    """Returns what the spans of a method's calls have in common; only the caller's spans have an address."""
     return TracedMethod.of({"rpc.system": "grpc", "rpc.service": service, "rpc.method": name, **address})

@@ -19,12 +19,7 @@ class BodyTimeout(DeadlineExceeded):
 
 
 async def limited_body(chunks: AsyncIterable[bytes], content_length: str | None) -> AsyncGenerator[bytes]:
-    """Yields a body as it arrives, up to its limits.
-
-    Raises:
-        ResourceExhausted: The body is larger than 64 KiB.
-        BodyTimeout: The body was not complete after 5 seconds, or after the time that the caller allows.
-    """
+    """Yields a body as it arrives; raises `ResourceExhausted` above 64 KiB, and `BodyTimeout` if it takes too long."""
     if (
         content_length is not None
         and content_length.isdigit()

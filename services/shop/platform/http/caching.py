@@ -22,7 +22,7 @@ The keys are `product-17` for each product in the answer, and `products` if the 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 import xxhash
 
@@ -31,7 +31,6 @@ from shop.errors import PreconditionFailed
 Header: TypeAlias = tuple[bytes, bytes]
 
 NO_STORE = (b"cache-control", b"no-store")
-
 
 SURROGATE = "surrogate-capability"
 PRODUCTS = "products"
@@ -53,15 +52,12 @@ def surrogate_key_header(keys: Sequence[str]) -> Header:
     return (b"surrogate-key", ",".join(keys).encode())
 
 
-class Policy(NamedTuple):
-    """How one kind of answer may be cached."""
-
-    cache_control: Header
-    vary: Header
+Policy: TypeAlias = tuple[Header, Header]
+"""How one kind of answer may be cached."""
 
 
 def _policy(cache_control: bytes, vary: bytes) -> Policy:
-    return Policy((b"cache-control", cache_control), (b"vary", vary))
+    return (b"cache-control", cache_control), (b"vary", vary)
 
 
 PUBLIC = _policy(b"public, max-age=60", b"accept-encoding")
@@ -74,19 +70,11 @@ GRAPHIQL = _policy(b"public, max-age=300", b"accept")
 GZIP_SUFFIX = "-gzip"
 
 content_hash = xxhash.xxh3_128_hexdigest
-"""Returns a hash of a body, which is the same in every process.
-
-128 bits of XXH3 take 4 µs for a page of 1,000 order lines (182 kB), SHA-256 takes 127 µs. A deliberate collision
-deceives only its author's cache.
-"""
+"""Returns a hash of a body, in 4 µs for 182 kB (SHA-256: 127 µs); a collision deceives only its author's cache."""
 
 
 def entity_tag(content: str, *, gzip: bool) -> str:
-    """Returns the strong entity tag of a representation.
-
-    Args:
-        content: The hash of the uncompressed body.
-    """
+    """Returns the strong entity tag of a representation; `content` is the hash of the uncompressed body."""
     return f'"{content}{GZIP_SUFFIX}"' if gzip else f'"{content}"'
 
 
@@ -96,11 +84,7 @@ def is_not_modified(if_none_match: str, content: str) -> bool:
 
 
 def check_if_match(if_match: str, content: str) -> None:
-    """Checks that the content has not changed since the client read it (RFC 9110, 13.1.1: strong comparison).
-
-    Raises:
-        PreconditionFailed: The content has changed.
-    """
+    """Raises `PreconditionFailed` if the content has changed since the client read it (RFC 9110, 13.1.1: strong)."""
     if any(_content(tag, weak=False) == content for tag in if_match.split(",")):
         return
     raise PreconditionFailed(

@@ -12,6 +12,8 @@ import logging
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 
+from shop.platform.process.lifecycle import in_background
+
 log = logging.getLogger(__name__)
 
 ANSWER_LIMIT_S = 5.0
@@ -22,11 +24,7 @@ MAX_KEYS_AT_ONCE = 100
 
 
 class EdgeCache:
-    """The shop's connection to the cache: a Unix domain socket, which takes `BAN` requests.
-
-    Args:
-        path: Path of the socket.
-    """
+    """The shop's connection to the cache: a Unix domain socket, which takes `BAN` requests."""
 
     def __init__(self, path: str) -> None:
         self._path = path
@@ -78,7 +76,6 @@ class EdgeCache:
             raise OSError(f"status {status.decode('latin-1')}")
 
     def close(self) -> None:
-        """Closes the connection."""
         if self._streams is not None:
             self._streams[1].close()
             self._streams = None
@@ -90,12 +87,6 @@ async def edge_cache(path: str | None) -> AsyncIterator[EdgeCache | None]:
     if path is None:
         yield None
         return
-    cache = EdgeCache(path)
-    sending = asyncio.create_task(cache.run())
-    try:
-        yield cache
-    finally:
-        sending.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await sending
-        cache.close()
+    with contextlib.closing(EdgeCache(path)) as cache:
+        async with in_background(cache.run()):
+            yield cache

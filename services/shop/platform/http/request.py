@@ -23,14 +23,7 @@ _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"
 
 
 class HttpRequest(Request[None]):
-    """One request.
-
-    Args:
-        headers: The request's headers, by their names in lower case.
-
-    Attributes:
-        status: Status of its answer; 0 before the answer begins.
-    """
+    """One request, whose headers have names in lower case; its status is 0 before the answer begins."""
 
     __slots__ = ("_send", "headers", "method", "receive", "scope", "status")
 
@@ -55,7 +48,6 @@ class HttpRequest(Request[None]):
 
     # Not a coroutine function, which would create a coroutine for each message.
     def send(self, message: Message) -> Awaitable[None]:
-        """Sends a message of the answer."""
         if message["type"] == "http.response.start":
             self.status = message["status"]
         return self._send(message)

@@ -66,16 +66,13 @@ class _Server(uvicorn.Server):
 async def http_server(app: ASGIApp, listen: str, drain_s: float = 0, *, sockets: bool = False) -> AsyncIterator[str]:
     """Serves an ASGI application, and `/healthz`, until the context ends; requests in flight then get `GRACE_S`.
 
+    Yields the address that it listens on, in the form of `listen`. Raises `StartError` if the port or the socket is in
+    use, or the application failed to start.
+
     Args:
         listen: "host:port", where port 0 selects a free port, or "unix:" and the path of a socket.
         drain_s: How long clients have to leave before the end, in seconds; each answer then asks its client to leave.
         sockets: Whether the application answers WebSockets.
-
-    Yields:
-        The address that it listens on, in the same form.
-
-    Raises:
-        StartError: The port or the socket is in use, or the application failed to start.
     """
     listener, address = _bind(listen)
     server = _Server(

@@ -14,9 +14,8 @@ _MAX_NAME = 40
 def loads(text: bytes | str) -> Any:
     """Returns the value of a JSON text. Its strings may have lone surrogates, which a check of the field refuses.
 
-    Raises:
-        json.JSONDecodeError: The text is not JSON, not UTF-8, or nested too deeply.
-        InvalidArgument: An object has a member twice: one reader would take the first, and another the last.
+    Raises `json.JSONDecodeError` if the text is not JSON, not UTF-8, or nested too deeply. Raises `InvalidArgument` if
+    an object has a member twice: one reader would take the first, and another the last.
     """
     try:
         return _DECODER.decode(text if isinstance(text, str) else text.decode())

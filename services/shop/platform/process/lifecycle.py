@@ -66,12 +66,6 @@ def spare_collections() -> None:
     gc.set_threshold(YOUNG_OBJECTS)
 
 
-def run(main: Coroutine[Any, Any, None]) -> None:
-    """Runs a coroutine to its end on uvloop."""
-    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        runner.run(main)
-
-
 def leave(code: int) -> NoReturn:
     """Ends this process at once.
 
@@ -89,19 +83,15 @@ async def _serve(serve: Serve, config: ServiceConfig, set_up: SetUp) -> None:
 
 
 def launch(
-    serve: Serve,
-    env: Mapping[str, str],
-    *imports: Callable[[ServiceConfig], None],
-    set_up: SetUp = running,
+    serve: Serve, env: Mapping[str, str], *imports: Callable[[ServiceConfig], None], set_up: SetUp = running
 ) -> int:
     """Runs one process: reads its settings, sets up logs and traces, serves until a signal stops it.
 
+    Returns the exit code: 0; 1 if it failed, or a dependency is not available; 2 if a setting is wrong; 130 after
+    Ctrl-C before it served.
+
     Args:
         imports: Functions that import, before the wait for standard input, what `serve` would otherwise import later.
-
-    Returns:
-        The exit code: 0; 1 if it failed, or a dependency is not available; 2 if a setting is wrong; 130 after Ctrl-C
-        before it served.
     """
     try:
         config = ServiceConfig.from_env(env)
@@ -111,7 +101,8 @@ def launch(
                 import_more(config)
             sys.stdin.read()
         spare_collections()
-        run(_serve(serve, config, set_up))
+        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+            runner.run(_serve(serve, config, set_up))
     except ConfigError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

@@ -28,7 +28,6 @@ class JsonLines(logging.Formatter):
         self._component = component
 
     def format(self, record: logging.LogRecord) -> str:
-        """Returns the line for a record, without a line end."""
         for said in (record.msg, *(record.args if isinstance(record.args, tuple) else ())):
             if isinstance(said, BaseException):
                 redact(said)
@@ -50,11 +49,7 @@ class JsonLines(logging.Formatter):
 
 
 def redact(error: BaseException) -> None:
-    """Removes the data from a database error, and from the errors in its chain.
-
-    Args:
-        error: Any error; afterwards its text may name objects of the database, but no values in them.
-    """
+    """Removes the data from a database error, and from all errors in its chain: their texts may name only objects."""
     left: list[BaseException | None] = [error]
     seen: set[int] = set()
     while left:

@@ -17,16 +17,11 @@ if TYPE_CHECKING:
     from shop.platform.telemetry.meters import Meters
 
 
-def _count_nothing(_asked: int, _hits: int, _unanswered: int) -> None: ...
-
-
 @dataclass(frozen=True, slots=True)
 class Runtime:
-    """The parts that `launch` sets up once and passes on.
+    """The parts that `launch` sets up once and passes on; without meters or admission, nothing is measured or refused.
 
     Attributes:
-        meters: Measures requests, calls, statements and queues; None for no metrics.
-        admission: Refuses requests when there are too many; None to admit all.
         note_cache: Called with the numbers of rows requested from a cache, of hits, and of commands without an answer.
         before_work: Awaited in order, before the work of each request.
     """
@@ -34,7 +29,7 @@ class Runtime:
     spans: Spans = field(default_factory=Spans)
     meters: Meters | None = None
     admission: Admission | None = None
-    note_cache: Callable[[int, int, int], None] = _count_nothing
+    note_cache: Callable[[int, int, int], None] = lambda *_: None
     before_work: tuple[Callable[[], Awaitable[None]], ...] = ()
 
 
@@ -44,10 +39,6 @@ BARE = Runtime()
 
 @asynccontextmanager
 async def running(config: ServiceConfig) -> AsyncIterator[Runtime]:
-    """Sets up what the configuration selects, for as long as the context lasts.
-
-    Raises:
-        StartError: The metrics port is in use.
-    """
+    """Sets up what the configuration selects, while the context lasts; raises `StartError` if a port is in use."""
     async with telemetry(config) as spans, metering(config) as meters, admission(config) as limit:
         yield Runtime(spans, meters, limit)

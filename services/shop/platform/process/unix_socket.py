@@ -11,14 +11,7 @@ from shop.platform.config import UNIX_SCHEME, StartError, socket_path
 
 
 def bind_unix(path: str) -> socket.socket:
-    """Returns a socket that is bound to a path; replaces the file of a stale socket.
-
-    Args:
-        path: Where the socket's file is to be; its folder exists.
-
-    Raises:
-        StartError: Another process listens there, or the file cannot be made.
-    """
+    """Returns a socket that is bound to a path, whose stale file it replaces; raises `StartError` if it cannot be."""
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         if _is_stale(path):

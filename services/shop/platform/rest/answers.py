@@ -45,9 +45,7 @@ class HasHeaders(Protocol):
 class Answer(Response, Generic[T]):
     """A response whose body and headers are already bytes; `T` is the encoded type, for the OpenAPI document.
 
-    Args:
-        headers: Headers in lower case, in addition to those of the content.
-        media_type: The Content-Type; empty for none.
+    The headers are in lower case, and lack those of the content.
     """
 
     def __init__(self, status: int, body: bytes, headers: Headers, media_type: bytes = JSON) -> None:
@@ -62,11 +60,7 @@ class Answer(Response, Generic[T]):
 
 
 def ok(call: HasHeaders, document: T, policy: Policy, mask: Mask | None = None, keys: Sequence[str] = ()) -> Answer[T]:
-    """Returns the answer to a GET: the document, with the fields of a mask, or 304 if the client already has it.
-
-    Args:
-        keys: Keys by which a shared cache purges the answer.
-    """
+    """Returns the answer to a GET: the document, with the fields of a mask, or 304 if the client already has it."""
     body = encode(document if mask is None else select_fields(document, mask))
     return representation(call, body, policy, JSON, keys)
 
@@ -102,18 +96,13 @@ def answer_changed(document: T) -> Answer[T]:
 
 
 def answer_removed() -> Answer[None]:
-    """Returns the answer to a DELETE."""
     return Answer(204, b"", [NO_STORE], b"")
 
 
 async def as_read(if_match: str | None, read: Callable[[], Awaitable[R]]) -> R | None:
     """Returns the resource that the client read, so that only that version is changed, even if others change it too.
 
-    Returns:
-        The resource; None if the client sets no condition.
-
-    Raises:
-        PreconditionFailed: The resource has changed.
+    Returns None if the client sets no condition; raises `PreconditionFailed` if the resource has changed.
     """
     if if_match is None or if_match.strip() == "*":
         return None

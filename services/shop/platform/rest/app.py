@@ -58,10 +58,7 @@ def rest_api(
         telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
         generate_unique_id_function=lambda route: route.name,
         middleware=[Middleware(Serving, incoming)],
-        exception_handlers={
-            RequestValidationError: answer_invalid_request,
-            HTTPException: answer_http_error,
-        },
+        exception_handlers={RequestValidationError: answer_invalid_request, HTTPException: answer_http_error},
     )
     api.state.published = published
     api.router.route_class = route_class(incoming.authenticator)
@@ -80,7 +77,6 @@ def add_docs(api: FastAPI) -> None:
         swagger_favicon_url="/docs/favicon-32x32.png",
         swagger_ui_parameters={"persistAuthorization": True, "displayRequestDuration": True, "filter": True},
     )
-    page_bytes = bytes(page.body)
 
     @api.get("/openapi.json", include_in_schema=False)
     async def get_openapi_document(call: RestCall) -> Response:
@@ -88,7 +84,7 @@ def add_docs(api: FastAPI) -> None:
 
     @api.get("/docs", include_in_schema=False)
     async def get_docs(call: RestCall) -> Response:
-        return representation(call, page_bytes, RELEASE, b"text/html; charset=utf-8")
+        return representation(call, bytes(page.body), RELEASE, b"text/html; charset=utf-8")
 
     for name, media_type in _ASSETS.items():
         _add_asset(api, name, media_type)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from typing import Annotated, Generic, NamedTuple, TypeVar
+from typing import Annotated, Generic, TypeAlias, TypeVar
 
 from fastapi import Header
 from fastapi.sse import format_sse_event
@@ -33,16 +33,8 @@ LastEventId = Annotated[
 ]
 
 
-class ServerSentEvent(NamedTuple, Generic[T]):
-    """One event of a stream.
-
-    Attributes:
-        id: The `Last-Event-ID` with which a client continues after this event.
-        data: The event's content; None to say that the stream is open, or still open.
-    """
-
-    id: int
-    data: T | None
+StreamEvent: TypeAlias = tuple[int, T | None]
+"""An event's `Last-Event-ID`, with which a client continues, and its content; None says that the stream is open."""
 
 
 class EventStream(StreamingResponse, Generic[T]):
@@ -51,33 +43,24 @@ class EventStream(StreamingResponse, Generic[T]):
     media_type = MEDIA_TYPE
 
 
-async def event_stream(name: str, events: AsyncGenerator[ServerSentEvent[T]]) -> EventStream[T]:
-    """Returns the answer with a stream once the stream is open; an earlier failure is a problem with a status.
-
-    Args:
-        events: The events, the first of which says that the stream is open.
-
-    Raises:
-        ShopError: The stream cannot be opened.
-    """
+async def event_stream(name: str, events: AsyncGenerator[StreamEvent[T]]) -> EventStream[T]:
+    """Returns the answer once the stream is open; a `ShopError` until then becomes a problem with a status."""
     lift()
-    first = await anext(events)
+    position, _ = await anext(events)
     return EventStream(
-        _write_events(name, first, events), headers={"cache-control": "no-store", "x-accel-buffering": "no"}
+        _write_events(name, position, events), headers={"cache-control": "no-store", "x-accel-buffering": "no"}
     )
 
 
-async def _write_events(
-    name: str, first: ServerSentEvent[T], events: AsyncGenerator[ServerSentEvent[T]]
-) -> AsyncGenerator[bytes]:
+async def _write_events(name: str, position: int, events: AsyncGenerator[StreamEvent[T]]) -> AsyncGenerator[bytes]:
     async with aclosing(events):
-        yield format_sse_event(comment="open", id=str(first.id), retry=RETRY_MS)
+        yield format_sse_event(comment="open", id=str(position), retry=RETRY_MS)
         try:
-            async for event in events:
-                if event.data is None:
-                    yield format_sse_event(comment="still open", id=str(event.id))
+            async for position, data in events:
+                if data is None:
+                    yield format_sse_event(comment="still open", id=str(position))
                 else:
-                    yield format_sse_event(event=name, data_str=encode(event.data).decode(), id=str(event.id))
+                    yield format_sse_event(event=name, data_str=encode(data).decode(), id=str(position))
         except ShopError as error:
             # The status has already been sent: the client will ask again, and then get the reason.
             logging.getLogger(__name__).info("a stream of events ends: %s", error.message)

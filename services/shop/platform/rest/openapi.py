@@ -15,7 +15,6 @@ from typing import Any, NamedTuple, get_args, get_type_hints
 
 import msgspec
 from fastapi import FastAPI
-from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute
 
 from shop.contract.calls import SERVICES, Access, call_of
@@ -45,7 +44,6 @@ _IF_NONE_MATCH = {
 }
 _LOCATION = {"description": "Path of the new resource.", "schema": {"type": "string"}}
 
-
 Method = Callable[..., Any]
 
 _ROUTES = [row.rest for service in SERVICES for row in service.calls]
@@ -60,12 +58,8 @@ def reading(tag: str, method: Method, *, problems: Sequence[int] = ()) -> dict[s
         problems: HTTP statuses of its problems, in addition to the problems of every operation.
     """
     headers = {"ETag": _ETAG, "Cache-Control": _CACHE, "Vary": _VARY}
-    unchanged = {
-        "description": "The client has it already (If-None-Match).",
-        "headers": headers,
-    }
     declared = _declare(tag, 200, "Found.", headers, method, [*_ALWAYS, *problems])
-    declared["responses"][304] = unchanged
+    declared["responses"][304] = {"description": "The client has it already (If-None-Match).", "headers": headers}
     declared["openapi_extra"]["parameters"] = [_IF_NONE_MATCH]
     return declared
 
@@ -77,11 +71,7 @@ def streaming(tag: str, method: Method) -> dict[str, Any]:
 
 
 def creating(tag: str, method: Method, *, problems: Sequence[int] = (), located: bool = True) -> dict[str, Any]:
-    """Returns the declaration of a POST that creates something; further arguments as for `reading`.
-
-    Args:
-        located: Whether the new resource has a path.
-    """
+    """Returns the declaration of a POST that creates something, `located` at a path; arguments as for `reading`."""
     headers = {"Cache-Control": _CACHE, **({"Location": _LOCATION, "ETag": _ETAG} if located else {})}
     return _declare(tag, 201, "Made.", headers, method, [*_ALWAYS, *_WITH_BODY, *problems])
 
@@ -99,12 +89,7 @@ def removing(tag: str, method: Method, *, problems: Sequence[int] = ()) -> dict[
 
 
 def _declare(
-    tag: str,
-    status: int,
-    description: str,
-    headers: dict[str, Any],
-    method: Method,
-    problems: Sequence[int],
+    tag: str, status: int, description: str, headers: dict[str, Any], method: Method, problems: Sequence[int]
 ) -> dict[str, Any]:
     row = call_of(method)
     access, (verb, path) = row.access, row.rest.split()
@@ -146,21 +131,9 @@ class PublishedSchema(NamedTuple):
 
 
 def document(api: FastAPI) -> dict[str, Any]:
-    """Returns the OpenAPI document of the routes.
-
-    Args:
-        api: The API that has the routes; its `state.published` says how the schemas of types are published.
-    """
-    made = get_openapi(
-        title=api.title,
-        version=api.version,
-        openapi_version="3.1.0",
-        summary=api.summary,
-        description=api.description,
-        routes=api.routes,
-        tags=api.openapi_tags,
-        license_info=api.license_info,
-    )
+    """Returns the OpenAPI document of the routes; `api.state.published` says how the schemas of types are published."""
+    made = api.openapi()
+    api.openapi_schema = None  # FastAPI would keep the document, which is changed here
     components = made["components"]
     for name in ("HTTPValidationError", "ValidationError"):
         components["schemas"].pop(name, None)
@@ -191,8 +164,7 @@ def as_text(made: dict[str, Any]) -> str:
 def _name_problems(operation: dict[str, Any]) -> set[int]:
     """Replaces an operation's problems with references to the components, and returns their statuses."""
     responses = operation["responses"]
-    undeclared = "HTTPValidationError" in json.dumps(responses.get("422", {}))
-    if undeclared:
+    if "HTTPValidationError" in json.dumps(responses.get("422", {})):
         del responses["422"]
     statuses = {int(status) for status in responses if int(status) >= 400}
     for status in statuses:
@@ -283,12 +255,7 @@ def _answers(api: FastAPI, paths: dict[str, Any]) -> dict[str, Any]:
 
 
 def _without_some(whole: dict[str, Any], named: dict[str, Any]) -> dict[str, Any]:
-    """Adds the schema of a resource, or of a page of resources, with optional fields; returns a reference to it.
-
-    Args:
-        whole: A reference to the whole schema.
-        named: All schemas by name.
-    """
+    """Adds the schema of a resource, or of a page of resources, with optional fields; returns a reference to it."""
     name = whole["$ref"].removeprefix(_SCHEMAS)
     if "properties" not in named[name]:
         return whole

@@ -62,7 +62,7 @@ Ids = Annotated[
     str | None,
     Query(
         description=f"Only these, 1 to {MAX_IDS:,} ids with commas between them, in this order; unknown ones are left "
-        "out, repeated ones count once. Not together with another filter or paging.",
+        "out, repeated ones count once. Not together with another filter or paging."
     ),
 ]
 IfMatch = Annotated[
@@ -90,15 +90,7 @@ OrderIds = Annotated[str, Query(description="The orders, 1 to 1,000 ids with com
 
 
 def check_query(query: bytes, known: list[str]) -> None:
-    """Refuses query parameters that FastAPI would ignore.
-
-    Args:
-        query: The query string as it was sent.
-        known: Names of the route's parameters.
-
-    Raises:
-        InvalidRequest: A parameter is unknown or given twice, or there are too many.
-    """
+    """Raises `InvalidRequest` if a parameter of a query string is unknown or given twice, or there are too many."""
     try:
         pairs = parse_qsl(query.decode("latin-1"), keep_blank_values=True, max_num_fields=MAX_QUERY_PARAMETERS)
     except ValueError:
@@ -138,8 +130,7 @@ def parse_include(text: str, valid: frozenset[str]) -> frozenset[str]:
     if not text:
         return frozenset()
     asked = frozenset(text.split(","))
-    unknown = sorted(asked - valid)
-    if unknown:
+    if unknown := sorted(asked - valid):
         raise InvalidArgument(
             f"include={unknown[0][:40]!r} is not valid; valid: {', '.join(sorted(valid))}", field="include"
         )
@@ -161,14 +152,6 @@ def parse_fields(text: str, resource: type[msgspec.Struct]) -> Mask | None:
 
 
 def check_alone(name: str, others: dict[str, object]) -> None:
-    """Checks that a filter by ids comes without the parameters that are incompatible with it.
-
-    Args:
-        others: The values of those parameters; a false value means absent.
-
-    Raises:
-        InvalidRequest: One of them is present.
-    """
-    given = [other for other, value in others.items() if value]
-    if given:
+    """Raises `InvalidRequest` if a filter by ids comes with another value, which is not false."""
+    if given := [other for other, value in others.items() if value]:
         raise InvalidRequest([FieldError(other, f"leave it out together with {name}") for other in given])

@@ -48,8 +48,7 @@ class FieldError(msgspec.Struct, frozen=True):
     """One thing that is wrong with the request."""
 
     field: Annotated[
-        str,
-        describe("Field of the body (`lines[0].quantity`) or name of the parameter; empty for the whole."),
+        str, describe("Field of the body (`lines[0].quantity`) or name of the parameter; empty for the whole.")
     ]
     message: Annotated[str, describe("What to change.")]
 
@@ -68,11 +67,7 @@ class Problem(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class InvalidRequest(InvalidArgument):
-    """A request that does not have the documented form.
-
-    Args:
-        field: The parameter at fault, if the parameter has parts; by default, the first error's field.
-    """
+    """A request that does not have the documented form; the field at fault is by default the first error's."""
 
     def __init__(self, errors: Sequence[FieldError], *, field: str = "") -> None:
         first = errors[0]
@@ -91,19 +86,7 @@ class HttpProblem(InvalidArgument):
         self.headers = tuple(headers)
 
 
-def method_not_allowed(method: str, allowed: Sequence[str]) -> HttpProblem:
-    """Returns the problem for a method that the path does not support."""
-    valid = ", ".join(allowed)
-    return HttpProblem(405, f"{method} is not possible here; {valid} are", [(b"allow", valid.encode())])
-
-
-def unsupported_media_type(message: str) -> HttpProblem:
-    """Returns the problem for a body that is not JSON, or is compressed."""
-    return HttpProblem(415, message)
-
-
 def problem_answer(error: ShopError, path: str) -> Response:
-    """Returns the answer for an error."""
     known = row(error)
     status, title, kind = known.http, known.title, known.problem_type
     headers = [NO_STORE]
@@ -156,14 +139,15 @@ async def answer_http_error(request: Request, error: Exception) -> Response:
         return problem_answer(NotFound("there is nothing at this path; /openapi.json lists all paths"), path)
     if error.status_code == 405:
         method = "HEAD" if IS_HEAD in request.scope else request.method
-        return problem_answer(method_not_allowed(method, _methods(request)), path)
+        valid = ", ".join(_methods(request))
+        message = f"{method} is not possible here; {valid} are"
+        return problem_answer(HttpProblem(405, message, [(b"allow", valid.encode())]), path)
     if error.status_code == 400:
         return problem_answer(InvalidRequest([FieldError("", "the body is not JSON that can be read")]), path)
     raise error
 
 
 def _methods(request: Request) -> list[str]:
-    """Returns the methods of a request's path."""
     methods: set[str] = set()
     for route in request.app.routes:
         if route.path_regex.match(request.scope["path"]):
@@ -172,12 +156,7 @@ def _methods(request: Request) -> list[str]:
 
 
 def _field_error(error: dict[str, Any], fields: str) -> FieldError:
-    """Converts one of pydantic's errors; fields get the contract's spelling: "lines[0].quantity".
-
-    Args:
-        error: As pydantic describes it; its place begins with body, path, query or header.
-        fields: The body's valid fields, for the message.
-    """
+    """Converts one of pydantic's errors to the contract's spelling, "lines[0].quantity"; the body has these fields."""
     where, *place = error["loc"]
     message = error["msg"].removeprefix("Value error, ")
     match error["type"], where:

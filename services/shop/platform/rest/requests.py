@@ -12,7 +12,7 @@ from typing import Any
 
 from fastapi.routing import APIRoute
 from opentelemetry.trace import Span
-from starlette.convertors import Convertor
+from starlette.convertors import StringConvertor
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -26,7 +26,7 @@ from shop.platform.http.request import HttpRequest
 from shop.platform.incoming import Incoming
 from shop.platform.rest.openapi import ACCESS_KEY
 from shop.platform.rest.parameters import IDEMPOTENCY_KEY, check_query
-from shop.platform.rest.problems import IS_HEAD, FieldError, InvalidRequest, problem_answer, unsupported_media_type
+from shop.platform.rest.problems import IS_HEAD, FieldError, HttpProblem, InvalidRequest, problem_answer
 
 _FIRST_VALUES = "shop.headers"
 
@@ -47,7 +47,6 @@ class Serving:
         self._incoming = incoming
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answers one request (ASGI)."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
         else:
@@ -83,10 +82,7 @@ class _RestRequest(HttpRequest):
 
 
 def _headers_only(send: Send) -> Send:
-    """Returns a `send` that ends the answer after its headers.
-
-    The server then reports a disconnect to the route, which ends a stream.
-    """
+    """Returns a `send` that ends the answer after its headers; the server then reports a disconnect to the route."""
 
     async def send_headers(message: Message) -> None:
         if message["type"] == "http.response.start":
@@ -96,18 +92,10 @@ def _headers_only(send: Send) -> Send:
     return send_headers
 
 
-class NameConvertor(Convertor[str]):
+class NameConvertor(StringConvertor):
     """One path segment without a colon, so that `/v1/orders/1:cancel` is not an order named "1:cancel"."""
 
     regex = "[^/:]+"
-
-    def convert(self, value: str) -> str:
-        """Returns the segment as it is; the parameter's own type checks it."""
-        return value
-
-    def to_string(self, value: str) -> str:
-        """Returns the segment for a value."""
-        return str(value)
 
 
 def route_class(authenticator: Authenticator) -> type[APIRoute]:
@@ -123,7 +111,6 @@ def route_class(authenticator: Authenticator) -> type[APIRoute]:
         """A route that admits callers as its `x-access` says, and accepts only documented query parameters and JSON."""
 
         def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-            """Returns the handler of a request."""
             handle = super().get_route_handler()
             access = Access((self.openapi_extra or {}).get(ACCESS_KEY, Access.EVERYBODY))
             known = [field.alias for field in self.dependant.query_params]
@@ -158,9 +145,9 @@ def _check_media_type(call: RestCall) -> None:
     media_type = (call.header(b"content-type") or "").partition(";")[0].strip().lower()
     application, _, kind = media_type.partition("/")
     if application != "application" or not (kind == "json" or kind.endswith("+json")):
-        raise unsupported_media_type("the body must be JSON: send the header Content-Type: application/json")
+        raise HttpProblem(415, "the body must be JSON: send the header Content-Type: application/json")
     if (call.header(b"content-encoding") or "identity").strip().lower() != "identity":
-        raise unsupported_media_type("the body must not be compressed; send it without Content-Encoding")
+        raise HttpProblem(415, "the body must not be compressed; send it without Content-Encoding")
 
 
 class RestCall(Request):
@@ -178,23 +165,13 @@ class RestCall(Request):
         return str(dict(self.scope["headers"])[name], "latin-1")
 
     async def json(self) -> Any:
-        """Returns the value of a JSON body.
-
-        Raises:
-            json.JSONDecodeError: The body is not JSON.
-            InvalidRequest: An object has a member twice.
-        """
+        """Returns the value of a JSON body; raises the errors of `strict_json.loads`, one as `InvalidRequest`."""
         try:
             return strict_json.loads(await self.body())
         except InvalidArgument as error:
             raise InvalidRequest([FieldError(error.field, error.message)]) from error
 
     async def stream(self) -> AsyncGenerator[bytes]:
-        """Yields the body as it arrives.
-
-        Raises:
-            ResourceExhausted: The body is too large.
-            BodyTimeout: The body did not arrive in time.
-        """
+        """Yields the body as it arrives; raises the errors of `limited_body`."""
         async for chunk in limited_body(super().stream(), self.header(b"content-length")):
             yield chunk

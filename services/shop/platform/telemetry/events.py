@@ -24,7 +24,6 @@ _SAMPLED = TraceFlags(TraceFlags.SAMPLED)
 
 
 def messaging(queue: str, operation: str) -> SharedAttributes:
-    """Returns the messaging attributes of a span."""
     return shared_attributes(
         {
             "messaging.system": "postgresql",
@@ -42,13 +41,9 @@ class EventTraces:
         self._spans = spans
 
     def record_send(self, queue: str, happened_in: str, since: datetime) -> str:
-        """Begins the trace of an event that has waited until now to be sent.
+        """Begins the trace of an event that has waited until now to be sent; returns its context (W3C).
 
-        Args:
-            happened_in: Context of the call that caused it (W3C); empty if that call was not traced.
-
-        Returns:
-            The context of its trace (W3C); empty if it is not traced.
+        `happened_in` is the context of the call that caused it. Both are empty if the call was not traced.
         """
         cause = sampled_caller(happened_in) if happened_in else None
         if cause is None:
@@ -66,10 +61,8 @@ class EventTraces:
     def work_for(self, contexts: Sequence[str], name: str) -> Iterator[None]:
         """Puts the spans of work that is done for several events below one span in the first event's trace.
 
-        The other traces get a span of the same name and time, with a link to that span and no children.
-
-        Args:
-            contexts: Contexts of the events' traces (W3C); empty for events without a trace.
+        The other traces get a span of the same name and time, with a link to that span and no children. Contexts (W3C)
+        are empty for events without a trace.
         """
         roots = [root for context in contexts if context and (root := sampled_caller(context)) is not None]
         if not roots:
@@ -83,12 +76,7 @@ class EventTraces:
                 self._spans.note(name, INTERNAL, root, start_ns, link=span.get_span_context())
 
     def record_push(self, context: str, start_ns: int) -> None:
-        """Records that an event has been written to its receiver.
-
-        Args:
-            context: Context of its trace (W3C); empty if it is not traced.
-            start_ns: When the writing began, in ns since the epoch.
-        """
+        """Records that an event has been written to its receiver, since `start_ns`, in ns since the epoch."""
         if context and (root := sampled_caller(context)) is not None:
             self._spans.note("push", INTERNAL, root, start_ns)
 

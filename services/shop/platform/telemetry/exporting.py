@@ -14,11 +14,7 @@ from shop.platform.telemetry.tracing import Spans
 
 @asynccontextmanager
 async def telemetry(config: ServiceConfig) -> AsyncIterator[Spans]:
-    """Sends the spans of this process to a collector, and flushes them at the end.
-
-    Args:
-        config: Names the component and the collector; without a collector, nothing is traced.
-    """
+    """Sends the spans of this process to its collector, and flushes them at the end; traces nothing without one."""
     if config.otlp_endpoint is None:
         yield Spans()
         return

@@ -76,11 +76,7 @@ def add_details(*, route: str = "", operation: str = "", error: str = "") -> Non
 
 
 async def measure(timing: Timing, values: tuple[str, ...], work: Coroutine[Any, Any, T]) -> T:
-    """Does work that a request waits for, and measures it.
-
-    Args:
-        values: Values of the attributes, without the last one: the error.
-    """
+    """Does work that a request waits for, and measures it; `values` lack the last attribute: the error."""
     began = time.perf_counter()
     try:
         result = await work
@@ -100,10 +96,8 @@ def note_since(timing: Timing, values: tuple[str, ...], began: float) -> None:
 async def metering(config: ServiceConfig) -> AsyncIterator[Meters | None]:
     """Serves metrics for as long as the context lasts; does nothing without an address to listen on.
 
-    A thread answers the scrapes, so that requests wait for a scrape no longer than for any other thread's turn.
-
-    Raises:
-        StartError: The port is in use.
+    A thread answers the scrapes, so that requests wait for a scrape no longer than for any other thread's turn. Raises
+    `StartError` if the port is in use.
     """
     if config.listen_metrics is None:
         yield None

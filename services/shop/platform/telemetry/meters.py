@@ -20,11 +20,7 @@ SHORT_BUCKETS_S = (0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10)
 
 
 class Timing:
-    """A histogram of durations.
-
-    Args:
-        name: Name in the conventions, without the unit: "http.server.request.duration".
-    """
+    """A histogram of durations; its name is that of the conventions, without the unit."""
 
     def __init__(
         self, registry: CollectorRegistry, name: str, about: str, attributes: Sequence[str], buckets: Sequence[float]
@@ -36,11 +32,7 @@ class Timing:
         self._series: dict[tuple[str, ...], Histogram] = {}
 
     def note(self, values: tuple[str, ...], seconds: float, trace_id: str = "") -> None:
-        """Counts one duration.
-
-        Args:
-            trace_id: The trace that shows the duration, in hexadecimal digits; empty for no trace.
-        """
+        """Counts one duration, with the id in hexadecimal digits of the trace that shows it; empty for no trace."""
         series = self._series.get(values)
         if series is None:
             series = self._histogram.labels(*values) if values else self._histogram
@@ -116,5 +108,4 @@ class Meters:
 
 
 def prometheus_name(name: str) -> str:
-    """Returns a name of the conventions as Prometheus writes it."""
     return name.replace(".", "_")

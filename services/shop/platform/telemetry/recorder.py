@@ -28,21 +28,9 @@ class Tracing(Protocol):
     """Records the spans of sampled requests."""
 
     def start(
-        self,
-        name: str,
-        kind: int,
-        parent: Parent,
-        attributes: Attributes = None,
-        shared: SharedAttributes = (),
+        self, name: str, kind: int, parent: Parent, attributes: Attributes = None, shared: SharedAttributes = ()
     ) -> Span:
-        """Starts a span.
-
-        Args:
-            name: Low-cardinality name of the work.
-            kind: `INTERNAL`, `SERVER` or `CLIENT`.
-            parent: The sampled span above it.
-            attributes: Never personal or payment data.
-        """
+        """Starts a span below a sampled one, with a low-cardinality name, and never personal or payment data."""
 
     def note(
         self,
@@ -54,10 +42,7 @@ class Tracing(Protocol):
         error: BaseException | None = None,
         link: SpanContext | None = None,
     ) -> None:
-        """Records a span without children that ends now.
+        """Records a span without children that ends now, and started at `start`, in ns since the epoch.
 
-        Args:
-            start: When it started, in ns since the epoch.
-            error: What ended it early.
-            link: A span of another trace that caused it.
+        An error ended it early; a link leads to the span of another trace that caused it.
         """

@@ -32,12 +32,7 @@ class SdkTracing:
         self._tracer = tracer
 
     def start(
-        self,
-        name: str,
-        kind: int,
-        parent: Parent,
-        attributes: Attributes = None,
-        shared: SharedAttributes = (),
+        self, name: str, kind: int, parent: Parent, attributes: Attributes = None, shared: SharedAttributes = ()
     ) -> Span:
         return self._tracer.start_span(name, _below(parent), SpanKind(kind), {**_by_name(shared), **(attributes or {})})
 
@@ -73,7 +68,6 @@ def _by_name(shared: SharedAttributes) -> Mapping[str, str | int]:
 
 
 def tracer_provider(processor: SpanProcessor, resource: Mapping[str, str]) -> TracerProvider:
-    """Returns a provider of tracers."""
     provider = TracerProvider(ParentBased(ALWAYS_OFF), Resource.create(resource), shutdown_on_exit=False)
     provider.add_span_processor(processor)
     return provider

@@ -16,8 +16,7 @@ from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapProp
 PROPAGATOR = TraceContextTextMapPropagator()
 
 UNTRACED_CALLER: ContextVar[tuple[str, str] | None] = ContextVar("shop.untraced_caller", default=None)
-"""`traceparent` and `tracestate` of a caller whose request is not traced here; they are parsed only if a call passes
-them on."""
+"""`traceparent` and `tracestate` of a caller that is not traced here; they are parsed only if a call passes them on."""
 
 _USUAL_TRACEPARENT = re.compile(r"00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})")
 _USUAL_LENGTH = 55
@@ -45,11 +44,7 @@ def sampled_caller(traceparent: str, tracestate: str = "") -> SpanContext | None
 
 
 def trace_headers(span: Span | None) -> dict[str, str]:
-    """Returns the headers that pass a call's trace on to the callee (W3C).
-
-    Args:
-        span: The span of the call; None if the request is not traced, so that its context is passed on unchanged.
-    """
+    """Returns the headers that pass a call's trace on to the callee (W3C); without a span, the caller's context."""
     context = current_context() if span is None else span.get_span_context()
     if not context.trace_id:
         return {}

@@ -20,9 +20,9 @@ from typing import TypeAlias, cast
 from opentelemetry import context as otel_context
 from opentelemetry import trace
 from opentelemetry.context import Context
-from opentelemetry.trace import INVALID_SPAN, NonRecordingSpan, Span, SpanContext, SpanKind, StatusCode
+from opentelemetry.trace import INVALID_SPAN, NonRecordingSpan, Span, SpanContext, StatusCode
 
-from shop.platform.telemetry.recorder import Attributes, Parent, SharedAttributes, Tracing, shared_attributes
+from shop.platform.telemetry.recorder import INTERNAL, Attributes, Parent, SharedAttributes, Tracing, shared_attributes
 from shop.platform.telemetry.trace_context import traceparent
 
 UNTRACED = nullcontext(INVALID_SPAN)
@@ -36,13 +36,7 @@ _SPANS = otel_context.create_key("shop.spans")
 NoteMoment: TypeAlias = Callable[[Span | None], None]
 
 
-def _ignore_moment(_span: Span | None) -> None: ...
-
-
-def _start_nothing(*_: object) -> None: ...
-
-
-def _note_nothing(*_: object, **__: object) -> None: ...
+def _do_nothing(*_: object, **__: object) -> None: ...
 
 
 class Spans:
@@ -55,9 +49,9 @@ class Spans:
             whose answer has been read; else None.
     """
 
-    def __init__(self, tracing: Tracing | None = None, note_moment: NoteMoment = _ignore_moment) -> None:
-        self.start: Callable[..., Span | None] = _start_nothing if tracing is None else tracing.start
-        self.note: Callable[..., None] = _note_nothing if tracing is None else tracing.note
+    def __init__(self, tracing: Tracing | None = None, note_moment: NoteMoment = _do_nothing) -> None:
+        self.start: Callable[..., Span | None] = _do_nothing if tracing is None else tracing.start
+        self.note: Callable[..., None] = _do_nothing if tracing is None else tracing.note
         self.note_moment = note_moment
         self._context = otel_context.set_value(_SPANS, self, Context())
 
@@ -95,8 +89,7 @@ def sampled_traceparent() -> str | None:
 def begin(name: str, kind: int, attributes: Attributes = None, shared: SharedAttributes = ()) -> Span | None:
     """Starts a child of the current span, which does not become the current one; arguments as for `Tracing.start`.
 
-    Returns:
-        The span; None if the request is not traced, or this process records nothing.
+    Returns None if the request is not traced, or this process records nothing.
     """
     parent = sampled_parent()
     spans = None if parent is None else _current_spans()
@@ -117,21 +110,15 @@ def note(
         spans.note(name, kind, parent, start, attributes, error)
 
 
-def child_span(
-    name: str, *, kind: SpanKind = SpanKind.INTERNAL, attributes: Attributes = None
-) -> AbstractContextManager[Span]:
+def child_span(name: str) -> AbstractContextManager[Span]:
     """Opens a child of the current span if the request is traced; otherwise does nothing, at almost no cost."""
-    span = begin(name, kind.value, attributes)
+    span = begin(name, INTERNAL)
     return UNTRACED if span is None else Current(span)
 
 
 @dataclass(frozen=True, slots=True)
 class TracedMethod:
-    """The attributes that the spans of a remote method's calls have in common, at both ends.
-
-    Attributes:
-        name: "shop.product.v1.ProductService/GetProduct", or "ProductService/GetProduct" over Thrift.
-    """
+    """The name and attributes of a remote method's spans, at both ends: "shop.product.v1.ProductService/GetProduct"."""
 
     name: str
     attributes: SharedAttributes

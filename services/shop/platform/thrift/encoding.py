@@ -12,7 +12,7 @@ from typing import Protocol, TypeVar, cast
 from thrift.protocol.TCompactProtocol import TCompactProtocolAcceleratedFactory
 from thrift.protocol.TJSONProtocol import TJSONProtocolFactory
 from thrift.protocol.TProtocol import TProtocolBase, TProtocolFactory
-from thrift.Thrift import TApplicationException, TMessageType, TType
+from thrift.Thrift import TMessageType, TType
 from thrift.transport.TTransport import TMemoryBuffer
 
 from shop.errors import InvalidArgument
@@ -71,13 +71,7 @@ class Undecodable(InvalidArgument):
 
 
 def encode_message(encoding: TProtocolFactory, name: str, kind: int, sequence: int, struct: Struct) -> bytes:
-    """Encodes a message as bytes.
-
-    Args:
-        encoding: `COMPACT` or `JSON`.
-        kind: `CALL`, `REPLY` or `EXCEPTION`.
-        struct: The method's arguments, its result, or Thrift's own error.
-    """
+    """Encodes a message of a kind, `CALL`, `REPLY` or `EXCEPTION`, as bytes, in `COMPACT` or `JSON`."""
     buffer = TMemoryBuffer()
     protocol = encoding.getProtocol(buffer)
     protocol.writeMessageBegin(name, kind, sequence)
@@ -88,14 +82,7 @@ def encode_message(encoding: TProtocolFactory, name: str, kind: int, sequence: i
 
 
 def open_message(encoding: TProtocolFactory, message: bytes) -> tuple[str, int, int, TProtocolBase]:
-    """Reads the head of a message.
-
-    Returns:
-        Name, kind, sequence number, and the protocol that reads the rest.
-
-    Raises:
-        Undecodable: The bytes have no head.
-    """
+    """Returns a message's name, kind and number, and what reads the rest; raises `Undecodable` if it has no head."""
     protocol = encoding.getProtocol(_Ending(message))
     try:
         name, kind, sequence = protocol.readMessageBegin()
@@ -104,16 +91,10 @@ def open_message(encoding: TProtocolFactory, message: bytes) -> tuple[str, int, 
     return name, kind, sequence, protocol
 
 
-def unknown_method(name: str) -> TApplicationException:
-    """Returns Thrift's answer to a call of an unknown method."""
-    return TApplicationException(TApplicationException.UNKNOWN_METHOD, f"there is no method {name[:100]!r}")
-
-
 def read_whole(arguments: Arguments, protocol: TProtocolBase) -> None:
     """Reads the arguments that a client sent; absent fields get their empty value, as in protobuf.
 
-    Raises:
-        InvalidArgument: The bytes are not such arguments, or a field of the request does not fit its type.
+    Raises `InvalidArgument` if the bytes are not such arguments, or a field of the request does not fit its type.
     """
     try:
         arguments.read(protocol)
@@ -128,11 +109,8 @@ def read_whole(arguments: Arguments, protocol: TProtocolBase) -> None:
 def complete(struct: S, at: str = "") -> S:
     """Gives absent fields their empty value, and checks that the other fields fit their types.
 
-    Args:
-        at: Prefix of the struct's fields in the request: "product.", "lines[2].".
-
-    Raises:
-        InvalidArgument: A number has more bits than its field, or a text has a lone surrogate.
+    Raises `InvalidArgument` if a number has more bits than its field, or a text has a lone surrogate. The names of
+    fields begin with the struct's place: "product.", "lines[2].".
     """
     for kind, name, of, value in _fill(struct):
         field = f"{at}{name}"

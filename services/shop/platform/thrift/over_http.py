@@ -15,7 +15,7 @@ from starlette.routing import Route
 
 from shop.platform.error_codes import SERVER_FAULTS
 from shop.platform.http.caching import NO_STORE
-from shop.platform.http.compression import MIN_BYTES, accepts_gzip, gzip
+from shop.platform.http.compression import compressed
 from shop.platform.incoming import Incoming, failure_of, note_failure
 from shop.platform.rest.answers import Answer
 from shop.platform.rest.problems import answer_http_error
@@ -33,7 +33,6 @@ def path_of(service: str) -> str:
 
 
 def http_app(service: str, processor: Processor, incoming: Incoming) -> Starlette:
-    """Returns the application."""
     authenticator = incoming.authenticator
 
     async def answer(request: Request) -> Response:
@@ -65,8 +64,5 @@ def http_app(service: str, processor: Processor, incoming: Incoming) -> Starlett
 
 
 def _response(call: RestCall, message: bytes) -> Response:
-    headers = [NO_STORE]
-    if len(message) >= MIN_BYTES and accepts_gzip(call.header(b"accept-encoding")):
-        headers.append((b"content-encoding", b"gzip"))
-        message = gzip(message)
-    return Answer(200, message, headers, MEDIA_TYPE.encode())
+    body, encoding = compressed(message, call.header(b"accept-encoding"))
+    return Answer(200, body, [NO_STORE, *encoding], MEDIA_TYPE.encode())

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Protocol, cast
 
 from thrift.protocol.TProtocol import TProtocolFactory
+from thrift.Thrift import TApplicationException
 
 from shop.contract.calls import Access, Call, Service
 from shop.contract.wire import Codec, thrift_codec, thrift_stubs
@@ -23,7 +24,6 @@ from shop.platform.thrift.encoding import (
     encode_message,
     open_message,
     read_whole,
-    unknown_method,
 )
 from shop.platform.validation import size
 from shop.stubs.thrift.ttypes import ShopError as Failure
@@ -39,12 +39,9 @@ def attributes_of(service: str, method: str) -> dict[str, str | int]:
 
 @dataclass(frozen=True, slots=True)
 class ServedMethod:
-    """A method of a service.
+    """A method of a service: the classes of its two structs, and functions that answer a request with a value.
 
     Attributes:
-        arguments: Class of the caller's struct: headers and a request.
-        result: Class of the struct that the caller gets.
-        work: Function that answers a request with a value.
         answer: Function that makes a struct from that value; None for a method that returns nothing.
     """
 
@@ -58,11 +55,7 @@ class ServedMethod:
 
 @dataclass(frozen=True, slots=True)
 class ReceivedCall:
-    """A call that has arrived.
-
-    Attributes:
-        headers: The headers that the caller sent with its request; empty over HTTP.
-    """
+    """A call that has arrived, with the headers that the caller sent with its request; none over HTTP."""
 
     headers: Mapping[str, str]
     _method: ServedMethod
@@ -75,18 +68,13 @@ class ReceivedCall:
         return self._method.traced
 
     async def work(self, authenticator: Authenticator, authorization: str | None, origin: str | None) -> bytes:
-        """Admits the caller and runs the method; returns the answer.
-
-        Raises:
-            ShopError: The method's error.
-        """
+        """Admits the caller and runs the method; returns its answer, or raises its error."""
         method = self._method
         authenticator.admit(method.access, authorization, origin)
         value = await method.work(self._request)
         return self._reply(method.result() if method.answer is None else method.result(success=method.answer(value)))
 
     def refusal(self, error: ShopError) -> bytes:
-        """Returns the answer for an error."""
         failure = Failure(error.code.value, error.message, error.field or None, error.retry_after_s or None)
         return self._reply(self._method.result(error=failure))
 
@@ -98,15 +86,12 @@ class Processor:
         self._methods = _methods(service, use_cases)
 
     def call(self, encoding: TProtocolFactory, message: bytes) -> ReceivedCall | bytes:
-        """Returns the call in a message; if the message names no method of the service, returns the answer to it.
-
-        Raises:
-            Undecodable: The message has no call.
-        """
+        """Returns the call in a message, or the answer to an unknown method; raises `Undecodable` without a call."""
         name, _, sequence, protocol = open_message(encoding, message)
         method = self._methods.get(name)
         if method is None:
-            return encode_message(encoding, name, EXCEPTION, sequence, unknown_method(name))
+            unknown = TApplicationException(TApplicationException.UNKNOWN_METHOD, f"there is no method {name[:100]!r}")
+            return encode_message(encoding, name, EXCEPTION, sequence, unknown)
         asked = method.arguments()
 
         def reply(struct: Struct) -> bytes:

@@ -37,11 +37,7 @@ LENGTH = 4
 
 
 class FramedServer:
-    """Answers the calls on each connection, one after another.
-
-    Args:
-        from_outside: Whether all callers are clients, and none are other components of the shop.
-    """
+    """Answers the calls on each connection, one after another; `from_outside` means that all callers are clients."""
 
     def __init__(self, processor: Processor, incoming: Incoming, *, from_outside: bool) -> None:
         self._processor = processor
@@ -131,10 +127,7 @@ class _FramedCall(Request[bytes]):
 async def framed_server(
     listen: str, processor: Processor, incoming: Incoming, *, from_outside: bool = False
 ) -> AsyncIterator[str]:
-    """Serves framed Thrift until the context ends; calls in flight then get `GRACE_S` to finish.
-
-    In all other respects, this works like `http_server`.
-    """
+    """Serves framed Thrift until the context ends, like `http_server`; calls in flight then get `GRACE_S` to finish."""
     framed = FramedServer(processor, incoming, from_outside=from_outside)
     path = socket_path(listen)
     if path is not None:

@@ -28,11 +28,7 @@ _HEADERS = ((b"content-security-policy", POLICY.encode()),)
 
 
 class GraphiQL:
-    """An application whose `/graphql` shows GraphiQL to browsers.
-
-    Args:
-        folder: Folder with the files of `FETCHED`. If it is None or a file is missing, the page says how to get them.
-    """
+    """An application whose `/graphql` shows GraphiQL to browsers, or says how to get its files if one is missing."""
 
     def __init__(self, app: ASGIApp, folder: str | None, query: str = "{ __typename }") -> None:
         self._app = app
@@ -40,7 +36,6 @@ class GraphiQL:
         self._fetched = {name: Path(folder, name) for name in FETCHED} if folder else {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handles one request, or the start and end of the server."""
         file = self._file(scope) if scope.get("method") == "GET" else None
         if file is None:
             await self._app(scope, receive, send)
