@@ -84,7 +84,7 @@ class PodSampler:
                 self._looks.append(usages)
 
     def during(self, began_ns: int, ended_ns: int) -> PodResources:
-        """Returns the resources used between two times, in ns of the nodes' clocks; raises MeshError without figures."""
+        """Returns the resources used between two times (ns, nodes' clocks); raises MeshError without figures."""
         if self._failure is not None and (not self._looks or _at_ns(self._looks[-1]) < ended_ns):
             raise self._failure
         return PodResources(self._looks, (self._first, self._last), self._source, began_ns, ended_ns)
