@@ -82,7 +82,7 @@ GRAFANA_READS: Mapping[str, Service] = {
                 "name": "Prometheus",
                 "uid": PROMETHEUS,
                 "type": PROMETHEUS,
-                "url": ClusterPlaces.default().endpoints(PROMETHEUS)[0].url,
+                "url": ClusterPlaces().endpoints(PROMETHEUS)[0].url,
                 "isDefault": True,
             }
         ],
@@ -122,7 +122,7 @@ def compose_files(topology: Topology, data: Data, folder: Path, *, metrics: bool
         TopologyError: One of the user's programs has no image.
     """
     require_runnable(topology, "image")
-    places = ClusterPlaces.default()
+    places = ClusterPlaces()
     plan = edge_plan(topology, places, STDOUT, metrics=metrics)
     files = {
         FOLDER / HBA.name: HBA_RULES,

@@ -30,10 +30,7 @@ class MachineTimes:
 
 
 def machine_times(kubectl: Kubectl) -> dict[str, MachineTimes]:
-    """Asks one container on each node that the namespace's pods run on.
-
-    Returns:
-        The times, by the name of the node.
+    """The times of each node that the namespace's pods run on, by its name; one container on it is asked.
 
     Raises:
         ClusterError: A container does not answer.

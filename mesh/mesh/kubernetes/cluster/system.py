@@ -39,7 +39,6 @@ from mesh.kubernetes.manifests.policies import LOAD, links
 from mesh.kubernetes.manifests.secrets import KEYS_FOLDER, secrets
 from mesh.kubernetes.manifests.stores import JOB, database_limit_s
 from mesh.kubernetes.options import cluster_options
-from mesh.kubernetes.places import ClusterPlaces
 from mesh.paths import RunFolder
 from mesh.sidecars.stats import SidecarFacts
 from mesh.supervisor.process_record import write_json
@@ -65,13 +64,9 @@ class ClusterSystem(Run):
     not know where the system runs.
 
     Args:
-        topology: Which components run, and which calls which.
-        switches: The switches that the topology runs with.
-        ports: Ports of the run.
-        trial: Name of the trial; every span carries it.
-        data: The data that the run starts with; by default, the switches' scale and seed 1.
-        environ: `DATABASE_URL`, `KUBECTL_BIN`, `IMAGE_PREFIX` and `IMAGE_TAG` are read from it; by default, the
-            process's environment.
+        data: The data that the run starts with; by default, seed 1.
+        environ: `DATABASE_URL`, `KUBECTL_BIN`, `IMAGE_PREFIX`, `IMAGE_TAG` and `KONG_IMAGE` are read from it; by
+            default, the process's environment.
         folder: Folder of the run; by default, `.run/<base>`.
 
     Raises:
@@ -98,18 +93,15 @@ class ClusterSystem(Run):
         self._environ = os.environ if environ is None else environ
         self.database = database(ports, self._environ, self.folder)
         self.namespace = f"{PREFIX}{uuid.uuid4().hex[:8]}"
-        self.places = ClusterPlaces.default()
         self.options = replace(
-            cluster_options(
-                self._environ,
-                namespace=self.namespace,
-                replicas=switches.replicas,
-                istio_cni=False,
-                seed=(data or Data()).seed,
-            ),
+            cluster_options(self._environ),
+            namespace=self.namespace,
+            replicas=switches.replicas,
+            seed=(data or Data()).seed,
             run=self.namespace.removeprefix(PREFIX),
             trial=trial,
         )
+        self.places = self.options.places
         self._note = self.folder.path / "namespace.json"
         self._kubectl: Kubectl | None = None
         self._ready: set[str] = set()
@@ -155,7 +147,7 @@ class ClusterSystem(Run):
 
     def components(self) -> Sequence[Component]:
         kubectl = Kubectl.current(self._environ)
-        self._remove_leftover()
+        self._remove_leftover(kubectl)
         require_usable(kubectl, self.switches)
         database = self._database_in_cluster()
         keys = key_pair(self.folder)
@@ -258,7 +250,7 @@ class ClusterSystem(Run):
     def tidy(self) -> None:
         super().tidy()
         if self._kubectl is not None:
-            self._remove(self._kubectl.context, self.namespace)
+            self._remove(self._kubectl, self.namespace)
 
     def node_of(self, component: str) -> str:
         nodes = {node for name, node in self._nodes if name == component}
@@ -285,11 +277,7 @@ class ClusterSystem(Run):
         self._look_after(pod for pod in kubectl.get("pods")["items"] if is_ready(pod))
 
     def _await_routes(self, kubectl: Kubectl) -> None:
-        """Waits until callers reach their callees: nodes and name servers learn of a pod a moment after it is ready.
-
-        Raises:
-            StartError: A caller does not reach its callee in time.
-        """
+        """Waits until callers reach their callees: nodes and name servers learn of a pod a moment after it is ready."""
         for caller, called in links(self.topology, self.switches).items():
             if caller == LOAD:  # the load generators' pods are created later
                 continue
@@ -306,12 +294,7 @@ class ClusterSystem(Run):
                 ) from error
 
     def _database_in_cluster(self) -> Database:
-        """The database, at the address by which pods reach it.
-
-        Raises:
-            InputError: Pods cannot reach the server that DATABASE_URL names.
-            StartError: The server does not answer.
-        """
+        """The database, at the address by which pods reach it."""
         if self.database.embedded:
             return own_database(superuser_password(self.folder), self.places)
         host = urlsplit(self.database.admin_url).hostname or ""
@@ -387,27 +370,28 @@ class ClusterSystem(Run):
         """Fetches the logs of all pods, and the edge's access log once it is complete."""
         with contextlib.suppress(MeshError):
             for pod in self.kubectl.get("pods")["items"]:
-                name = pod["metadata"]["name"]
+                name = name_of(pod)
                 log = self.kubectl.ask("logs", name, "--all-containers", "--prefix")
                 (self.logs / f"{name}.log").write_text(log.stdout)
                 if self.switches.has_edge and _component_of(pod) == EDGE:
                     time.sleep(FLUSH_S)
                     self.kubectl.fetch(name, EDGE, str(EDGE_LOG), self.logs / ACCESS_LOG)
 
-    def _remove_leftover(self) -> None:
+    def _remove_leftover(self, kubectl: Kubectl) -> None:
         """Removes the namespace that an earlier run could not remove."""
         try:
             left = json.loads(self._note.read_text())
         except (OSError, ValueError):
             return
+        kubectl = replace(kubectl, context=left["context"])
         if node := left.get("cordoned"):
             print(f"Uncordoning the node {node}, which an earlier run left cordoned.", file=sys.stderr)
-            Kubectl.current(self._environ).for_context(left["context"]).run("uncordon", node)
+            kubectl.run("uncordon", node)
         print(f"Removing the namespace {left['namespace']}, which an earlier run left behind.", file=sys.stderr)
-        self._remove(left["context"], left["namespace"])
+        self._remove(kubectl, left["namespace"])
 
-    def _remove(self, context: str, namespace: str) -> None:
-        kubectl = Kubectl.current(self._environ).for_context(context)
+    def _remove(self, kubectl: Kubectl, namespace: str) -> None:
+        kubectl = replace(kubectl, namespace=None)
         try:
             kubectl.run("delete", "namespace", namespace, "--ignore-not-found", "--wait=false")
             # No clients are left, so the pods need no grace period.
@@ -417,7 +401,7 @@ class ClusterSystem(Run):
         except ClusterError as error:
             print(
                 f"The namespace {namespace} has not been removed yet: {_why_left(kubectl, namespace) or error}. "
-                f"Check on it with: kubectl --context={context} get namespace {namespace}",
+                f"Check on it with: kubectl --context={kubectl.context} get namespace {namespace}",
                 file=sys.stderr,
             )
         else:
