@@ -46,23 +46,9 @@ ANNOTATIONS = Path("etc/istio/pod/annotations")
 
 
 def agent_component(
-    workload: Workload,
-    ports: Ports,
-    folder: RunFolder,
-    authority: Authority,
-    issuer: TokenIssuer,
-    *,
-    metrics: bool = False,
+    workload: Workload, ports: Ports, folder: RunFolder, authority: Authority, issuer: TokenIssuer, *, metrics: bool
 ) -> Component:
     """The component of a workload's sidecar; makes the agent's folder.
-
-    Args:
-        workload: The workload.
-        ports: Ports of the run.
-        folder: Folder of the run.
-        authority: Authority that the sidecar trusts.
-        issuer: Issuer of the sidecar's token.
-        metrics: Whether the sidecar exposes its metrics.
 
     Raises:
         NotInstalledError: There is no agent or no Envoy program.
@@ -188,8 +174,8 @@ def _agent_cluster(name: str, socket: Path) -> dict[str, Any]:
 
 def _check_configuration(workload: Workload) -> Check:
     """Checks that Envoy is live, has every listener of the workload, and has refused no update."""
-    expected = {f"{workload.address}:{inbound.port}" for inbound in workload.inbound}
-    expected |= {str(outbound.socket) for outbound in workload.outbound}
+    expected = [f"{workload.address}:{inbound.port}" for inbound in workload.inbound]
+    expected += [str(outbound.socket) for outbound in workload.outbound]
 
     def check() -> bool:
         connection = UnixConnection(workload.admin)
