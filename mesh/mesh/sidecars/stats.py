@@ -68,10 +68,7 @@ def facts_of(answers: Sequence[Answer], *, encrypted: bool) -> SidecarFacts:
 
 def read_facts(workloads: Sequence[Workload], *, encrypted: bool) -> SidecarFacts:
     """Asks every sidecar, and returns the totals."""
-    answers = [
-        Answer(_counters(workload.admin), f"{workload.address}_" if workload.inbound else None)
-        for workload in workloads
-    ]
+    answers = [Answer(_counters(one.admin), f"{one.address}_" if one.inbound else None) for one in workloads]
     return facts_of(answers, encrypted=encrypted)
 
 
