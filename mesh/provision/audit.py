@@ -35,10 +35,7 @@ LIMIT_S = 900
 
 
 def audit() -> int:
-    """Runs all scanners.
-
-    Returns:
-        The exit code: 0 if everything was scanned and nothing was found.
+    """Runs all scanners; returns the exit code, 0 if everything was scanned and nothing was found.
 
     Raises:
         SetupError: A scanner cannot be installed.
@@ -84,10 +81,7 @@ def _scans() -> Iterator[tuple[str, list[str], frozenset[str]]]:
 def passes(title: str, argv: list[str], accepted: frozenset[str] = frozenset()) -> bool:
     """Runs a scanner and prints its output; returns whether all advisories that it found are accepted.
 
-    Args:
-        title: Subject of the scan.
-        argv: The command line.
-        accepted: Ids of accepted advisories in Go's vulnerability database.
+    The advisories have their ids in Go's vulnerability database.
     """
     say(f"== {title}")
     try:

@@ -38,10 +38,9 @@ OPTIONAL = {"graphiql", "mermaid"}
 
 
 def main(names: Sequence[str]) -> int:
-    """Runs the steps of these names in parallel.
+    """Runs the steps of these names in parallel, and returns the exit code.
 
-    Returns:
-        The exit code: 0, 1 for a failure, 2 for an unknown step, 130 or 143 when stopped, or the step's own exit code.
+    It is 0, 1 for a failure, 2 for an unknown step, 130 or 143 when stopped, or the step's own exit code.
     """
     if not names or not STEPS.keys() >= set(names):
         print(f"error: name one or more of these steps: {', '.join(STEPS)}.", file=sys.stderr)

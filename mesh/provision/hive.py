@@ -35,7 +35,7 @@ ADVICE = (
 
 
 def command() -> list[str]:
-    """Returns the router's command line; fetches the router if it is missing.
+    """The router's command line; fetches the router if it is missing.
 
     Raises:
         SetupError: A registry does not answer, or a package does not match its pinned hash.
@@ -64,18 +64,17 @@ def _fetch(target: Path) -> None:
         for name in PINS:
             shutil.copyfile(SOURCES / name, Path(scratch, name))
         program = node()
-        run(
-            Step(
-                title="Fetching Hive Gateway",
-                hint="30 s, 120 MB",
-                argv=[program, str(_npm(program)), "ci", "--ignore-scripts", "--no-audit", "--no-fund"],
-                advice=ADVICE,
-                registry="the npm registry",
-                cwd=Path(scratch),
-                env={**LIMITS, "PATH": f"{Path(program).parent}{os.pathsep}{os.environ.get('PATH', '')}"},
-                limit_s=600,
-            )
+        step = Step(
+            title="Fetching Hive Gateway",
+            hint="30 s, 120 MB",
+            argv=[program, str(_npm(program)), "ci", "--ignore-scripts", "--no-audit", "--no-fund"],
+            advice=ADVICE,
+            registry="the npm registry",
+            cwd=Path(scratch),
+            env={**LIMITS, "PATH": f"{Path(program).parent}{os.pathsep}{os.environ.get('PATH', '')}"},
+            limit_s=600,
         )
+        run(step)
         Path(scratch, PACKAGES).replace(target)
 
 

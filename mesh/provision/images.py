@@ -8,7 +8,7 @@ import re
 import shlex
 import shutil
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from provision.environment import require
@@ -57,12 +57,7 @@ def build() -> None:
 
 
 def copy_contents(program: str, image: str, into: Path) -> None:
-    """Copies the list of an image's contents, which its build made, out of the image.
-
-    Args:
-        program: Path of podman or docker.
-        image: Name of the image.
-        into: File to write, a CycloneDX document.
+    """Copies the list of an image's contents, a CycloneDX document that its build made, out of the image.
 
     Raises:
         SetupError: The image has no such list.
@@ -78,10 +73,7 @@ def copy_contents(program: str, image: str, into: Path) -> None:
 
 
 def engine(environ: Mapping[str, str]) -> str:
-    """The path of podman or docker, whichever is installed.
-
-    Args:
-        environ: `IMAGE_ENGINE` is read from it, the name or path of another program.
+    """The path of the program that `IMAGE_ENGINE` names, else of the installed podman or docker.
 
     Raises:
         SetupError: There is no such program.
@@ -96,11 +88,9 @@ def engine(environ: Mapping[str, str]) -> str:
 
 
 def tag(environ: Mapping[str, str], root: Path = ROOT) -> str:
-    """The tag of the images. The same content has the same tag, so a node need not pull it again.
+    """The tag of the images: `IMAGE_TAG`, else the project's version and a digest of the images' sources.
 
-    Args:
-        environ: `IMAGE_TAG` is read from it; by default, the project's version and a digest of the images' sources.
-        root: Folder of the project.
+    The same content has the same tag, so a node need not pull it again.
     """
     given = environ.get("IMAGE_TAG")
     if given:
@@ -118,12 +108,8 @@ def _sources(root: Path) -> Iterator[Path]:
     yield file
     for line in re.findall(r"^COPY (?!--from)(.+) \S+$", file.read_text(), re.MULTILINE):
         for source in line.split():
-            path = root / source
-            yield from _files(path) if path.is_dir() else sorted(root.glob(source))
-
-
-def _files(folder: Path) -> Sequence[Path]:
-    return sorted(path for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
+            found = (root / source).rglob("*") if (root / source).is_dir() else root.glob(source)
+            yield from sorted(path for path in found if path.is_file() and "__pycache__" not in path.parts)
 
 
 def _revision() -> str:

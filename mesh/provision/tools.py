@@ -47,23 +47,18 @@ class Tool:
         """
         package = f"{self.dependency}/{self.package}"
         hint = "1 min on 2 cores, once; later checkouts find it in the cache"
-        link_to_shared(
-            self.path,
-            self.cached,
-            lambda into: golang.build(self.program, self.module, package, into, hint, self.environment),
-        )
+
+        def make(into: Path) -> None:
+            golang.build(self.program, self.module, package, into, hint, self.environment)
+
+        link_to_shared(self.path, self.cached, make)
 
 
 KUBE_SCORE = Tool("kube-score", ROOT / "mesh" / "kube-score", "github.com/zegl/kube-score", "cmd/kube-score")
 """A linter for Kubernetes manifests."""
 TOXIPROXY = Tool("toxiproxy-server", ROOT / "load" / "toxiproxy", "github.com/Shopify/toxiproxy/v2", "cmd/server")
 """A proxy between two components that cuts, resets or slows connections."""
-VALE = Tool(
-    "vale",
-    ROOT / "mesh" / "vale",
-    "github.com/errata-ai/vale/v3",
-    "cmd/vale",
-    {"CGO_ENABLED": "1", "CGO_CFLAGS": "-O0"},
-)
+_WITH_C = {"CGO_ENABLED": "1", "CGO_CFLAGS": "-O0"}
+VALE = Tool("vale", ROOT / "mesh" / "vale", "github.com/errata-ai/vale/v3", "cmd/vale", _WITH_C)
 """A linter for prose. Its parsers for programming languages are in C; they are unused here, and compile faster without
 optimisation."""
