@@ -76,23 +76,11 @@ PROMETHEUS_IMAGE, GRAFANA_IMAGE = "docker.io/prom/prometheus:v3.5.0", "docker.io
 EXPORTER, EXPORTER_IMAGE = OF_POSTGRES.component, "docker.io/prometheuscommunity/postgres-exporter:v0.18.1"
 PROMETHEUS_FILE = "prometheus.yaml"
 _OF_PROMETHEUS, _OF_GRAFANA = Path("/etc/prometheus"), Path("/etc/grafana/provisioning")
+_SOURCE = {"name": "Prometheus", "uid": PROMETHEUS, "type": PROMETHEUS, "url": PLACES.endpoints(PROMETHEUS)[0].url}
+_PROVIDER = {"name": "shop", "type": "file", "options": {"path": str(_OF_GRAFANA / "json")}}
 GRAFANA_READS: Mapping[str, Service] = {
-    "datasources": {
-        "apiVersion": 1,
-        "datasources": [
-            {
-                "name": "Prometheus",
-                "uid": PROMETHEUS,
-                "type": PROMETHEUS,
-                "url": PLACES.endpoints(PROMETHEUS)[0].url,
-                "isDefault": True,
-            }
-        ],
-    },
-    "dashboards": {
-        "apiVersion": 1,
-        "providers": [{"name": "shop", "type": "file", "options": {"path": str(_OF_GRAFANA / "json")}}],
-    },
+    "datasources": {"apiVersion": 1, "datasources": [{**_SOURCE, "isDefault": True}]},
+    "dashboards": {"apiVersion": 1, "providers": [_PROVIDER]},
 }
 """Grafana's provisioning: where it finds the metrics and the dashboards."""
 PUBLISHED = {

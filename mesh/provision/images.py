@@ -7,14 +7,13 @@ import os
 import re
 import shlex
 import shutil
-import subprocess
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from provision.environment import require
 from provision.errors import SetupError
 from provision.paths import ROOT, SBOM
-from provision.step import Step, run, say
+from provision.step import Step, output_of, run, say
 
 FILE = ROOT / "Containerfile"
 TARGETS: Mapping[str, str] = {
@@ -44,7 +43,8 @@ def build() -> None:
     """
     program = engine(os.environ)
     prefix, version = os.environ.get("IMAGE_PREFIX") or PREFIX, tag(os.environ)
-    labels = {"VERSION": version, "REVISION": _revision()}
+    revision = output_of("git", "-C", str(ROOT), "rev-parse", "HEAD").strip() or "unknown"
+    labels = {"VERSION": version, "REVISION": revision}
     arguments = [part for name, value in labels.items() for part in ("--build-arg", f"{name}={value}")]
     arguments += shlex.split(os.environ.get("IMAGE_BUILD_ARGS", ""))
     for target, hint in TARGETS.items():
@@ -110,10 +110,3 @@ def _sources(root: Path) -> Iterator[Path]:
         for source in line.split():
             found = (root / source).rglob("*") if (root / source).is_dir() else root.glob(source)
             yield from sorted(path for path in found if path.is_file() and "__pycache__" not in path.parts)
-
-
-def _revision() -> str:
-    git = shutil.which("git")
-    argv = [git or "git", "-C", str(ROOT), "rev-parse", "HEAD"]
-    done = subprocess.run(argv, capture_output=True, text=True, check=False, timeout=10) if git else None
-    return done.stdout.strip() if done and done.returncode == 0 else "unknown"

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import http.client
 import json
 import shlex
 import shutil
 import signal
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +20,10 @@ from mesh.istio.tokens import TokenIssuer
 from mesh.paths import RunFolder, envoy, istio_program
 from mesh.sidecars.certificates import Authority
 from mesh.sidecars.envoy import BASE_FILE
+from mesh.sidecars.stats import admin_page
 from mesh.sidecars.workloads import NAMESPACE, TRUST_DOMAIN, Workload
 from mesh.supervisor.processes import Component, guard
-from mesh.supervisor.readiness import Check, UnixConnection
+from mesh.supervisor.readiness import TIMEOUT_S, Check
 
 DNS_DOMAIN = f"{NAMESPACE}.svc.{TRUST_DOMAIN}"
 NO_ADMIN_PORT = 1
@@ -178,22 +179,12 @@ def _check_configuration(workload: Workload) -> Check:
     expected += [str(outbound.socket) for outbound in workload.outbound]
 
     def check() -> bool:
-        connection = UnixConnection(workload.admin)
-
-        def page(path: str) -> str:
-            connection.request("GET", path)
-            answer = connection.getresponse()
-            body = answer.read().decode()
-            return body if answer.status == http.client.OK else ""
-
-        try:
-            if not page("/ready"):
-                return False
-            listening, refusals = page("/listeners"), page("/stats?filter=update_rejected$")
-        except (OSError, http.client.HTTPException):
+        page = partial(admin_page, workload.admin, limit_s=TIMEOUT_S)
+        if page("/ready") is None:
             return False
-        finally:
-            connection.close()
+        listening, refusals = page("/listeners"), page("/stats?filter=update_rejected$")
+        if listening is None or refusals is None:
+            return False
         refused = [line for line in refusals.splitlines() if not line.endswith(": 0")]
         return not refused and all(address in listening for address in expected)
 

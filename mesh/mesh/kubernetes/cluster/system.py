@@ -143,7 +143,7 @@ class ClusterSystem(Run):
         return {}
 
     def port_names(self) -> Sequence[str]:
-        return [name for names in self._ports_to_forward().values() for name in names]
+        return [name for _, name in self._forwards()]
 
     def components(self) -> Sequence[Component]:
         kubectl = Kubectl.current(self._environ)
@@ -160,7 +160,7 @@ class ClusterSystem(Run):
         except MeshError:
             self._keep_logs()
             raise
-        return [self._forward(service, name) for service, names in self._ports_to_forward().items() for name in names]
+        return [self._forward(service, name) for service, name in self._forwards()]
 
     @contextlib.contextmanager
     def watching(self, pods: Iterable[str]) -> Iterator[None]:
@@ -191,9 +191,7 @@ class ClusterSystem(Run):
             StartError: The new pods did not become ready.
         """
         pods = self._pods_of(components)
-        ways = [
-            f"{name}-forward" for to, names in self._ports_to_forward().items() if to in components for name in names
-        ]
+        ways = [f"{name}-forward" for service, name in self._forwards() if service in components]
         for way in ways:  # each port forward ends with the pod that it leads to
             self.kill(way)
         self._ready -= set(map(name_of, pods))
@@ -314,14 +312,12 @@ class ClusterSystem(Run):
     def _target(self, private_key: Path, places: Places) -> dict[str, Any]:
         return target_document(self.topology, self.switches, self.trial, places, private_key, ca_certificate=None)
 
-    def _ports_to_forward(self) -> dict[str, list[str]]:
-        """The cluster's ports that this machine needs, by service."""
+    def _forwards(self) -> list[tuple[str, str]]:
+        """The cluster's ports that this machine needs, each with its service."""
         entrances = [EDGE] if self.switches.has_edge else [*self.topology.gateways]
-        return {
-            **({POSTGRES: [POSTGRES]} if self.database.embedded else {}),
-            JAEGER: ["jaeger-query-http", "jaeger-metrics"],
-            **{name: [name] for name in entrances},
-        }
+        store = [(POSTGRES, POSTGRES)] if self.database.embedded else []
+        traces = [(JAEGER, "jaeger-query-http"), (JAEGER, "jaeger-metrics")]
+        return [*store, *traces, *((name, name) for name in entrances)]
 
     def _forward(self, service: str, name: str) -> Component:
         # A process for each port: with several ports, kubectl would continue even if some are taken.

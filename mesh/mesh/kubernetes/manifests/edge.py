@@ -92,38 +92,24 @@ def edge_workload(program: str, plan: EdgePlan, config: Document, options: Clust
     ports = container_ports({plan.listen.port: SPOKEN})
     if plan.metrics is not None:
         ports.append(metrics_exposed(EDGE, options, METRICS if program == "kong" else OF_ENVOY))
+    started: Document
     if program == "kong":
-        own = {
-            **kong.settings(plan),
-            "KONG_PREFIX": str(KONG_PREFIX),
-            "KONG_DECLARATIVE_CONFIG": str(CONFIG / KONG_FILE),
-        }
-        main = container(
-            EDGE,
-            options.kong_image,
-            options,
-            Size(memory="256Mi", max_memory="1Gi"),
-            mounts=[*mounts, {"name": "prefix", "mountPath": str(KONG_PREFIX)}],
-            env=[{"name": name, "value": value} for name, value in own.items()],
-            ports=ports,
-            **asked,
-            # The stop signal of Kong's image ends Kong gracefully: requests in flight are answered.
-            lifecycle={"preStop": {"sleep": {"seconds": LEAVES_S}}},
-        )
+        own = {**kong.settings(plan), "KONG_PREFIX": str(KONG_PREFIX)}
+        own["KONG_DECLARATIVE_CONFIG"] = str(CONFIG / KONG_FILE)
+        image, size = options.kong_image, Size(memory="256Mi", max_memory="1Gi")
+        mounts.append({"name": "prefix", "mountPath": str(KONG_PREFIX)})
         volumes.append({"name": "prefix", "emptyDir": {"sizeLimit": "512Mi"}})
+        started = {"env": [{"name": name, "value": value} for name, value in own.items()]}
+        # The stop signal of Kong's image ends Kong gracefully: requests in flight are answered.
+        leaves: Document = {"sleep": {"seconds": LEAVES_S}}
     else:
-        main = container(
-            EDGE,
-            options.image("edge-envoy"),
-            options,
-            Size(),
-            mounts=mounts,
-            # The instrument reads the access log while Envoy writes it.
-            args=["-c", str(CONFIG / ENVOY_FILE), *OPTIONS, ALONE, "--file-flush-interval-msec", "1000"],
-            ports=ports,
-            **asked,
-            lifecycle={"preStop": {"exec": {"command": ["bash", "-c", _leave(plan)]}}},
-        )
+        image, size = options.image("edge-envoy"), Size()
+        # The instrument reads the access log while Envoy writes it.
+        flushed = ["--file-flush-interval-msec", "1000"]
+        started = {"args": ["-c", str(CONFIG / ENVOY_FILE), *OPTIONS, ALONE, *flushed]}
+        leaves = {"exec": {"command": ["bash", "-c", _leave(plan)]}}
+    content = {**started, "ports": ports, **asked, "lifecycle": {"preStop": leaves}}
+    main = container(EDGE, image, options, size, mounts=mounts, **content)
     return Workload(EDGE, [main], volumes=volumes, annotations={"hopwise/config": digest[:16]})
 
 
