@@ -103,7 +103,6 @@ def compose_files(topology: Topology, data: Data, folder: Path, *, metrics: bool
     """The Compose file and its configuration files, by their paths below a folder.
 
     Args:
-        data: The data that the shop starts with.
         folder: The folder that the files are written for; paths to the sources of images are relative to it.
         metrics: Whether Prometheus collects the components' metrics and Grafana shows them.
 
@@ -232,10 +231,7 @@ def _envoy(plan: EdgePlan, root: str) -> Service:
     return _server(
         _image(ENVOY_IMAGE),
         command=["-c", _at(ENVOY_FILE), *OPTIONS, ALONE, "--file-flush-interval-msec", "1000"],
-        volumes=[
-            _file(f"./{FOLDER / ENVOY_FILE}", _at(ENVOY_FILE)),
-            *(descriptor if plan.topology.transcodes else []),
-        ],
+        volumes=[_file(f"./{FOLDER / ENVOY_FILE}", _at(ENVOY_FILE)), *(descriptor if plan.topology.transcodes else [])],
         ports=[_publish(EDGE, plan.listen.port)],
         depends_on=_all_of(plan.topology),
         healthcheck=_health_check(_check_http(plan.admin.port, "/ready")),

@@ -35,11 +35,7 @@ LIMIT_S = 900
 
 
 def audit() -> int:
-    """Runs all scanners; returns the exit code, 0 if everything was scanned and nothing was found.
-
-    Raises:
-        SetupError: A scanner cannot be installed.
-    """
+    """Runs all scanners; returns the exit code, 0 if everything was scanned and nothing was found."""
     failed = [title for title, argv, accepted in _scans() if not passes(title, argv, accepted)]
     missing = [name for name in PROGRAMS if not (BIN / name).exists()]
     say(f"NOT CHECKED, because they are not built: {', '.join(missing)}." if missing else "All programs were checked.")

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 
-from provision import audit, docs, environment, golang, graphiql, hive, images, istio, jaeger, prose, tools
+from provision import audit, docs, environment, golang, graphiql, hive, images, jaeger, prose, tools
 from provision.errors import SetupError
 from provision.paths import TOOLS
 from provision.step import say, stop
@@ -21,7 +21,7 @@ STEPS: dict[str, Callable[[], int | None]] = {
     "docs": docs.install,
     "mermaid": docs.fetch_mermaid,
     "federation": hive.compose,
-    "istio": istio.build,
+    "istio": tools.build_istio,
     "images": images.build,
     "kube-score": tools.KUBE_SCORE.build,
     "toxiproxy": tools.TOXIPROXY.build,

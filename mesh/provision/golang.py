@@ -41,9 +41,6 @@ PROXY_ADVICE = (
 def go(module: Path) -> str:
     """The path of a Go that is new enough for a module and for the modules that every set-up builds: from PATH, else
     our own Go, installed if necessary.
-
-    Raises:
-        SetupError: Go cannot be installed.
     """
     lowest = max(MIN_GO, *(_go_version_of(each / "go.mod") for each in (*MODULES, module)))
     with _INSTALLING:
@@ -66,7 +63,6 @@ def cache_path(program: str, module: Path, dependency: str, own: bytes = b"") ->
     """Path of a program in the shared cache; its folder is named after the version and the hash of the sources.
 
     Args:
-        program: Name of the program.
         module: Folder of the `go.mod` and `go.sum` that pin it.
         dependency: Module path of the program, whose version counts.
         own: Our own code that is built into it.
@@ -78,11 +74,7 @@ def cache_path(program: str, module: Path, dependency: str, own: bytes = b"") ->
 
 
 def build_generator() -> None:
-    """Builds the load generator into `.tools/bin`.
-
-    Raises:
-        SetupError: A module cannot be fetched, or the code does not compile.
-    """
+    """Builds the load generator into `.tools/bin`."""
     hint = "1 min the first time, 2 s after a change"
     build("Load generator", ROOT / "load", "./cmd/shopload", BIN / "shopload", hint)
 
@@ -91,11 +83,7 @@ def build_service(component: str, root: Path = ROOT) -> Path:
     """Builds a component that is written in Go, unless the program in `.tools/bin` is up to date with the sources.
 
     Args:
-        component: Name of the component, and of its command.
         root: Folder of the checkout that has the sources.
-
-    Raises:
-        SetupError: A module cannot be fetched, or the code does not compile.
     """
     tools, modules = root / TOOLS.relative_to(ROOT), [root / module.relative_to(ROOT) for module in (SERVICES, STUBS)]
     program, stamp = tools / "bin" / f"{component}-go", tools / f"{component}-go.stamp"
@@ -117,13 +105,9 @@ def build(
     Args:
         name: Name of the program, for people.
         module: Folder of the `go.mod`.
-        package: Package of its `main`.
         into: File to make; it appears only when it is complete.
         hint: How long the build takes, roughly.
         environment: Variables in addition to those of every build.
-
-    Raises:
-        SetupError: A module cannot be fetched, or the code does not compile.
     """
     packages = _fetch(name, module, package)
     into.parent.mkdir(parents=True, exist_ok=True)
@@ -166,11 +150,7 @@ def _fetch(name: str, module: Path, package: str) -> int:
 
 
 def tool(package: str, program: str) -> Path:
-    """Builds a program from the Go module proxy, such as `example.org/cmd/tool@v1.2.3`, into `.tools/bin`.
-
-    Raises:
-        SetupError: The program cannot be fetched or does not compile.
-    """
+    """Builds a program from the Go module proxy, such as `example.org/cmd/tool@v1.2.3`, into `.tools/bin`."""
     argv = [go(ROOT / "load"), "install", package]
     env = {**ENVIRONMENT, "GOBIN": str(BIN)}
     run(Step(f"Installing {program}", "20 s the first time", argv, PROXY_ADVICE, "the Go module proxy", env=env))

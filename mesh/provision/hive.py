@@ -35,20 +35,12 @@ ADVICE = (
 
 
 def command() -> list[str]:
-    """The router's command line; fetches the router if it is missing.
-
-    Raises:
-        SetupError: A registry does not answer, or a package does not match its pinned hash.
-    """
+    """The router's command line; fetches the router if it is missing."""
     return [node(), str(fetch() / "router.mjs")]
 
 
 def fetch() -> Path:
-    """Puts `.tools/router` in place, with the locked packages and our programs, and returns it.
-
-    Raises:
-        SetupError: The registry does not answer, or a package does not match its pinned hash.
-    """
+    """Puts `.tools/router` in place, with the locked packages and our programs, and returns it."""
     pins = b"".join((SOURCES / name).read_bytes() for name in PINS)
     packages = cache() / f"router-{hashlib.sha256(pins).hexdigest()[:12]}" / PACKAGES
     link_to_shared(FOLDER / PACKAGES, packages, _fetch)
@@ -79,11 +71,7 @@ def _fetch(target: Path) -> None:
 
 
 def compose(into: Path = SUPERGRAPH) -> None:
-    """Composes the services' current subgraphs into a supergraph, by default into the committed file.
-
-    Raises:
-        SetupError: The subgraphs do not fit together, or the packages cannot be fetched.
-    """
+    """Composes the services' current subgraphs into a supergraph, by default into the committed file."""
     program = [node(), str(fetch() / "compose.mjs")]
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch, "subgraphs")
@@ -95,11 +83,7 @@ def compose(into: Path = SUPERGRAPH) -> None:
 
 
 def node() -> str:
-    """The path of a Node that is new enough: the Node on PATH, else our own, installed if necessary.
-
-    Raises:
-        SetupError: Node cannot be installed.
-    """
+    """The path of a Node that is new enough: the Node on PATH, else our own, installed if necessary."""
     for candidate in (shutil.which("node"), _own()):
         if candidate is not None and _is_enough(candidate):
             return candidate

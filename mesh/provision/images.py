@@ -36,11 +36,7 @@ ADVICE = (
 
 
 def build() -> None:
-    """Builds all images, and tags them.
-
-    Raises:
-        SetupError: There is neither podman nor docker, or a build failed.
-    """
+    """Builds all images, and tags them."""
     program = engine(os.environ)
     prefix, version = os.environ.get("IMAGE_PREFIX") or PREFIX, tag(os.environ)
     revision = output_of("git", "-C", str(ROOT), "rev-parse", "HEAD").strip() or "unknown"
@@ -57,11 +53,7 @@ def build() -> None:
 
 
 def copy_contents(program: str, image: str, into: Path) -> None:
-    """Copies the list of an image's contents, a CycloneDX document that its build made, out of the image.
-
-    Raises:
-        SetupError: The image has no such list.
-    """
+    """Copies the list of an image's contents, a CycloneDX document that its build made, out of the image."""
     container = f"hopwise-contents-{os.getpid()}"
     into.parent.mkdir(parents=True, exist_ok=True)
     failure = f"The contents of {image} cannot be read"
@@ -73,11 +65,7 @@ def copy_contents(program: str, image: str, into: Path) -> None:
 
 
 def engine(environ: Mapping[str, str]) -> str:
-    """The path of the program that `IMAGE_ENGINE` names, else of the installed podman or docker.
-
-    Raises:
-        SetupError: There is no such program.
-    """
+    """The path of the program that `IMAGE_ENGINE` names, else of the installed podman or docker."""
     given = environ.get("IMAGE_ENGINE")
     for name in (given,) if given else ENGINES:
         program = shutil.which(name)

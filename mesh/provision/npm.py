@@ -50,11 +50,7 @@ class Package:
 
 
 def fetch_packages(packages: Sequence[Package], title: str, target: Path) -> None:
-    """Fetches the files of packages from the npm registry into a new folder, which appears when it is complete.
-
-    Raises:
-        SetupError: The registry does not answer, or a package does not match its pinned digest.
-    """
+    """Fetches the files of packages from the npm registry into a new folder, which appears when it is complete."""
     specs = [f"{package.name}@{package.version}" for package in packages]
     with tempfile.TemporaryDirectory(dir=target.parent) as scratch:
         argv, folder = [npm(), "pack", *specs], Path(scratch)

@@ -153,11 +153,7 @@ def write_baseline(path: Path, counts: Counts) -> None:
 
 
 def tracked_files(root: Path) -> list[str]:
-    """Lists the files that Git has or would add, without generated ones.
-
-    Raises:
-        SetupError: Git fails.
-    """
+    """Lists the files that Git has or would add, without generated ones."""
     argv = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
     try:
         listed = subprocess.run(argv, cwd=root, capture_output=True, text=True, check=True, timeout=TIMEOUT_S)
@@ -167,11 +163,7 @@ def tracked_files(root: Path) -> list[str]:
 
 
 def findings(root: Path, files: Sequence[str]) -> list[Finding]:
-    """Runs Vale over the prose in files below `root`; files in languages without a reader here are skipped.
-
-    Raises:
-        SetupError: Vale fails or takes too long.
-    """
+    """Runs Vale over the prose in files below `root`; files in languages without a reader here are skipped."""
     lines_of: dict[str, list[int]] = {}
     with tempfile.TemporaryDirectory() as scratch:
         for file in files:

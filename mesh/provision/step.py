@@ -36,12 +36,9 @@ class Step:
     """A long-running command.
 
     Attributes:
-        title: Description of the command, for people.
         hint: How long it takes, roughly.
-        argv: The command line.
         advice: What to do when it fails.
         registry: The registry that it fetches from, named when the network is at fault.
-        cwd: The folder that it runs in.
         env: Variables in addition to those of the environment.
         limit_s: The command is ended after this time, in seconds.
         silence_s: The command is ended after this time without output, in seconds; None where silence is normal.

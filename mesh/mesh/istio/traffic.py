@@ -97,12 +97,7 @@ def _virtual_service(
 
 
 def _routes(
-    service: str,
-    inbound: Inbound,
-    caller: str,
-    workloads: Sequence[Workload],
-    switches: Switches,
-    naming: Naming,
+    service: str, inbound: Inbound, caller: str, workloads: Sequence[Workload], switches: Switches, naming: Naming
 ) -> list[dict[str, Any]]:
     split = weights(workloads, service, switches.canary)
     route = [

@@ -22,10 +22,7 @@ class ClusterOptions:
 
     Attributes:
         tag: Tag of the project's images; never `latest`, whose content is not fixed.
-        namespace: Namespace of everything.
         images: Prefix of the names of the project's images.
-        kong_image: Image of Kong, for `edge=kong`.
-        pull_policy: When a node pulls an image.
         replicas: Pods of each component; 1 for components that are not named.
         database_url: The administrator's URL of a managed PostgreSQL server; None for the bench's own server.
         storage: Size of PostgreSQL's volume, such as `10Gi`; None for a volume that is deleted with its pod.
@@ -34,7 +31,6 @@ class ClusterOptions:
         run: Id of the run that the system belongs to, for the label `hopwise/run`; empty for none.
         trial: Name of the trial; every span carries it.
         jwt_public_key: The key, in PEM form, that checks the shop's tokens; only the edge's plugins need it.
-        seed: Seed of the generated data.
         collector: Host of a collector that spans are sent to over OTLP; None for the system's own Jaeger.
         host: Name by which clients reach the shop over TLS, in production; None for access without TLS.
         sampling: Percentage of requests that are traced in production.

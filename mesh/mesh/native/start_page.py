@@ -68,11 +68,8 @@ def start_page(
     """Renders the page.
 
     Args:
-        topology: The topology.
-        url: URL of the edge.
         links: Other pages, by their titles.
         trusted: File of the certificate that clients must trust; None without TLS.
-        latest: Folder of the last run.
         describer: Name of the component that describes the gRPC services; empty for none.
     """
     loader = FileSystemLoader(Path(__file__).with_name("templates"))

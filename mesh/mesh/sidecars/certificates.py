@@ -116,7 +116,6 @@ def issue(by: Authority, names: Sequence[str], into: Path, *, days: float = WORK
     """Issues a certificate to one holder.
 
     Args:
-        by: The authority that signs it.
         names: Names of the holder: SPIFFE IDs, host names and IP addresses.
         into: Folder for its files; made if it is not there.
         days: How many days the certificate is valid, but no longer than the authority's own certificate.

@@ -235,8 +235,6 @@ def name_spans(provider: dict[str, Any], workload: Workload, direction: str, ins
     """Makes a sidecar's spans name the workload's component, and the component's replica.
 
     Args:
-        provider: Envoy's configuration for OpenTelemetry.
-        workload: The workload.
         direction: `inbound` or `outbound`.
         instance: Name of the replica; None if several replicas share the configuration.
     """

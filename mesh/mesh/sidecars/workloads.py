@@ -28,7 +28,6 @@ class Inbound:
     """One protocol that a component serves through its sidecar.
 
     Attributes:
-        protocol: Protocol of the callers.
         port: TCP port of the sidecar, at the workload's address.
         socket: Where the component itself listens, for its sidecar only.
     """
@@ -43,8 +42,6 @@ class Outbound:
     """One service that a component calls through its sidecar.
 
     Attributes:
-        callee: Name of the service or gateway.
-        protocol: Protocol of the calls.
         port: Port of the service, which all its workloads share.
         socket: Where the sidecar listens, for its component only.
     """
@@ -71,7 +68,6 @@ class Workload:
         version: `stable` or `canary`.
         address: Loopback address of the sidecar.
         inbound: The protocols that it serves; empty for the edge, whose clients are outside of the mesh.
-        outbound: The services that it calls.
         admin: Unix domain socket of the sidecar's admin page.
         metrics: Where the sidecar exposes its metrics with `metrics=on`.
     """

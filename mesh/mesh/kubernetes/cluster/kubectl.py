@@ -27,7 +27,6 @@ class Kubectl:
     message quotes the cluster.
 
     Attributes:
-        program: The program.
         context: Name of the context, fixed for the whole run, even if the user switches the current context meanwhile.
         namespace: Namespace of every call; None for cluster-wide resources.
     """

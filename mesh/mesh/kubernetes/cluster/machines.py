@@ -19,7 +19,6 @@ class MachineTimes:
     Attributes:
         at_ns: Time of the reading, in nanoseconds since the Unix epoch, by the node's clock.
         total_s: Total time of all processors.
-        busy_s: Busy time.
         steal_s: Time taken by the node's host (steal).
     """
 

@@ -37,7 +37,6 @@ class Rollout:
     cause.
 
     Attributes:
-        kubectl: kubectl for the namespace.
         pause: Called between two checks; may raise an exception to end the wait.
     """
 

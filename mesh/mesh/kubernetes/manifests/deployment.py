@@ -68,7 +68,6 @@ class Workload:
     """The pods of one component.
 
     Attributes:
-        name: Name of the component.
         service: The service that the pods are instances of: `product` for `product-canary` too.
         volumes: Volumes of each pod, in addition to `/tmp`.
         before: Init containers, which run to completion first.
