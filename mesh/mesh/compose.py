@@ -114,7 +114,11 @@ def compose_files(topology: Topology, data: Data, folder: Path, *, metrics: bool
     root = os.path.relpath(ROOT, folder)
     files = {FOLDER / HBA.name: HBA_RULES, FOLDER / ENVOY_FILE: HEADER + envoy_text(plan)}
     services = {
-        "secrets": _secrets(),
+        "secrets": _task(
+            _image(IMAGE),
+            command=["python", "-m", "shop.secrets", str(SECRETS)],
+            volumes=[_secrets_of(owner, "rw") for owner in (ADMIN, PUBLIC, *SERVICES, EXPORTER)],
+        ),
         POSTGRES: _postgres(),
         JOB: _database(data),
         JAEGER: _jaeger(root),
@@ -140,14 +144,6 @@ def compose_files(topology: Topology, data: Data, folder: Path, *, metrics: bool
         "volumes": {volume: {} for volume in sorted(set(named)) if "/" not in volume},
     }
     return {FILE: HEADER + as_yaml([document]), **files}
-
-
-def _secrets() -> Service:
-    return _task(
-        _image(IMAGE),
-        command=["python", "-m", "shop.secrets", str(SECRETS)],
-        volumes=[_secrets_of(owner, "rw") for owner in (ADMIN, PUBLIC, *SERVICES, EXPORTER)],
-    )
 
 
 def _postgres() -> Service:
@@ -214,7 +210,8 @@ def _shop(component: str, plan: EdgePlan) -> Service:
     port = PLACES.ports[port_name(component, protocol)]
     image, command = in_image(component, topology, _image, measured=False)
     # A service listens only once it is ready. Each call to gRPC's health service would start a Python interpreter.
-    asks = _check_port(port) if protocol is Protocol.GRPC else _check_http(port, limits.HEALTH_PATH)
+    listens = ["bash", "-c", f"exec 3<>/dev/tcp/{HOST}/{port}"]
+    asks = listens if protocol is Protocol.GRPC else _check_http(port, limits.HEALTH_PATH)
     # The user's image has a command, and may lack a program for a health check.
     return _server(
         image,
@@ -398,10 +395,6 @@ def _password_of(owner: str) -> dict[str, str]:
 def _health_check(command: Sequence[str]) -> Service:
     test = ["CMD", *map(_escape, command)]
     return {"test": test, "interval": "10s", "timeout": "5s", "retries": 3, "start_period": "30s"}
-
-
-def _check_port(port: int) -> list[str]:
-    return ["bash", "-c", f"exec 3<>/dev/tcp/{HOST}/{port}"]
 
 
 def _check_http(port: int, path: str) -> list[str]:

@@ -42,10 +42,11 @@ def require_consistent(resources: Sequence[Resource], file: Path, topology: str)
         TopologyError: They do not fit; the message names the links or components that they were made for.
         NotInstalledError: There is no istioctl.
     """
-    problems = [
-        _describe(resources, *_origin(message["origin"]), f"{message['code']}: {message['message']}")
-        for message in _analyze(file)
-    ]
+    problems = []
+    for message in _analyze(file):
+        kind, _, path = message["origin"].partition(" ")
+        namespace, _, name = path.rpartition("/")
+        problems.append(_describe(resources, kind, namespace, name, f"{message['code']}: {message['message']}"))
     if problems:
         raise TopologyError(_message(topology, problems))
 
@@ -77,12 +78,6 @@ def _istioctl(*arguments: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(argv, capture_output=True, text=True, check=False, timeout=LIMIT_S)  # noqa: S603 - our own
     except subprocess.TimeoutExpired as error:
         raise StartError(f"istioctl did not answer within {LIMIT_S:g} s: {' '.join(arguments)}") from error
-
-
-def _origin(origin: str) -> tuple[str, str, str]:
-    kind, _, name = origin.partition(" ")
-    namespace, _, name = name.rpartition("/")
-    return kind, namespace, name
 
 
 def _describe(resources: Sequence[Resource], kind: str, namespace: str, name: str, problem: str) -> str:

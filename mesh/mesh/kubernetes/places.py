@@ -36,11 +36,6 @@ class ClusterPlaces:
         """The service's name: with a mesh it resolves to the sidecar, else to the addresses of all pods."""
         if self.collector and name in OTLP:
             return (Place(self.collector, OTLP[name]),)
-        return (Place(component_of(name), self.ports[name]),)
-
-
-def component_of(port_name: str) -> str:
-    """The component that a port belongs to: `product` for `product-grpc`, `graphql-gateway` for itself."""
-    if port_name.endswith(("-metrics", "-gateway")):
-        return port_name.removesuffix("-metrics")
-    return port_name.partition("-")[0]
+        # `product` for `product-grpc`, `graphql-gateway` for itself.
+        whole = name.endswith(("-metrics", "-gateway"))
+        return (Place(name.removesuffix("-metrics") if whole else name.partition("-")[0], self.ports[name]),)

@@ -12,7 +12,7 @@ from mesh.description.switches import Switches
 from mesh.description.topology import EDGE, Topology
 from mesh.errors import SwitchError
 from mesh.kubernetes.manifests.deployment import SCALED, Document, Workload, account, deployment, labels, service
-from mesh.kubernetes.manifests.edge import edge_config, edge_service, edge_workload, plan_of
+from mesh.kubernetes.manifests.edge import SPEAKS, edge_config, edge_workload, plan_of
 from mesh.kubernetes.manifests.ingress import ingress
 from mesh.kubernetes.manifests.istio import guarded_traces, guarded_traces_patches, mesh_resources, pod_annotations
 from mesh.kubernetes.manifests.monitoring import pod_monitor
@@ -40,17 +40,27 @@ Manifests = dict[str, list[Document]]
 
 def manifests(topology: Topology, switches: Switches, options: ClusterOptions) -> Manifests:
     """All files: a Kustomize base, and the overlays `bench` and `production`."""
-    files = {
-        **_base(topology, switches, options),
-        **_bench(topology, switches, options),
-        **_production(topology, switches, options),
+    folders = {
+        BASE: _base(topology, switches, options),
+        BENCH: _bench(topology, switches, options),
+        PRODUCTION: _production(topology, switches, options),
     }
     patches = [
         _AUTOSCALED,
         *(guarded_traces_patches(options) if _guards_traces(switches, options) else []),
         *production_patches(topology, switches, options),
     ]
-    return {**files, **_kustomizations(files, patches, options)}
+    more: dict[str, Document] = {BENCH: _secret_generators(options), PRODUCTION: {"patches": patches}}
+    files = {f"{folder}/{name}": made for folder, inside in folders.items() for name, made in inside.items()}
+    for folder, inside in folders.items():
+        kustomization: Document = {
+            "apiVersion": "kustomize.config.k8s.io/v1beta1",
+            "kind": "Kustomization",
+            "namespace": options.namespace,
+            "resources": [*([] if folder == BASE else [f"../../{BASE}"]), *inside],
+        }
+        files[f"{folder}/{KUSTOMIZATION}"] = [kustomization | more.get(folder, {})]
+    return files
 
 
 def documents(files: Mapping[str, Sequence[Document]], overlay: str = BENCH) -> list[Document]:
@@ -89,8 +99,8 @@ def _base(topology: Topology, switches: Switches, options: ClusterOptions) -> Ma
             _deployment(workload, switches, options),
         ]
     if switches.has_edge:
-        files[f"{EDGE}.yaml"] = [edge_service(options)]
-    return {f"{BASE}/{name}": resources for name, resources in files.items()}
+        files[f"{EDGE}.yaml"] = [service(EDGE, {options.places.ports[EDGE]: SPEAKS}, options)]
+    return files
 
 
 def _edge(topology: Topology, switches: Switches, options: ClusterOptions, *, measured: bool) -> Manifests:
@@ -114,7 +124,7 @@ def _bench(topology: Topology, switches: Switches, options: ClusterOptions) -> M
     else:
         files["network.yaml"] = database_policies(topology, options)
         files["postgres.yaml"] = postgres(options)
-    return {f"{BENCH}/{name}": resources for name, resources in files.items()}
+    return files
 
 
 def _production(topology: Topology, switches: Switches, options: ClusterOptions) -> Manifests:
@@ -133,7 +143,7 @@ def _production(topology: Topology, switches: Switches, options: ClusterOptions)
         raise SwitchError(f"host={options.host} needs an edge that serves this host; give edge=envoy or edge=kong.")
     if switches.has_edge and (switches.meshed or options.host):
         files["ingress.yaml"] = ingress(topology, switches, options)
-    return {f"{PRODUCTION}/{name}": resources for name, resources in files.items()}
+    return files
 
 
 def _deployment(workload: Workload, switches: Switches, options: ClusterOptions) -> Document:
@@ -160,23 +170,6 @@ def _namespace(switches: Switches, options: ClusterOptions) -> Document:
         standards["pod-security.kubernetes.io/enforce"] = "privileged"
     own = {**labels("hopwise", options), **standards, **injected}
     return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": options.namespace, "labels": own}}
-
-
-def _kustomizations(
-    files: Mapping[str, Sequence[Document]], patches: Sequence[Document], options: ClusterOptions
-) -> Manifests:
-    made = {}
-    for folder in (BASE, BENCH, PRODUCTION):
-        resources = [path.removeprefix(f"{folder}/") for path in files if path.startswith(f"{folder}/")]
-        kustomization = {
-            "apiVersion": "kustomize.config.k8s.io/v1beta1",
-            "kind": "Kustomization",
-            "namespace": options.namespace,
-            "resources": [*([] if folder == BASE else [f"../../{BASE}"]), *resources],
-        }
-        more = {BENCH: _secret_generators(options), PRODUCTION: {"patches": patches}}.get(folder, {})
-        made[f"{folder}/{KUSTOMIZATION}"] = [kustomization | more]
-    return made
 
 
 def _secret_generators(options: ClusterOptions) -> Document:

@@ -24,7 +24,6 @@ from mesh.kubernetes.manifests.deployment import (
     container_ports,
     document,
     probes,
-    service,
 )
 from mesh.kubernetes.manifests.monitoring import METRICS, OF_ENVOY, metrics_exposed
 from mesh.kubernetes.options import ClusterOptions
@@ -33,7 +32,7 @@ LOGS = Path("/var/log/hopwise")
 ACCESS_LOG = LOGS / "edge.access.jsonl"
 CONFIG = Path("/etc/hopwise/edge")
 ENVOY_FILE, KONG_FILE = "envoy.yaml", "kong.yaml"
-SPOKEN = "h2c"
+SPEAKS = "h2c"
 """The protocols of the port for clients: HTTP/1.1 and HTTP/2."""
 KONG_PREFIX = Path("/var/lib/kong")
 """Folder of the files that Kong writes."""
@@ -89,7 +88,7 @@ def edge_workload(program: str, plan: EdgePlan, config: Document, options: Clust
         mounts.append({"name": "logs", "mountPath": str(LOGS)})
         volumes.append({"name": "logs", "emptyDir": {"sizeLimit": "1Gi"}})
     asked = probes({"httpGet": {"path": limits.HEALTH_PATH, "port": plan.listen.port}})
-    ports = container_ports({plan.listen.port: SPOKEN})
+    ports = container_ports({plan.listen.port: SPEAKS})
     if plan.metrics is not None:
         ports.append(metrics_exposed(EDGE, options, METRICS if program == "kong" else OF_ENVOY))
     started: Document
@@ -111,11 +110,6 @@ def edge_workload(program: str, plan: EdgePlan, config: Document, options: Clust
     content = {**started, "ports": ports, **asked, "lifecycle": {"preStop": leaves}}
     main = container(EDGE, image, options, size, mounts=mounts, **content)
     return Workload(EDGE, [main], volumes=volumes, annotations={"hopwise/config": digest[:16]})
-
-
-def edge_service(options: ClusterOptions) -> Document:
-    """The edge's service."""
-    return service(EDGE, {options.places.ports[EDGE]: SPOKEN}, options)
 
 
 def _leave(plan: EdgePlan) -> str:

@@ -78,13 +78,10 @@ def guarded_traces(topology: Topology, options: ClusterOptions) -> list[Document
     exports = [
         {
             "applyTo": "HTTP_ROUTE",
-            "match": {
-                "context": "SIDECAR_OUTBOUND",
-                "routeConfiguration": {"vhost": {"name": f"{names.host(JAEGER)}:{port}"}},
-            },
+            "match": {"context": "SIDECAR_OUTBOUND", "routeConfiguration": {"vhost": {"name": host}}},
             "patch": never,
         }
-        for port in ports
+        for host in (f"{names.host(JAEGER)}:{port}" for port in ports)
     ]
     return [
         document("AuthorizationPolicy", SECURITY, "spans-to-jaeger", options, of=JAEGER, spec=allowed),
