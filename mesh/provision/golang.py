@@ -103,7 +103,6 @@ def build(
 
     Args:
         name: Name of the program, for people.
-        module: Folder of the `go.mod`.
         into: File to make; it appears only when it is complete.
         hint: How long the build takes, roughly.
         environment: Variables in addition to those of every build.

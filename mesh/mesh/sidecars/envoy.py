@@ -232,12 +232,7 @@ class StaticMesh:
 
 
 def name_spans(provider: dict[str, Any], workload: Workload, direction: str, instance: str | None) -> None:
-    """Makes a sidecar's spans name the workload's component, and the component's replica.
-
-    Args:
-        direction: `inbound` or `outbound`.
-        instance: Name of the replica; None if several replicas share the configuration.
-    """
+    """Makes a sidecar's spans name the component, the direction, and the replica unless several share this provider."""
     provider["service_name"] = f"{workload.component}-{direction}"
     if instance is not None:
         detectors = "envoy.extensions.tracers.opentelemetry.resource_detectors.v3"

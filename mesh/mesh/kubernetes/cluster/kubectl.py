@@ -37,10 +37,7 @@ class Kubectl:
 
     @classmethod
     def current(cls, environ: Mapping[str, str]) -> Kubectl:
-        """kubectl with the current context.
-
-        Args:
-            environ: `KUBECTL_BIN` is read from it; by default, `kubectl` on the PATH.
+        """The program that `KUBECTL_BIN` names, else `kubectl` on the PATH, with the current context.
 
         Raises:
             NotInstalledError: There is no kubectl.
