@@ -181,8 +181,8 @@ def manifests(
         chosen = parse_switches(**switches, runtime="kubernetes")
         loaded = load_topology(topology, updates=chosen.updates)
         require_fit(loaded, chosen)
-        options = cluster_options(
-            os.environ,
+        options = replace(
+            cluster_options(os.environ),
             namespace=namespace,
             storage=storage,
             host=host,

@@ -53,6 +53,8 @@ from provision.jaeger import VERSION as JAEGER_VERSION
 Service = dict[str, Any]
 """A service in a Compose file, as plain data."""
 
+PLACES = ClusterPlaces()
+"""Where everything listens and is reached; Compose has the names and ports of a cluster."""
 FILE, FOLDER = Path("compose.yaml"), Path("compose")
 """The Compose file, and the folder of the configuration files that its containers mount."""
 HEADER = "# Made by `make compose`: change the topology, the tables of ports and routes, or mesh/mesh/compose.py.\n"
@@ -74,23 +76,11 @@ PROMETHEUS_IMAGE, GRAFANA_IMAGE = "docker.io/prom/prometheus:v3.5.0", "docker.io
 EXPORTER, EXPORTER_IMAGE = OF_POSTGRES.component, "docker.io/prometheuscommunity/postgres-exporter:v0.18.1"
 PROMETHEUS_FILE = "prometheus.yaml"
 _OF_PROMETHEUS, _OF_GRAFANA = Path("/etc/prometheus"), Path("/etc/grafana/provisioning")
+_SOURCE = {"name": "Prometheus", "uid": PROMETHEUS, "type": PROMETHEUS, "url": PLACES.endpoints(PROMETHEUS)[0].url}
+_PROVIDER = {"name": "shop", "type": "file", "options": {"path": str(_OF_GRAFANA / "json")}}
 GRAFANA_READS: Mapping[str, Service] = {
-    "datasources": {
-        "apiVersion": 1,
-        "datasources": [
-            {
-                "name": "Prometheus",
-                "uid": PROMETHEUS,
-                "type": PROMETHEUS,
-                "url": ClusterPlaces.default().endpoints(PROMETHEUS)[0].url,
-                "isDefault": True,
-            }
-        ],
-    },
-    "dashboards": {
-        "apiVersion": 1,
-        "providers": [{"name": "shop", "type": "file", "options": {"path": str(_OF_GRAFANA / "json")}}],
-    },
+    "datasources": {"apiVersion": 1, "datasources": [{**_SOURCE, "isDefault": True}]},
+    "dashboards": {"apiVersion": 1, "providers": [_PROVIDER]},
 }
 """Grafana's provisioning: where it finds the metrics and the dashboards."""
 PUBLISHED = {
@@ -113,8 +103,6 @@ def compose_files(topology: Topology, data: Data, folder: Path, *, metrics: bool
     """The Compose file and its configuration files, by their paths below a folder.
 
     Args:
-        topology: Which components run, and which calls which.
-        data: The data that the shop starts with.
         folder: The folder that the files are written for; paths to the sources of images are relative to it.
         metrics: Whether Prometheus collects the components' metrics and Grafana shows them.
 
@@ -122,22 +110,30 @@ def compose_files(topology: Topology, data: Data, folder: Path, *, metrics: bool
         TopologyError: One of the user's programs has no image.
     """
     require_runnable(topology, "image")
-    places = ClusterPlaces.default()
-    plan = edge_plan(topology, places, STDOUT, metrics=metrics)
-    files = {
-        FOLDER / HBA.name: HBA_RULES,
-        FOLDER / ENVOY_FILE: HEADER + envoy_text(plan),
+    plan = edge_plan(topology, PLACES, STDOUT, metrics=metrics)
+    root = os.path.relpath(ROOT, folder)
+    files = {FOLDER / HBA.name: HBA_RULES, FOLDER / ENVOY_FILE: HEADER + envoy_text(plan)}
+    services = {
+        "secrets": _task(
+            _image(IMAGE),
+            command=["python", "-m", "shop.secrets", str(SECRETS)],
+            volumes=[_secrets_of(owner, "rw") for owner in (ADMIN, PUBLIC, *SERVICES, EXPORTER)],
+        ),
+        POSTGRES: _postgres(),
+        JOB: _database(data),
+        JAEGER: _jaeger(root),
+        **{name: _shop(name, plan) for name in topology.components},
+        EDGE: _envoy(plan, root),
     }
     if not topology.needs_envoy:
         files[FOLDER / KONG_FILE] = HEADER + config_text(kong.render(plan))
-    root = os.path.relpath(ROOT, folder)
-    services = _services(topology, data, plan, places, root)
+        services[KONG] = _kong(plan)
     if metrics:
-        measured = {name: places.endpoints(metrics_port(name)) for name in topology.components}
-        jobs = jobs_of(topology, Switches(metrics="on"), measured, places, exporters=[EXPORTER])
+        measured = {name: PLACES.endpoints(metrics_port(name)) for name in topology.components}
+        jobs = jobs_of(topology, Switches(metrics="on"), measured, PLACES, exporters=[EXPORTER])
         files[FOLDER / PROMETHEUS_FILE] = HEADER + config_of(jobs, _OF_PROMETHEUS / ALERT_RULES.name)
-        files |= {FOLDER / f"grafana-{name}.yaml": HEADER + as_yaml([told]) for name, told in GRAFANA_READS.items()}
-        services |= {EXPORTER: _exporter(places), PROMETHEUS: _prometheus(places, root), GRAFANA: _grafana(root)}
+        files |= {FOLDER / f"grafana-{name}.yaml": HEADER + as_yaml([read]) for name, read in GRAFANA_READS.items()}
+        services |= {EXPORTER: _exporter(), PROMETHEUS: _prometheus(root), GRAFANA: _grafana(root)}
     networks = _networks(topology, metrics=metrics)
     services = _with_networks(_with_builds(services, root), networks)
     named = (mount.partition(":")[0] for service in services.values() for mount in service.get("volumes", []))
@@ -150,35 +146,13 @@ def compose_files(topology: Topology, data: Data, folder: Path, *, metrics: bool
     return {FILE: HEADER + as_yaml([document]), **files}
 
 
-def _services(topology: Topology, data: Data, plan: EdgePlan, places: ClusterPlaces, root: str) -> dict[str, Service]:
-    services = {
-        "secrets": _secrets(),
-        POSTGRES: _postgres(places),
-        JOB: _database(data, places),
-        JAEGER: _jaeger(places, root),
-        **{name: _shop(name, plan, places) for name in topology.components},
-        EDGE: _envoy(plan, root),
-    }
-    if not topology.needs_envoy:
-        services[KONG] = _kong(plan)
-    return services
-
-
-def _secrets() -> Service:
-    return _task(
-        _image(IMAGE),
-        command=["python", "-m", "shop.secrets", str(SECRETS)],
-        volumes=[_secrets_of(owner, "rw") for owner in (ADMIN, PUBLIC, *SERVICES, EXPORTER)],
-    )
-
-
-def _postgres(places: ClusterPlaces) -> Service:
-    port = places.listens(POSTGRES).port
+def _postgres() -> Service:
+    port = PLACES.ports[POSTGRES]
     start = f'{initdb(str(SECRETS / ADMIN / "password"))} && exec postgres "$@"'
     return _server(
         _image(POSTGRES),
         memory="1g",
-        entrypoint=_literal(["sh", "-c", start, POSTGRES]),
+        entrypoint=["sh", "-c", _escape(start), POSTGRES],
         command=server_options(port),
         volumes=[f"{POSTGRES}-data:{DATA}", _secrets_of(ADMIN), _file(f"./{FOLDER / HBA.name}", HBA)],
         depends_on={"secrets": DONE},
@@ -187,7 +161,7 @@ def _postgres(places: ClusterPlaces) -> Service:
     )
 
 
-def _database(data: Data, places: ClusterPlaces) -> Service:
+def _database(data: Data) -> Service:
     """Makes the seeded database if it is missing, so that orders survive a restart."""
     prepare = f"prepare --scale {data.scale} --seed {data.seed} --wait {START_LIMIT_S} --trial {TRIAL_DATABASE} --keep"
     steps = (
@@ -198,8 +172,8 @@ def _database(data: Data, places: ClusterPlaces) -> Service:
     return _task(
         _image(IMAGE),
         memory="1g",
-        command=_literal(["bash", "-euo", "pipefail", "-c", "\n".join(steps)]),
-        environment={"SHOP_ADMIN_URL": _url(POSTGRES, POSTGRES, places), **_password_of(ADMIN)},
+        command=["bash", "-euo", "pipefail", "-c", _escape("\n".join(steps))],
+        environment={"SHOP_ADMIN_URL": _url(POSTGRES, POSTGRES), **_password_of(ADMIN)},
         volumes=[_secrets_of(ADMIN)],
         # The task waits for PostgreSQL by itself, because Podman 4.3 cannot wait for a container's health. If an ended
         # container depends on a running one, Podman 4.3 starts nothing after it.
@@ -207,48 +181,45 @@ def _database(data: Data, places: ClusterPlaces) -> Service:
     )
 
 
-def _jaeger(places: ClusterPlaces, root: str) -> Service:
+def _jaeger(root: str) -> Service:
     config = Path("/etc/jaeger/config.yaml")
     # No health check: other images of Jaeger may lack a program for it.
     return _server(
         f"${{JAEGER_IMAGE:-{JAEGER_IMAGE}}}",
         memory="2g",
         command=[f"--config=file:{config}"],
-        environment=jaeger_environment(places, places.ports.offsets),
+        environment=jaeger_environment(PLACES, PLACES.ports.offsets),
         volumes=[_file(f"{root}/{JAEGER_CONFIG.relative_to(ROOT)}", config)],
-        ports=[_publish(JAEGER, places.listens("jaeger-query-http").port)],
+        ports=[_publish(JAEGER, PLACES.ports["jaeger-query-http"])],
     )
 
 
-def _shop(component: str, plan: EdgePlan, places: ClusterPlaces) -> Service:
+def _shop(component: str, plan: EdgePlan) -> Service:
     topology = plan.topology
     keys = KeyPair(private=SECRETS / component / PRIVATE_KEY, public=SECRETS / PUBLIC / PUBLIC_KEY)
     around = Surroundings(
-        topology, places, _ELSEWHERE, keys, "compose", extra={}, metrics=plan.metrics is not None, measured=False
+        topology, PLACES, _ELSEWHERE, keys, "compose", extra={}, metrics=plan.metrics is not None, measured=False
     )
     settings = environment(component, around)
     settings.pop("SHOP_GRAPHIQL", None)  # GraphiQL is not in the image
     if component not in GATEWAYS:
-        settings["SHOP_DATABASE_URL"] = _url(role_name(component), TRIAL_DATABASE, places)
+        settings["SHOP_DATABASE_URL"] = _url(role_name(component), TRIAL_DATABASE)
         settings |= _password_of(component)
-    owners = [
-        owner for owner in (PUBLIC, component) if any(f"{SECRETS / owner}/" in text for text in settings.values())
-    ]
+    text = "\n".join(settings.values())
     protocol = topology.protocols_of(component)[0]
-    port = places.listens(port_name(component, protocol)).port
+    port = PLACES.ports[port_name(component, protocol)]
     image, command = in_image(component, topology, _image, measured=False)
     # A service listens only once it is ready. Each call to gRPC's health service would start a Python interpreter.
-    asks = _check_port(port) if protocol is Protocol.GRPC else _check_http(port, limits.HEALTH_PATH)
+    listens = ["bash", "-c", f"exec 3<>/dev/tcp/{HOST}/{port}"]
+    asks = listens if protocol is Protocol.GRPC else _check_http(port, limits.HEALTH_PATH)
     # The user's image has a command, and may lack a program for a health check.
-    started: Service = {"command": command} if command else {}
-    checked: Service = {"healthcheck": _health_check(asks)} if command else {}
     return _server(
         image,
-        **started,
+        **({"command": command} if command else {}),
         environment=settings,
-        volumes=[_secrets_of(owner) for owner in owners],
+        volumes=[_secrets_of(owner) for owner in (PUBLIC, component) if f"{SECRETS / owner}/" in text],
         depends_on={POSTGRES: STARTED, JOB: DONE},
-        **checked,
+        **({"healthcheck": _health_check(asks)} if command else {}),
     )
 
 
@@ -257,10 +228,7 @@ def _envoy(plan: EdgePlan, root: str) -> Service:
     return _server(
         _image(ENVOY_IMAGE),
         command=["-c", _at(ENVOY_FILE), *OPTIONS, ALONE, "--file-flush-interval-msec", "1000"],
-        volumes=[
-            _file(f"./{FOLDER / ENVOY_FILE}", _at(ENVOY_FILE)),
-            *(descriptor if plan.topology.transcodes else []),
-        ],
+        volumes=[_file(f"./{FOLDER / ENVOY_FILE}", _at(ENVOY_FILE)), *(descriptor if plan.topology.transcodes else [])],
         ports=[_publish(EDGE, plan.listen.port)],
         depends_on=_all_of(plan.topology),
         healthcheck=_health_check(_check_http(plan.admin.port, "/ready")),
@@ -281,22 +249,19 @@ def _kong(plan: EdgePlan) -> Service:
     )
 
 
-def _exporter(places: ClusterPlaces) -> Service:
+def _exporter() -> Service:
     return _server(
         f"${{POSTGRES_EXPORTER_IMAGE:-{EXPORTER_IMAGE}}}",
-        command=OF_POSTGRES.listens_at(places.listens(metrics_port(EXPORTER))),
-        environment={
-            "DATA_SOURCE_NAME": with_sslmode(_url(MONITOR_ROLE, POSTGRES, places)),
-            **_password_of(EXPORTER),
-        },
+        command=OF_POSTGRES.listens_at(PLACES.listens(metrics_port(EXPORTER))),
+        environment={"DATA_SOURCE_NAME": with_sslmode(_url(MONITOR_ROLE, POSTGRES)), **_password_of(EXPORTER)},
         volumes=[_secrets_of(EXPORTER)],
         depends_on={POSTGRES: STARTED, JOB: DONE},
     )
 
 
-def _prometheus(places: ClusterPlaces, root: str) -> Service:
+def _prometheus(root: str) -> Service:
     config, rules = _OF_PROMETHEUS / PROMETHEUS_FILE, _OF_PROMETHEUS / ALERT_RULES.name
-    listens = places.listens(PROMETHEUS)
+    listens = PLACES.listens(PROMETHEUS)
     return _server(
         f"${{PROMETHEUS_IMAGE:-{PROMETHEUS_IMAGE}}}",
         memory="1g",
@@ -373,17 +338,17 @@ def _with_networks(services: Mapping[str, Service], networks: Mapping[str, set[s
     }
 
 
-def _server(image_name: str, *, memory: str = "512m", **content: Any) -> Service:
+def _server(image_name: str, **content: Any) -> Service:
     """A service that runs until it is stopped."""
-    return _container(image_name, memory, {"restart": "unless-stopped", "stop_grace_period": "30s", **content})
+    return _container(image_name, restart="unless-stopped", **{"stop_grace_period": "30s", **content})
 
 
-def _task(image_name: str, *, memory: str = "512m", **content: Any) -> Service:
+def _task(image_name: str, **content: Any) -> Service:
     """A task that runs to its end before others start."""
-    return _container(image_name, memory, {"restart": "no", **content})
+    return _container(image_name, restart="no", **content)
 
 
-def _container(image_name: str, memory: str, content: Mapping[str, Any]) -> Service:
+def _container(image_name: str, *, memory: str = "512m", **content: Any) -> Service:
     """A container that may write only to `/tmp` and its volumes, and has no privileges."""
     return {
         "image": image_name,
@@ -418,8 +383,8 @@ def _at(name: str) -> str:
     return str(CONFIG / name)
 
 
-def _url(role: str, name: str, places: ClusterPlaces) -> str:
-    (place,) = places.endpoints(POSTGRES)
+def _url(role: str, name: str) -> str:
+    (place,) = PLACES.endpoints(POSTGRES)
     return f"postgresql://{role}@{place}/{name}"
 
 
@@ -428,29 +393,14 @@ def _password_of(owner: str) -> dict[str, str]:
 
 
 def _health_check(command: Sequence[str]) -> Service:
-    return {
-        "test": ["CMD", *_literal(command)],
-        "interval": "10s",
-        "timeout": "5s",
-        "retries": 3,
-        "start_period": "30s",
-    }
-
-
-def _check_port(port: int) -> list[str]:
-    return ["bash", "-c", f"exec 3<>/dev/tcp/{HOST}/{port}"]
+    test = ["CMD", *map(_escape, command)]
+    return {"test": test, "interval": "10s", "timeout": "5s", "retries": 3, "start_period": "30s"}
 
 
 def _check_http(port: int, path: str) -> list[str]:
     request = f"GET {path} HTTP/1.1\\r\\nhost: {HOST}\\r\\nconnection: close\\r\\n\\r\\n"
-    asked = (
-        f"exec 3<>/dev/tcp/{HOST}/{port} && printf '{request}' >&3 && read -r status <&3 && [[ $status == *' 200 '* ]]"
-    )
-    return ["bash", "-c", asked]
-
-
-def _literal(command: Sequence[str]) -> list[str]:
-    return [_escape(part) for part in command]
+    answered = "read -r status <&3 && [[ $status == *' 200 '* ]]"
+    return ["bash", "-c", f"exec 3<>/dev/tcp/{HOST}/{port} && printf '{request}' >&3 && {answered}"]
 
 
 def _escape(text: str) -> str:

@@ -35,14 +35,7 @@ LIMIT_S = 900
 
 
 def audit() -> int:
-    """Runs all scanners.
-
-    Returns:
-        The exit code: 0 if everything was scanned and nothing was found.
-
-    Raises:
-        SetupError: A scanner cannot be installed.
-    """
+    """Runs all scanners; returns the exit code, 0 if everything was scanned and nothing was found."""
     failed = [title for title, argv, accepted in _scans() if not passes(title, argv, accepted)]
     missing = [name for name in PROGRAMS if not (BIN / name).exists()]
     say(f"NOT CHECKED, because they are not built: {', '.join(missing)}." if missing else "All programs were checked.")
@@ -84,10 +77,7 @@ def _scans() -> Iterator[tuple[str, list[str], frozenset[str]]]:
 def passes(title: str, argv: list[str], accepted: frozenset[str] = frozenset()) -> bool:
     """Runs a scanner and prints its output; returns whether all advisories that it found are accepted.
 
-    Args:
-        title: Subject of the scan.
-        argv: The command line.
-        accepted: Ids of accepted advisories in Go's vulnerability database.
+    The advisories have their ids in Go's vulnerability database.
     """
     say(f"== {title}")
     try:

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 
-from provision import audit, docs, environment, golang, graphiql, hive, images, istio, jaeger, prose, tools
+from provision import audit, docs, environment, golang, graphiql, hive, images, jaeger, prose, tools
 from provision.errors import SetupError
 from provision.paths import TOOLS
 from provision.step import say, stop
@@ -21,7 +21,7 @@ STEPS: dict[str, Callable[[], int | None]] = {
     "docs": docs.install,
     "mermaid": docs.fetch_mermaid,
     "federation": hive.compose,
-    "istio": istio.build,
+    "istio": tools.build_istio,
     "images": images.build,
     "kube-score": tools.KUBE_SCORE.build,
     "toxiproxy": tools.TOXIPROXY.build,
@@ -38,10 +38,9 @@ OPTIONAL = {"graphiql", "mermaid"}
 
 
 def main(names: Sequence[str]) -> int:
-    """Runs the steps of these names in parallel.
+    """Runs the steps of these names in parallel, and returns the exit code.
 
-    Returns:
-        The exit code: 0, 1 for a failure, 2 for an unknown step, 130 or 143 when stopped, or the step's own exit code.
+    It is 0, 1 for a failure, 2 for an unknown step, 130 or 143 when stopped, or the step's own exit code.
     """
     if not names or not STEPS.keys() >= set(names):
         print(f"error: name one or more of these steps: {', '.join(STEPS)}.", file=sys.stderr)

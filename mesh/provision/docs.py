@@ -18,19 +18,11 @@ MERMAID = Package(
 
 
 def install() -> None:
-    """Installs the locked Sphinx.
-
-    Raises:
-        SetupError: The package index does not answer.
-    """
+    """Installs the locked Sphinx."""
     install_locked(DOCS_LOCK, ENVIRONMENT, "Installing Sphinx, which builds the site", "10 s, 90 MB")
 
 
 def fetch_mermaid() -> None:
-    """Puts `.tools/mermaid` in place, and fetches it if the shared cache does not have it.
-
-    Raises:
-        SetupError: The registry does not answer, or a package does not match its pinned digest.
-    """
+    """Puts `.tools/mermaid` in place, and fetches it if the shared cache does not have it."""
     files = cache() / f"mermaid-{MERMAID.version}" / "files"
     link_to_shared(LINK, files, lambda into: fetch_packages([MERMAID], "Fetching Mermaid", into))

@@ -16,14 +16,9 @@ MB = 1e6
 
 
 def main(address: str, file: str) -> str | None:
-    """Downloads a file. It prints its first line when the server has answered.
+    """Downloads a file; returns the reason for a failure, in one line, or None.
 
-    Args:
-        address: URL of the file; it begins with https:// or http://.
-        file: Path to write to.
-
-    Returns:
-        The reason for a failure, in one line; None after success.
+    The address begins with https:// or http://. The first line is printed when the server has answered.
     """
     done = 0
     try:
@@ -34,8 +29,7 @@ def main(address: str, file: str) -> str | None:
                 chunk = answer.read1(CHUNK)
                 if not chunk:
                     break
-                out.write(chunk)
-                done += len(chunk)
+                done += out.write(chunk)
     except urllib.error.HTTPError as error:
         return f"the server answers {error.code} {error.reason}"
     except (http.client.HTTPException, OSError, ValueError) as error:

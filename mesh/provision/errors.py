@@ -1,16 +1,14 @@
-"""What can go wrong during set-up.
-
-SetupError       shown to the user as it is, without a traceback
-└── StepError    a command failed
-
-StoppedError     set-up was stopped
-"""
+"""What can go wrong during set-up; a SetupError is shown to the user as it is, without a traceback."""
 
 from __future__ import annotations
 
 
 class SetupError(Exception):
-    """Set-up cannot continue; the message names the step, the cause, and what to do."""
+    """Set-up cannot continue; the message names the step, the cause, and what to do.
+
+    All that fetches, builds or starts something raises this error: a registry does not answer, bytes differ from their
+    pinned digest, a compiler or another program fails.
+    """
 
 
 class StepError(SetupError):

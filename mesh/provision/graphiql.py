@@ -7,7 +7,6 @@ scripts; later versions need a bundler.
 from __future__ import annotations
 
 import hashlib
-from pathlib import Path
 
 from provision.npm import Package, fetch_packages
 from provision.paths import TOOLS, cache
@@ -38,14 +37,7 @@ PACKAGES = (
 
 
 def fetch() -> None:
-    """Puts `.tools/graphiql` in place, and fetches its files if the shared cache does not have them.
-
-    Raises:
-        SetupError: The registry does not answer, or a package does not match its pinned digest.
-    """
+    """Puts `.tools/graphiql` in place, and fetches its files if the shared cache does not have them."""
     pins = hashlib.sha256(repr(PACKAGES).encode()).hexdigest()[:12]
-    link_to_shared(LINK, cache() / f"graphiql-{PACKAGES[0].version}-{pins}" / "files", _fetch)
-
-
-def _fetch(target: Path) -> None:
-    fetch_packages(PACKAGES, "Fetching GraphiQL", target)
+    files = cache() / f"graphiql-{PACKAGES[0].version}-{pins}" / "files"
+    link_to_shared(LINK, files, lambda into: fetch_packages(PACKAGES, "Fetching GraphiQL", into))

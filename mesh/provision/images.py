@@ -7,14 +7,13 @@ import os
 import re
 import shlex
 import shutil
-import subprocess
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from provision.environment import require
 from provision.errors import SetupError
 from provision.paths import ROOT, SBOM
-from provision.step import Step, run, say
+from provision.step import Step, output_of, run, say
 
 FILE = ROOT / "Containerfile"
 TARGETS: Mapping[str, str] = {
@@ -37,14 +36,11 @@ ADVICE = (
 
 
 def build() -> None:
-    """Builds all images, and tags them.
-
-    Raises:
-        SetupError: There is neither podman nor docker, or a build failed.
-    """
+    """Builds all images, and tags them."""
     program = engine(os.environ)
     prefix, version = os.environ.get("IMAGE_PREFIX") or PREFIX, tag(os.environ)
-    labels = {"VERSION": version, "REVISION": _revision()}
+    revision = output_of("git", "-C", str(ROOT), "rev-parse", "HEAD").strip() or "unknown"
+    labels = {"VERSION": version, "REVISION": revision}
     arguments = [part for name, value in labels.items() for part in ("--build-arg", f"{name}={value}")]
     arguments += shlex.split(os.environ.get("IMAGE_BUILD_ARGS", ""))
     for target, hint in TARGETS.items():
@@ -57,16 +53,7 @@ def build() -> None:
 
 
 def copy_contents(program: str, image: str, into: Path) -> None:
-    """Copies the list of an image's contents, which its build made, out of the image.
-
-    Args:
-        program: Path of podman or docker.
-        image: Name of the image.
-        into: File to write, a CycloneDX document.
-
-    Raises:
-        SetupError: The image has no such list.
-    """
+    """Copies the list of an image's contents, a CycloneDX document that its build made, out of the image."""
     container = f"hopwise-contents-{os.getpid()}"
     into.parent.mkdir(parents=True, exist_ok=True)
     failure = f"The contents of {image} cannot be read"
@@ -78,14 +65,7 @@ def copy_contents(program: str, image: str, into: Path) -> None:
 
 
 def engine(environ: Mapping[str, str]) -> str:
-    """The path of podman or docker, whichever is installed.
-
-    Args:
-        environ: `IMAGE_ENGINE` is read from it, the name or path of another program.
-
-    Raises:
-        SetupError: There is no such program.
-    """
+    """The path of the program that `IMAGE_ENGINE` names, else of the installed podman or docker."""
     given = environ.get("IMAGE_ENGINE")
     for name in (given,) if given else ENGINES:
         program = shutil.which(name)
@@ -96,11 +76,9 @@ def engine(environ: Mapping[str, str]) -> str:
 
 
 def tag(environ: Mapping[str, str], root: Path = ROOT) -> str:
-    """The tag of the images. The same content has the same tag, so a node need not pull it again.
+    """The tag of the images: `IMAGE_TAG`, else the project's version and a digest of the images' sources.
 
-    Args:
-        environ: `IMAGE_TAG` is read from it; by default, the project's version and a digest of the images' sources.
-        root: Folder of the project.
+    The same content has the same tag, so a node need not pull it again.
     """
     given = environ.get("IMAGE_TAG")
     if given:
@@ -118,16 +96,5 @@ def _sources(root: Path) -> Iterator[Path]:
     yield file
     for line in re.findall(r"^COPY (?!--from)(.+) \S+$", file.read_text(), re.MULTILINE):
         for source in line.split():
-            path = root / source
-            yield from _files(path) if path.is_dir() else sorted(root.glob(source))
-
-
-def _files(folder: Path) -> Sequence[Path]:
-    return sorted(path for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
-
-
-def _revision() -> str:
-    git = shutil.which("git")
-    argv = [git or "git", "-C", str(ROOT), "rev-parse", "HEAD"]
-    done = subprocess.run(argv, capture_output=True, text=True, check=False, timeout=10) if git else None
-    return done.stdout.strip() if done and done.returncode == 0 else "unknown"
+            found = (root / source).rglob("*") if (root / source).is_dir() else root.glob(source)
+            yield from sorted(path for path in found if path.is_file() and "__pycache__" not in path.parts)

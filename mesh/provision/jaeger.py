@@ -107,18 +107,17 @@ def _fetch(program: Path, base: str) -> None:
     with tempfile.TemporaryDirectory(dir=program.parent) as scratch:
         archive, new = Path(scratch, "archive"), Path(scratch, "jaeger")
         script = str(Path(__file__).with_name("download.py"))
+        fetching = Step(
+            title=f"Jaeger: fetching the release {VERSION}",
+            hint="58 MB, once",
+            argv=[sys.executable, "-P", script, url, str(archive)],
+            advice="",
+            limit_s=LIMIT_S,
+            silence_s=SILENCE_S,
+            answer_s=CONNECT_S,
+        )
         try:
-            run(
-                Step(
-                    title=f"Jaeger: fetching the release {VERSION}",
-                    hint="58 MB, once",
-                    argv=[sys.executable, "-P", script, url, str(archive)],
-                    advice="",
-                    limit_s=LIMIT_S,
-                    silence_s=SILENCE_S,
-                    answer_s=CONNECT_S,
-                )
-            )
+            run(fetching)
         except StepError as error:
             raise SetupError(f"{urlsplit(url).netloc}: {error.cause}") from error
         with archive.open("rb") as file:
@@ -135,11 +134,7 @@ def _fetch(program: Path, base: str) -> None:
 
 
 def _start(program: Path) -> None:
-    """Makes a Jaeger program read the project's configuration, as it does when it starts.
-
-    Raises:
-        SetupError: The program does not start on this machine, or refuses the configuration.
-    """
+    """Makes a Jaeger program read the project's configuration, as it does when it starts."""
     examples = {"HOST": "127.0.0.1", "PORT": "1"}
     names = re.findall(r"\$\{env:(\w+)\}", CONFIG.read_text())
     addresses = {name: examples.get(name.rpartition("_")[2], "127.0.0.1:1") for name in names}

@@ -39,8 +39,6 @@ class Package:
     """A package of the npm registry at a pinned version.
 
     Attributes:
-        name: Name in the registry.
-        version: Version.
         sha512: Digest of the tarball in base64, as in npm's `integrity`.
         files: Local names of its files, with their paths in the tarball.
     """
@@ -52,30 +50,11 @@ class Package:
 
 
 def fetch_packages(packages: Sequence[Package], title: str, target: Path) -> None:
-    """Fetches the files of packages from the npm registry into a new folder.
-
-    Args:
-        packages: The packages.
-        title: Progress message for people.
-        target: The folder, which appears when it is complete.
-
-    Raises:
-        SetupError: The registry does not answer, or a package does not match its pinned digest.
-    """
+    """Fetches the files of packages from the npm registry into a new folder, which appears when it is complete."""
     specs = [f"{package.name}@{package.version}" for package in packages]
     with tempfile.TemporaryDirectory(dir=target.parent) as scratch:
-        run(
-            Step(
-                title=title,
-                hint="5 s",
-                argv=[npm(), "pack", *specs],
-                advice=ADVICE,
-                registry="the npm registry",
-                cwd=Path(scratch),
-                env=LIMITS,
-                limit_s=120,
-            )
-        )
+        argv, folder = [npm(), "pack", *specs], Path(scratch)
+        run(Step(title, "5 s", argv, ADVICE, "the npm registry", cwd=folder, env=LIMITS, limit_s=120))
         new = Path(scratch, "files")
         new.mkdir()
         for package in packages:

@@ -55,7 +55,6 @@ class Finding:
 
     Attributes:
         file: Path of the file, below the checkout.
-        rule: Name of the rule.
         line: Number of its line, from 1.
         advice: What to write instead.
     """
@@ -67,13 +66,7 @@ class Finding:
 
 
 def check(root: Path = ROOT) -> int:
-    """Compares today's findings with the baseline.
-
-    Args:
-        root: The checkout.
-
-    Returns:
-        The exit code: 1 if a file has more findings of a rule than its baseline, else 0.
+    """Compares today's findings with the baseline; returns the exit code, 1 if a file has more findings of a rule.
 
     Raises:
         SetupError: Vale cannot be built, fails or takes too long, or the baseline is malformed.
@@ -99,14 +92,8 @@ def check(root: Path = ROOT) -> int:
     return 0
 
 
-def lower_baseline(root: Path = ROOT) -> int:
+def lower_baseline(root: Path = ROOT) -> None:
     """Writes today's counts as the baseline.
-
-    Args:
-        root: The checkout.
-
-    Returns:
-        The exit code, 0.
 
     Raises:
         SetupError: A count would grow, Vale cannot be built or fails, or the baseline is malformed.
@@ -118,7 +105,6 @@ def lower_baseline(root: Path = ROOT) -> int:
         refuse_growth(read_baseline(path), now)
     write_baseline(path, now)
     print(f"The baseline has {sum(now.values())} findings in {len({file for file, _ in now})} files.")
-    return 0
 
 
 def refuse_growth(allowed: Counts, now: Counts) -> None:
@@ -128,16 +114,12 @@ def refuse_growth(allowed: Counts, now: Counts) -> None:
         SetupError: A file in the baseline has more findings of a rule, or all files together have more.
     """
     known = {file for file, _ in allowed}
-    grown = [
-        f"{file} {rule}"
-        for (file, rule), number in now.items()
-        if file in known and number > allowed.get((file, rule), 0)
-    ]
     totals: Counter[str] = Counter()
-    for (_, rule), number in now.items():
-        totals[rule] += number
-    for (_, rule), number in allowed.items():
-        totals[rule] -= number
+    grown = []
+    for file, rule in {**now, **allowed}:
+        growth = now.get((file, rule), 0) - allowed.get((file, rule), 0)
+        totals[rule] += growth
+        grown += [f"{file} {rule}"] if file in known and growth > 0 else []
     grown += [f"all files together {rule}" for rule, growth in totals.items() if growth > 0]
     if grown:
         raise SetupError(f"the baseline may only shrink, and these counts grew: {', '.join(sorted(grown))}")
@@ -171,11 +153,7 @@ def write_baseline(path: Path, counts: Counts) -> None:
 
 
 def tracked_files(root: Path) -> list[str]:
-    """Lists the files that Git has or would add, without generated ones.
-
-    Raises:
-        SetupError: Git fails.
-    """
+    """Lists the files that Git has or would add, without generated ones."""
     argv = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
     try:
         listed = subprocess.run(argv, cwd=root, capture_output=True, text=True, check=True, timeout=TIMEOUT_S)
@@ -185,23 +163,11 @@ def tracked_files(root: Path) -> list[str]:
 
 
 def findings(root: Path, files: Sequence[str]) -> list[Finding]:
-    """Runs Vale over the prose in files.
-
-    Args:
-        root: Folder that the files are in.
-        files: Paths below `root`; files in languages without a reader here are skipped.
-
-    Returns:
-        The findings, sorted.
-
-    Raises:
-        SetupError: Vale fails or takes too long.
-    """
+    """Runs Vale over the prose in files below `root`; files in languages without a reader here are skipped."""
     lines_of: dict[str, list[int]] = {}
     with tempfile.TemporaryDirectory() as scratch:
         for file in files:
-            prose = list(_prose_of(file, root))
-            if prose:
+            if prose := list(_prose_of(file, root)):
                 lines_of[file] = [line for line, _ in prose]
                 copy = Path(scratch, f"{file}.md")
                 copy.parent.mkdir(parents=True, exist_ok=True)
@@ -245,11 +211,9 @@ def _prose_of(file: str, root: Path) -> Iterator[tuple[int, str]]:
 
 
 def comments(text: str, mark: str) -> Iterator[tuple[int, str]]:
-    """Yields the comments of a program. Consecutive lines of comments are a paragraph, and so is a comment after code.
+    """Yields the comments of a program, which begin with a mark.
 
-    Args:
-        text: The program.
-        mark: The characters that begin a comment.
+    Consecutive lines of comments are a paragraph, and so is a comment after code.
     """
     comment = re.compile(rf"(^|.*\s){re.escape(mark)}+:? (.+)")
     last, was_behind_code = 0, False
@@ -265,18 +229,13 @@ def comments(text: str, mark: str) -> Iterator[tuple[int, str]]:
 
 def python_prose(text: str) -> Iterator[tuple[int, str]]:
     """Yields the prose of a Python program as paragraphs: comments, docstrings, other strings that read as sentences,
-    and the names of functions, classes and constants.
-
-    Args:
-        text: The program.
-    """
+    and the names of functions, classes and constants."""
     yield from comments(text, "#")
     parts, docstrings = set[int](), set[int]()
     for node in ast.walk(ast.parse(text)):
         if id(node) in parts:
             continue
-        name = _name(node)
-        if name:
+        if name := _name(node):
             yield from ((node.lineno, name), (node.lineno, ""))  # type: ignore[attr-defined]
         if isinstance(node, ast.Expr):
             docstrings.add(id(node.value))

@@ -15,10 +15,7 @@ from provision.step import POLL_S, pause, say
 def link_to_shared(link: Path, target: Path, make: Callable[[Path], None]) -> None:
     """Puts a link into this checkout, to a file or folder in the cache; makes the target if it is missing.
 
-    Args:
-        link: Path of the link.
-        target: Path in the cache, in a separate folder.
-        make: Makes the target, which must appear atomically.
+    The target is in a separate folder, and must appear atomically.
     """
     with _locked(target.parent):
         if not target.exists():
@@ -35,19 +32,17 @@ def _locked(folder: Path) -> Iterator[None]:
     """Holds the folder's lock, so that two checkouts do not make the same thing at the same time."""
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / ".lock").open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+        if not _take(lock):
             say(f"Another checkout is making {folder.name}; waiting for it …")
-            _wait_for(lock)
+            while not _take(lock):
+                pause(POLL_S)
         yield
 
 
-def _wait_for(lock: TextIO) -> None:
-    while True:
-        pause(POLL_S)
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            continue
-        return
+def _take(lock: TextIO) -> bool:
+    """Takes a lock unless another process has it; returns whether it is ours."""
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True

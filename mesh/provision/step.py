@@ -36,12 +36,9 @@ class Step:
     """A long-running command.
 
     Attributes:
-        title: Description of the command, for people.
         hint: How long it takes, roughly.
-        argv: The command line.
         advice: What to do when it fails.
         registry: The registry that it fetches from, named when the network is at fault.
-        cwd: The folder that it runs in.
         env: Variables in addition to those of the environment.
         limit_s: The command is ended after this time, in seconds.
         silence_s: The command is ended after this time without output, in seconds; None where silence is normal.
@@ -80,10 +77,7 @@ _running: dict[str, str] = {}
 
 
 def run(step: Step) -> str:
-    """Runs a step to its end.
-
-    Returns:
-        Its standard output and error.
+    """Runs a step to its end; returns its standard output and error.
 
     Raises:
         StepError: The command failed, took too long, or fell silent; the message has the end of its output and the
@@ -149,14 +143,9 @@ def say(line: str) -> None:
 
 
 def output_of(*argv: str, **variables: str) -> str:
-    """Returns the output of a program that answers immediately.
+    """The output of a program that answers immediately; empty if it is not there, fails, or takes longer than 20 s.
 
-    Args:
-        argv: The command line.
-        variables: Variables in addition to those of the environment.
-
-    Returns:
-        Its standard output; empty if the program is not there, fails, or takes longer than 20 s.
+    The variables are in addition to those of the environment.
     """
     env = {**os.environ, **variables}
     try:
@@ -199,9 +188,7 @@ def _watch(step: Step, process: subprocess.Popen[bytes], began: float) -> str | 
 def show(title: str, line: str | None) -> None:
     """Shows the progress of a step: in the step's line at the bottom of a terminal, elsewhere as a new line.
 
-    Args:
-        title: The step's title.
-        line: What to show; None at the step's end.
+    At the step's end, there is no line.
     """
     with _terminal:
         if not sys.stderr.isatty():

@@ -6,6 +6,7 @@ import os
 import socket
 import uuid
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,6 @@ from mesh.kubernetes.manifests.deployment import account
 from mesh.kubernetes.manifests.secrets import secrets
 from mesh.kubernetes.manifests.stores import postgres
 from mesh.kubernetes.options import cluster_options
-from mesh.kubernetes.places import ClusterPlaces
 from mesh.paths import RunFolder
 
 from ..shared_trials import SharedTrials
@@ -89,12 +89,11 @@ def elsewhere() -> Iterator[Kubectl]:
 def database_elsewhere(elsewhere: Kubectl, tmp_path: Path) -> str:
     """URL of a PostgreSQL in another namespace, which this machine and all pods reach through the address of a node."""
     assert elsewhere.namespace is not None
-    places = ClusterPlaces.default()
-    options = cluster_options(os.environ, namespace=elsewhere.namespace, replicas={}, istio_cni=False, seed=1)
-    config, inside, server = postgres(places, options)
+    options = replace(cluster_options(os.environ), namespace=elsewhere.namespace)
+    config, inside, server = postgres(options)
     published = {key: value for key, value in inside["spec"].items() if key != "clusterIP"}
     outside = {**inside, "spec": {**published, "type": "NodePort"}}
-    manifests = secrets(key_pair_in(tmp_path), own_database("hush-hush", places), options)
+    manifests = secrets(key_pair_in(tmp_path), own_database("hush-hush", options.places), options)
     elsewhere.apply([account(POSTGRES, options), *manifests, config, outside, server])
     Rollout(elsewhere, lambda: None).until_ready([POSTGRES], 120)
     (node, *_) = elsewhere.get("nodes")["items"]

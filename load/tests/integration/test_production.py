@@ -121,8 +121,7 @@ def strangers(elsewhere: Kubectl) -> Callable[[list[str]], dict[str, dict[str, s
     The first pod has a sidecar with a certificate from the cluster. The second has no sidecar and no certificate. The
     third uses the node's network, like a process of the node.
     """
-    options = cluster_options(os.environ, namespace="elsewhere", replicas={}, istio_cni=False, seed=1)
-    main = {"name": "shop", "image": options.image("shop"), "command": ["sleep", "infinity"]}
+    main = {"name": "shop", "image": cluster_options(os.environ).image("shop"), "command": ["sleep", "infinity"]}
     injected = {"certified": "true", "uncertified": "false", "node": "false"}
     on_node = {"hostNetwork": True, "dnsPolicy": "ClusterFirstWithHostNet"}
     pods = [
@@ -185,7 +184,7 @@ def test_strangers_are_refused_and_clients_claims_about_themselves_are_ignored(
         ports = system.places.ports
         edge = f"grpc://{EDGE}.{system.namespace}:{ports[EDGE]}"
         guarded = {f"grpc://{name}.{system.namespace}:{ports[f'{name}-grpc']}" for name in SERVICES}
-        for port, spoken in jaeger_service_ports(system.places).items():
+        for port, spoken in jaeger_service_ports(ports).items():
             guarded.add(f"{spoken}://{JAEGER}.{system.namespace}:{port}")
         for name, ended in strangers([edge, *sorted(guarded)]).items():
             # Everybody may reach the edge, and it has no route to this method.

@@ -12,8 +12,8 @@ from mesh.description.ports import load_ports
 from mesh.description.switches import Switches
 from mesh.description.topology import load_topology, names
 from mesh.errors import MeshError
+from mesh.istio.mesh import IstioMesh
 from mesh.istio.resource import write_resources
-from mesh.istio.resources import resources
 from mesh.istio.validation import require_consistent, require_valid
 from mesh.paths import RunFolder
 from mesh.sidecars.workloads import workloads
@@ -30,10 +30,11 @@ def check(name: str, mtls: str, canary: int) -> None:
     switches = Switches(mesh="istio", mtls=mtls, canary=canary, delay_ms={called: 2.0}, abort_share={called: 0.01})
     with tempfile.TemporaryDirectory() as path:
         folder = RunFolder(Path(path))
-        made = resources(workloads(topology, ports, folder, canary=canary > 0), topology, switches, ports, folder)
-        write_resources(made, folder.istio_resources / "mesh.yaml")
-        require_valid(made, folder.istio_resources / "mesh.yaml", name)
-        require_consistent(made, folder.istio_resources / "mesh.yaml", name)
+        mesh = IstioMesh(workloads(topology, ports, folder, canary=canary > 0), topology, ports, switches, folder)
+        made = mesh.resources
+        write_resources(made, mesh.file)
+        require_valid(made, mesh.file, name)
+        require_consistent(made, mesh.file, name)
 
 
 def main() -> int:

@@ -37,15 +37,8 @@ def access_resources(
 
 
 def _permission(caller: str, callee: str, port: int, topology: Topology, naming: Naming) -> Resource:
-    spec = {
-        "selector": {"matchLabels": {"app": callee}},
-        "action": "ALLOW",
-        "rules": [
-            {
-                "from": [{"source": {"principals": [naming.principal(caller)]}}],
-                "to": [{"operation": {"ports": [str(port)]}}],
-            }
-        ],
-    }
+    source, operation = {"principals": [naming.principal(caller)]}, {"ports": [str(port)]}
+    rule = {"from": [{"source": source}], "to": [{"operation": operation}]}
+    spec = {"selector": {"matchLabels": {"app": callee}}, "action": "ALLOW", "rules": [rule]}
     made_for = f"link {link_of(caller, callee, topology)}"
     return naming.resource("AuthorizationPolicy", f"{caller}-to-{callee}", made_for, spec, SECURITY)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import http.client
 import json
 import shlex
 import shutil
 import signal
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +20,10 @@ from mesh.istio.tokens import TokenIssuer
 from mesh.paths import RunFolder, envoy, istio_program
 from mesh.sidecars.certificates import Authority
 from mesh.sidecars.envoy import BASE_FILE
+from mesh.sidecars.stats import admin_page
 from mesh.sidecars.workloads import NAMESPACE, TRUST_DOMAIN, Workload
 from mesh.supervisor.processes import Component, guard
-from mesh.supervisor.readiness import Check, UnixConnection
+from mesh.supervisor.readiness import TIMEOUT_S, Check
 
 DNS_DOMAIN = f"{NAMESPACE}.svc.{TRUST_DOMAIN}"
 NO_ADMIN_PORT = 1
@@ -46,23 +47,9 @@ ANNOTATIONS = Path("etc/istio/pod/annotations")
 
 
 def agent_component(
-    workload: Workload,
-    ports: Ports,
-    folder: RunFolder,
-    authority: Authority,
-    issuer: TokenIssuer,
-    *,
-    metrics: bool = False,
+    workload: Workload, ports: Ports, folder: RunFolder, authority: Authority, issuer: TokenIssuer, *, metrics: bool
 ) -> Component:
     """The component of a workload's sidecar; makes the agent's folder.
-
-    Args:
-        workload: The workload.
-        ports: Ports of the run.
-        folder: Folder of the run.
-        authority: Authority that the sidecar trusts.
-        issuer: Issuer of the sidecar's token.
-        metrics: Whether the sidecar exposes its metrics.
 
     Raises:
         NotInstalledError: There is no agent or no Envoy program.
@@ -188,26 +175,16 @@ def _agent_cluster(name: str, socket: Path) -> dict[str, Any]:
 
 def _check_configuration(workload: Workload) -> Check:
     """Checks that Envoy is live, has every listener of the workload, and has refused no update."""
-    expected = {f"{workload.address}:{inbound.port}" for inbound in workload.inbound}
-    expected |= {str(outbound.socket) for outbound in workload.outbound}
+    expected = [f"{workload.address}:{inbound.port}" for inbound in workload.inbound]
+    expected += [str(outbound.socket) for outbound in workload.outbound]
 
     def check() -> bool:
-        connection = UnixConnection(workload.admin)
-
-        def page(path: str) -> str:
-            connection.request("GET", path)
-            answer = connection.getresponse()
-            body = answer.read().decode()
-            return body if answer.status == http.client.OK else ""
-
-        try:
-            if not page("/ready"):
-                return False
-            listening, refusals = page("/listeners"), page("/stats?filter=update_rejected$")
-        except (OSError, http.client.HTTPException):
+        page = partial(admin_page, workload.admin, limit_s=TIMEOUT_S)
+        if page("/ready") is None:
             return False
-        finally:
-            connection.close()
+        listening, refusals = page("/listeners"), page("/stats?filter=update_rejected$")
+        if listening is None or refusals is None:
+            return False
         refused = [line for line in refusals.splitlines() if not line.endswith(": 0")]
         return not refused and all(address in listening for address in expected)
 

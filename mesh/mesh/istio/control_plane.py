@@ -43,10 +43,6 @@ def istiod_component(
     """What to run for istiod; writes its mesh configuration into the run's folder.
 
     Args:
-        ports: Ports of the run.
-        folder: Folder of the run.
-        authority: The run's certificate authority.
-        issuer: Issues the sidecars' tokens.
         when_lost: Whether istiod is started again when it dies, `restart` or `leave`; sidecars keep the configuration
             that they have.
 

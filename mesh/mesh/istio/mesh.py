@@ -8,11 +8,14 @@ from pathlib import Path
 from mesh.description.ports import Ports
 from mesh.description.switches import Switches
 from mesh.description.topology import Topology
+from mesh.istio.access import access_resources
 from mesh.istio.agents import agent_component, token_file
 from mesh.istio.control_plane import istiod_component
+from mesh.istio.proxies import proxy_resources
 from mesh.istio.resource import Resource, write_resources
-from mesh.istio.resources import resources
+from mesh.istio.services import service_resources
 from mesh.istio.tokens import TokenIssuer, is_due
+from mesh.istio.traffic import traffic_resources
 from mesh.istio.validation import require_valid
 from mesh.paths import RunFolder
 from mesh.sidecars.certificates import Authority
@@ -38,7 +41,12 @@ class IstioMesh:
     @property
     def resources(self) -> list[Resource]:
         """Istio's resources for the mesh."""
-        return resources(self.workloads, self.topology, self.switches, self.ports, self.folder)
+        return [
+            *service_resources(self.workloads, self.ports, self.folder.sockets),
+            *traffic_resources(self.workloads, self.topology, self.switches),
+            *access_resources(self.workloads, self.topology, self.switches),
+            *proxy_resources(self.workloads, self.ports),
+        ]
 
     def components(self, authority: Authority) -> list[Component]:
         """What to run: istiod, then an agent with its Envoy for each workload.
@@ -51,12 +59,11 @@ class IstioMesh:
         made = self.resources
         write_resources(made, self.file)
         require_valid(made, self.file, self.topology.name)
+        metrics = self.switches.metrics == "on"
         return [
             istiod_component(self.ports, self.folder, authority, issuer, self.switches.istiod),
             *(
-                agent_component(
-                    workload, self.ports, self.folder, authority, issuer, metrics=self.switches.metrics == "on"
-                )
+                agent_component(workload, self.ports, self.folder, authority, issuer, metrics=metrics)
                 for workload in self.workloads
             ),
         ]

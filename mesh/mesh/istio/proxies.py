@@ -29,10 +29,14 @@ def proxy_resources(workloads: Sequence[Workload], ports: Ports) -> list[Resourc
     """The resource for tracing, and the patches to the sidecars' configuration."""
     # A request with a trace context keeps its sampling decision; a request without a trace context is traced.
     tracing = {"providers": [{"name": TRACES}], "randomSamplingPercentage": 100.0, "enableIstioTags": False}
+    jaeger = Place(NATIVE.host(JAEGER), ports[JAEGER_PORT])
     return [
         Resource("Telemetry", "tracing", "component jaeger", {"tracing": [tracing]}, TELEMETRY, ROOT_NAMESPACE),
         time_limits(),
-        *(_own_patches(workload, ports) for workload in workloads),
+        *(
+            sidecar_patches(workload, [*span_patches(workload, jaeger), *map(_domain_patch, workload.outbound)])
+            for workload in workloads
+        ),
     ]
 
 
@@ -65,14 +69,6 @@ def time_limits(naming: Naming = NATIVE) -> Resource:
         },
     ]
     return naming.mesh_resource("EnvoyFilter", "time-limits", "all links", {"configPatches": patches}, ENVOY)
-
-
-def _own_patches(workload: Workload, ports: Ports) -> Resource:
-    patches = [
-        *span_patches(workload, Place(NATIVE.host(JAEGER), ports[JAEGER_PORT])),
-        *map(_domain_patch, workload.outbound),
-    ]
-    return sidecar_patches(workload, patches)
 
 
 def sidecar_patches(workload: Workload, patches: Sequence[dict[str, Any]], naming: Naming = NATIVE) -> Resource:

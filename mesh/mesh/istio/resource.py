@@ -61,10 +61,8 @@ class Resource:
     """An Istio resource.
 
     Attributes:
-        kind: Kind, such as `VirtualService`.
         name: Name, unique among resources of its kind.
         made_for: What the resource was made for, such as `link order -> product` or `component product`.
-        spec: Its content.
         version: API group and version of the kind.
         namespace: Namespace; the mesh's own resources are in `ROOT_NAMESPACE`.
     """
@@ -83,12 +81,7 @@ class Resource:
 
 
 def write_resources(resources: Iterable[Resource], file: Path) -> None:
-    """Writes resources into one file, atomically: istiod watches the file's folder and applies changes.
-
-    Args:
-        resources: The resources.
-        file: File in a folder that istiod watches; its name ends in `.yaml`.
-    """
+    """Writes resources into one `.yaml` file, atomically: istiod watches the file's folder and applies changes."""
     file.parent.mkdir(parents=True, exist_ok=True)
     new = file.with_suffix(".new")
     new.write_text(yaml.safe_dump_all([resource.document() for resource in resources], sort_keys=False))

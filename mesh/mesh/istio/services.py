@@ -58,17 +58,14 @@ def _workload(workload: Workload) -> Resource:
 
 
 def _sidecar(workload: Workload, sockets: Path) -> Resource:
+    pool = {"connectionPool": {"http": {"idleTimeout": IDLE_TIMEOUT}}}
     ingress = [
         {
             "port": _port(inbound),
             "bind": workload.address,
             "captureMode": "NONE",
             "defaultEndpoint": f"unix://{inbound.socket}",
-            **(
-                {"connectionPool": {"http": {"idleTimeout": IDLE_TIMEOUT}}}
-                if SPOKEN[inbound.protocol] == "HTTP"
-                else {}
-            ),
+            **(pool if SPOKEN[inbound.protocol] == "HTTP" else {}),
         }
         for inbound in workload.inbound
     ]

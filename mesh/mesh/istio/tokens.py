@@ -26,11 +26,7 @@ def is_due(token: Path) -> bool:
 
 
 class TokenIssuer:
-    """Signs the tokens of a run.
-
-    Args:
-        folder: Folder of the run; the signing key is among the run's keys, and stays there.
-    """
+    """Signs the tokens of a run; the signing key is among the run's keys, and stays there."""
 
     def __init__(self, folder: RunFolder) -> None:
         file = folder.keys / "istio-token-key.pem"
@@ -51,20 +47,9 @@ class TokenIssuer:
         return json.dumps({"issuer": ISSUER, "jwks_uri": self._jwks.as_uri(), "audiences": [AUDIENCE]})
 
     def issue(self, service: str, lifetime_s: float = LIFETIME_S) -> str:
-        """Signs a token.
-
-        Args:
-            service: Service account of its holder.
-            lifetime_s: How long the token is valid, in seconds.
-        """
-        now = time.time()
-        claims = {
-            "iss": ISSUER,
-            "aud": [AUDIENCE],
-            "sub": f"system:serviceaccount:{NAMESPACE}:{service}",
-            "iat": int(now),
-            "exp": int(now + lifetime_s),
-        }
+        """Signs a token for the holder of a service account."""
+        now, subject = time.time(), f"system:serviceaccount:{NAMESPACE}:{service}"
+        claims = {"iss": ISSUER, "aud": [AUDIENCE], "sub": subject, "iat": int(now), "exp": int(now + lifetime_s)}
         return jwt.encode(claims, self._key, algorithm="RS256")
 
     def write(self, workload: Workload, file: Path) -> None:

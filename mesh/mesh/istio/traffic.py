@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from mesh.description.streams import MAX_STREAMS
@@ -35,18 +35,16 @@ def _destination(
     service: str, workload: Workload, workloads: Sequence[Workload], switches: Switches, naming: Naming
 ) -> Resource:
     versions = sorted({other.version for other in workloads if other.service == service})
+    ports = [
+        {
+            "port": {"number": inbound.port},
+            **_policy(inbound, switches, lasts=bool(lasting_paths(workloads, service, inbound.protocol))),
+        }
+        for inbound in workload.inbound
+    ]
     spec = {
         "host": naming.host(service),
-        "trafficPolicy": {
-            "tls": {"mode": _tls_mode(switches)},
-            "portLevelSettings": [
-                {
-                    "port": {"number": inbound.port},
-                    **_policy(inbound, switches, lasts=bool(lasting_paths(workloads, service, inbound.protocol))),
-                }
-                for inbound in workload.inbound
-            ],
-        },
+        "trafficPolicy": {"tls": {"mode": _tls_mode(switches)}, "portLevelSettings": ports},
         "subsets": [{"name": version, "labels": {"version": version}} for version in versions],
     }
     return naming.resource("DestinationRule", service, f"component {service}", spec)
@@ -91,27 +89,17 @@ def _virtual_service(
     calls = [
         (caller, inbound) for inbound in workload.inbound for caller in callers(workloads, service, inbound.protocol)
     ]
-    split = weights(workloads, service, switches.canary)
     routes = [
-        route
-        for caller, inbound in calls
-        for route in _routes(
-            service, inbound, caller, split, lasting_paths(workloads, service, inbound.protocol), switches, naming
-        )
+        route for caller, inbound in calls for route in _routes(service, inbound, caller, workloads, switches, naming)
     ]
     made_for = f"link {' and '.join(link_of(caller, service, topology) for caller, _ in calls)}"
     return naming.resource("VirtualService", service, made_for, {"hosts": [naming.host(service)], "http": routes})
 
 
 def _routes(
-    service: str,
-    inbound: Inbound,
-    caller: str,
-    split: Mapping[str, int],
-    lasting: Sequence[str],
-    switches: Switches,
-    naming: Naming,
+    service: str, inbound: Inbound, caller: str, workloads: Sequence[Workload], switches: Switches, naming: Naming
 ) -> list[dict[str, Any]]:
+    split = weights(workloads, service, switches.canary)
     route = [
         {
             "destination": {"host": naming.host(service), "subset": version, "port": {"number": inbound.port}},
@@ -126,6 +114,7 @@ def _routes(
     never = {"retries": {"attempts": 0}}
     unsent = {"attempts": 1, "retryOn": RETRIED_UNSENT["retry_on"]}
     once = {"name": f"{caller}-once", "match": [by_caller], **common, "retries": unsent}
+    lasting = lasting_paths(workloads, service, inbound.protocol)
     paths = [{**by_caller, "uri": {"regex": path}} for path in lasting]
     # Istio refuses a timeout of 0; without a timeout, there is no limit.
     first = [{"name": f"{caller}-lasting", "match": paths, **unlimited, **never}] if paths else []

@@ -15,9 +15,7 @@ from mesh.paths import istio_program
 
 LIMIT_S = 60.0
 _INVALID = re.compile(r"\* (\w+)/([\w-]+)/([\w-]+): (.+)")
-_TO_BE_EXPECTED = {
-    "IST0133"  # an EnvoyFilter depends on Envoy's own configuration, which is intended
-}
+_TO_BE_EXPECTED = "IST0133"  # an EnvoyFilter depends on Envoy's own configuration, which is intended
 
 
 def require_valid(resources: Sequence[Resource], file: Path, topology: str) -> None:
@@ -44,20 +42,17 @@ def require_consistent(resources: Sequence[Resource], file: Path, topology: str)
         TopologyError: They do not fit; the message names the links or components that they were made for.
         NotInstalledError: There is no istioctl.
     """
-    problems = [
-        _describe(resources, *_origin(message["origin"]), f"{message['code']}: {message['message']}")
-        for message in _analyze(file)
-    ]
+    problems = []
+    for message in _analyze(file):
+        kind, _, path = message["origin"].partition(" ")
+        namespace, _, name = path.rpartition("/")
+        problems.append(_describe(resources, kind, namespace, name, f"{message['code']}: {message['message']}"))
     if problems:
         raise TopologyError(_message(topology, problems))
 
 
 def require_sound(file: Path, what: str) -> None:
     """Checks that all resources for a cluster, both Kubernetes' and Istio's, fit together.
-
-    Args:
-        file: The file that they were written to.
-        what: Description of the resources, for messages.
 
     Raises:
         TopologyError: They do not fit; the message names the resources.
@@ -74,7 +69,7 @@ def _analyze(file: Path) -> list[dict[str, Any]]:
         messages = json.loads(done.stdout)
     except ValueError as error:
         raise StartError(f"istioctl cannot analyze {file}:\n{done.stdout}{done.stderr}") from error
-    return [message for message in messages if message["code"] not in _TO_BE_EXPECTED]
+    return [message for message in messages if message["code"] != _TO_BE_EXPECTED]
 
 
 def _istioctl(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -85,26 +80,12 @@ def _istioctl(*arguments: str) -> subprocess.CompletedProcess[str]:
         raise StartError(f"istioctl did not answer within {LIMIT_S:g} s: {' '.join(arguments)}") from error
 
 
-def _origin(origin: str) -> tuple[str, str, str]:
-    kind, _, name = origin.partition(" ")
-    namespace, _, name = name.rpartition("/")
-    return kind, namespace, name
-
-
 def _describe(resources: Sequence[Resource], kind: str, namespace: str, name: str, problem: str) -> str:
     """Describes a problem with a resource by the link or component that the resource was made for."""
-    made_for = next(
-        (
-            resource.made_for
-            for resource in resources
-            if (resource.kind, resource.namespace, resource.name) == (kind, namespace, name)
-        ),
-        f"{namespace}/{name}",
-    )
-    return f"{made_for}: {kind}: {problem}"
+    known = {(one.kind, one.namespace, one.name): one.made_for for one in resources}
+    return f"{known.get((kind, namespace, name), f'{namespace}/{name}')}: {kind}: {problem}"
 
 
 def _message(topology: str, problems: Sequence[str]) -> str:
-    return "\n".join(
-        [f"topology={topology}: Istio refuses its resources:", *(f"  {item}" for item in dict.fromkeys(problems))]
-    )
+    listed = (f"  {problem}" for problem in dict.fromkeys(problems))
+    return "\n".join([f"topology={topology}: Istio refuses its resources:", *listed])

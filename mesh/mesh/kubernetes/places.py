@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from mesh.description.places import Place
 from mesh.description.ports import HOST, Ports, load_ports
@@ -21,17 +21,12 @@ class ClusterPlaces:
     """The ports of the ports file, at the addresses of a cluster.
 
     Attributes:
-        ports: The ports at their default base: each pod has its own address, so nothing collides.
         collector: Host of a collector that receives the spans instead of a Jaeger; None if there is a Jaeger.
+        ports: The ports at their default base: each pod has its own address, so nothing collides.
     """
 
-    ports: Ports
     collector: str | None = None
-
-    @classmethod
-    def default(cls, collector: str | None = None) -> ClusterPlaces:
-        """The places at the default base."""
-        return cls(load_ports({}), collector)
+    ports: Ports = field(default_factory=lambda: load_ports({}))
 
     def listens(self, name: str, replica: int = 1) -> Place:  # noqa: ARG002 - pods of one component are alike
         """Where a process listens in its pod."""
@@ -41,11 +36,6 @@ class ClusterPlaces:
         """The service's name: with a mesh it resolves to the sidecar, else to the addresses of all pods."""
         if self.collector and name in OTLP:
             return (Place(self.collector, OTLP[name]),)
-        return (Place(component_of(name), self.ports[name]),)
-
-
-def component_of(port_name: str) -> str:
-    """The component that a port belongs to: `product` for `product-grpc`, `graphql-gateway` for itself."""
-    if port_name.endswith(("-metrics", "-gateway")):
-        return port_name.removesuffix("-metrics")
-    return port_name.partition("-")[0]
+        # `product` for `product-grpc`, `graphql-gateway` for itself.
+        whole = name.endswith(("-metrics", "-gateway"))
+        return (Place(name.removesuffix("-metrics") if whole else name.partition("-")[0], self.ports[name]),)

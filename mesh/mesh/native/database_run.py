@@ -23,12 +23,7 @@ def database_run(db: Database, ports: Ports, folder: RunFolder) -> Run:
 def open_database(ports: Ports, environ: Mapping[str, str] | None = None) -> Iterator[Database]:
     """The database of a port base: the running server, else a new server for the duration of the context.
 
-    Args:
-        ports: Ports of the run.
-        environ: `DATABASE_URL` is read from it; by default, the process's environment.
-
-    Yields:
-        The database.
+    `DATABASE_URL` is read from `environ`; by default, that is the process's environment.
     """
     folder = RunFolder.of(ports.base)
     db = database(ports, os.environ if environ is None else environ, folder)

@@ -24,20 +24,19 @@ _PRODUCTS = (
     "{ products(first: 3) { edges { node { title price { amountMinor currency } reviews { rating title } } } } }"
 )
 _PRODUCTS_OF_SERVICE = "{ productPageWithReviews(pageSize: 3) { products { title stock reviews { rating title } } } }"
+_ORDERS_OF_SERVICE = "{ ordersByUser(userId: 1, pageSize: 3) { items { id status lines { productId quantity } } } }"
 _ORDERS = "{ me { name orders(first: 3) { edges { node { status total { amountMinor } lines { quantity } } } } } }"
 _LOGS_IN = f'mutation {{ login(input: {{email: "{DEMO_EMAIL}", password: "{DEMO_PASSWORD}"}}) {{ token }} }}'
+_LIST_PRODUCTS = "shop.product.v1.ProductService/ListProducts"
+_LIST_ORDERS = "shop.order.v1.OrderService/ListOrdersByUser"
+_LOG_IN = "shop.user.v1.UserService/Login"
 MAX_PARTS = 12
 """How many of a budget's parts are listed; the other parts are added up."""
 
 
 @dataclass(frozen=True)
 class Request:
-    """A command that sends a request.
-
-    Attributes:
-        title: Description of the request.
-        command: The command, for a shell.
-    """
+    """A command for a shell that sends a request."""
 
     title: str
     command: str
@@ -50,7 +49,6 @@ class Budget:
     Attributes:
         run: Name of the run's folder.
         verdict: VALID, NOISY or WRONG.
-        topology: Name of its topology.
         p50: Median latency, ms.
         parts: The largest parts, in ms, each with its percentage of the largest part.
         total: Sum of all parts, ms.
@@ -70,19 +68,13 @@ def start_page(
     """Renders the page.
 
     Args:
-        topology: The topology.
-        url: URL of the edge.
         links: Other pages, by their titles.
         trusted: File of the certificate that clients must trust; None without TLS.
-        latest: Folder of the last run.
         describer: Name of the component that describes the gRPC services; empty for none.
     """
+    loader = FileSystemLoader(Path(__file__).with_name("templates"))
     environment = Environment(
-        loader=FileSystemLoader(Path(__file__).with_name("templates")),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
+        loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     return environment.get_template("start_page.html").render(
         topology=topology,
@@ -121,85 +113,79 @@ def _budget(run: str, verdict: str, topology: str, mix: Mapping[str, Any]) -> Bu
 
 def _protocols(topology: Topology, url: str, trusted: Path | None) -> Iterator[tuple[str, list[Request]]]:
     """The sample requests, by the name of the protocol."""
-    curl = f"curl -s --cacert {shlex.quote(str(trusted))}" if trusted else "curl -s"
+    curl = f"curl -s --cacert {shlex.quote(str(trusted))} {url}" if trusted else f"curl -s {url}"
     speaks = {topology.client_speaks(channel) for channel in topology.entry}
     if "graphql" in speaks:
-        yield "GraphQL", list(_over_graphql(f"{curl} {url}"))
+        yield "GraphQL", _over_graphql(curl)
     if "graphql-services" in speaks:
-        yield "GraphQL of each service", list(_over_services_graphql(f"{curl} {url}"))
+        yield "GraphQL of each service", _over_services_graphql(curl)
     if speaks & {"rest", "rest-services"}:
-        yield "REST", list(_over_rest(f"{curl} {url}"))
+        yield "REST", _over_rest(curl)
     if "rest-transcoded" in speaks:
-        yield "REST, transcoded to gRPC by the edge", list(_over_transcoder(f"{curl} {url}"))
+        yield "REST, transcoded to gRPC by the edge", _over_transcoder(curl)
     if Protocol.GRPC in topology.exposed.values():
         safety = f"-cacert {shlex.quote(str(trusted))}" if trusted else "-plaintext"
-        yield "gRPC", list(_over_grpc(f"grpcurl {safety}", urlsplit(url).netloc))
+        yield "gRPC", _over_grpc(f"grpcurl {safety}", urlsplit(url).netloc)
     if "connect" in speaks:
-        yield "Connect (JSON)", list(_over_connect(f"{curl} {url}"))
+        yield "Connect (JSON)", _over_connect(curl)
     if "thrift-json" in speaks:
-        yield "Thrift (TJSON over HTTP)", list(_over_thrift(f"{curl} {url}"))
+        yield "Thrift (TJSON over HTTP)", _over_thrift(curl)
 
 
-def _over_graphql(curl: str) -> Iterator[Request]:
-    def ask(document: str, header: str = "") -> str:
-        body = shlex.quote(json.dumps({"query": document}))
-        return f"{curl}/graphql -H 'content-type: application/json'{header} -d {body}"
-
-    yield Request("Products with reviews", ask(_PRODUCTS))
-    yield Request("Log in, and keep the token", f"TOKEN=$({ask(_LOGS_IN)} | {_KEEP})")
-    yield Request("The customer's orders", ask(_ORDERS, _AS_CUSTOMER))
+def _three(products: str, login: str, orders: str, keep: str = _KEEP, title: str = "Products") -> list[Request]:
+    return [
+        Request(title, products),
+        Request("Log in, and keep the token", f"TOKEN=$({login} | {keep})"),
+        Request("The customer's orders", orders),
+    ]
 
 
-def _over_services_graphql(curl: str) -> Iterator[Request]:
-    def ask(service: str, document: str, header: str = "") -> str:
-        body = shlex.quote(json.dumps({"query": document}))
-        return f"{curl}/graphql/{service} -H 'content-type: application/json'{header} -d {body}"
+def _post(url: str, body: Mapping[str, object], header: str = "") -> str:
+    return f"{url} -H 'content-type: application/json'{header} -d {shlex.quote(json.dumps(body))}"
 
+
+def _over_graphql(curl: str) -> list[Request]:
+    products, login = _post(f"{curl}/graphql", {"query": _PRODUCTS}), _post(f"{curl}/graphql", {"query": _LOGS_IN})
+    orders = _post(f"{curl}/graphql", {"query": _ORDERS}, _AS_CUSTOMER)
+    return _three(products, login, orders, title="Products with reviews")
+
+
+def _over_services_graphql(curl: str) -> list[Request]:
     credentials = ", ".join(f"{name}: {json.dumps(value)}" for name, value in _LOGIN.items())
-    login = ask("user", f"mutation {{ login({credentials}) {{ token }} }}")
-    orders = "{ ordersByUser(userId: 1, pageSize: 3) { items { id status lines { productId quantity } } } }"
-    yield Request("Products with reviews", ask("product", _PRODUCTS_OF_SERVICE))
-    yield Request("Log in, and keep the token", f"TOKEN=$({login} | {_KEEP})")
-    yield Request("The customer's orders", ask("order", orders, _AS_CUSTOMER))
+    products = _post(f"{curl}/graphql/product", {"query": _PRODUCTS_OF_SERVICE})
+    login = _post(f"{curl}/graphql/user", {"query": f"mutation {{ login({credentials}) {{ token }} }}"})
+    orders = _post(f"{curl}/graphql/order", {"query": _ORDERS_OF_SERVICE}, _AS_CUSTOMER)
+    return _three(products, login, orders, title="Products with reviews")
 
 
-def _over_rest(curl: str) -> Iterator[Request]:
-    body = shlex.quote(json.dumps(_LOGIN))
-    login = f"{curl}/v1/sessions -H 'content-type: application/json' -d {body}"
-    yield Request("Products", f"{curl}'/v1/products?page_size=3'")
-    yield Request("Log in, and keep the token", f"TOKEN=$({login} | {_KEEP})")
-    yield Request("The customer's orders", f"{curl}'/v1/users/1/orders?page_size=3'{_AS_CUSTOMER}")
+def _over_rest(curl: str) -> list[Request]:
+    orders = f"{curl}'/v1/users/1/orders?page_size=3'{_AS_CUSTOMER}"
+    return _three(f"{curl}'/v1/products?page_size=3'", _post(f"{curl}/v1/sessions", _LOGIN), orders)
 
 
-def _over_transcoder(curl: str) -> Iterator[Request]:
-    yield Request("A document", f"{curl}/v1/documents/1")
-    yield Request("An order, with the token of a login by another protocol", f"{curl}/v1/orders/1{_AS_CUSTOMER}")
-    yield Request("Its payment, with the same token", f"{curl}'/v1/payments:batchGetByOrder?order_ids=1'{_AS_CUSTOMER}")
+def _over_transcoder(curl: str) -> list[Request]:
+    payment = f"{curl}'/v1/payments:batchGetByOrder?order_ids=1'{_AS_CUSTOMER}"
+    return [
+        Request("A document", f"{curl}/v1/documents/1"),
+        Request("An order, with the token of a login by another protocol", f"{curl}/v1/orders/1{_AS_CUSTOMER}"),
+        Request("Its payment, with the same token", payment),
+    ]
 
 
-def _over_grpc(grpcurl: str, place: str) -> Iterator[Request]:
+def _over_grpc(grpcurl: str, place: str) -> list[Request]:
     def call(method: str, message: Mapping[str, object], header: str = "") -> str:
         return f"{grpcurl}{header} -d {shlex.quote(json.dumps(message))} {place} {method}"
 
-    page = {"page_size": 3}
-    yield Request("Products", call("shop.product.v1.ProductService/ListProducts", page))
-    yield Request("Log in, and keep the token", f"TOKEN=$({call('shop.user.v1.UserService/Login', _LOGIN)} | {_KEEP})")
-    mine = call("shop.order.v1.OrderService/ListOrdersByUser", {"user_id": 1, **page}, _AS_CUSTOMER)
-    yield Request("The customer's orders", mine)
+    orders = call(_LIST_ORDERS, {"user_id": 1, "page_size": 3}, _AS_CUSTOMER)
+    return _three(call(_LIST_PRODUCTS, {"page_size": 3}), call(_LOG_IN, _LOGIN), orders)
 
 
-def _over_connect(curl: str) -> Iterator[Request]:
-    def call(method: str, message: Mapping[str, object], header: str = "") -> str:
-        body = shlex.quote(json.dumps(message))
-        return f"{curl}/{method} -H 'content-type: application/json'{header} -d {body}"
-
-    yield Request("Products", call("shop.product.v1.ProductService/ListProducts", {"pageSize": 3}))
-    yield Request("Log in, and keep the token", f"TOKEN=$({call('shop.user.v1.UserService/Login', _LOGIN)} | {_KEEP})")
-    mine = call("shop.order.v1.OrderService/ListOrdersByUser", {"userId": 1, "pageSize": 3}, _AS_CUSTOMER)
-    yield Request("The customer's orders", mine)
+def _over_connect(curl: str) -> list[Request]:
+    orders = _post(f"{curl}/{_LIST_ORDERS}", {"userId": 1, "pageSize": 3}, _AS_CUSTOMER)
+    return _three(_post(f"{curl}/{_LIST_PRODUCTS}", {"pageSize": 3}), _post(f"{curl}/{_LOG_IN}", _LOGIN), orders)
 
 
-def _over_thrift(curl: str) -> Iterator[Request]:
+def _over_thrift(curl: str) -> list[Request]:
     def call(service: str, method: str, request: Mapping[str, object], header: str = "") -> str:
         message = [1, method, 1, 1, {"2": {"rec": request}}]
         return (
@@ -207,8 +193,6 @@ def _over_thrift(curl: str) -> Iterator[Request]:
             + shlex.quote(json.dumps(message, separators=(",", ":")))  # Thrift's JSON may not contain spaces
         )
 
-    login = {"1": {"str": DEMO_EMAIL}, "2": {"str": DEMO_PASSWORD}}
-    yield Request("Products", call("product", "ListProducts", {"1": {"i32": 3}}))
-    yield Request("Log in, and keep the token", f"TOKEN=$({call('user', 'Login', login)} | {_KEEP_OF_THRIFT})")
-    mine = {"1": {"i64": 1}, "2": {"i32": 3}}
-    yield Request("The customer's orders", call("order", "ListOrdersByUser", mine, _AS_CUSTOMER))
+    login = call("user", "Login", {"1": {"str": DEMO_EMAIL}, "2": {"str": DEMO_PASSWORD}})
+    orders = call("order", "ListOrdersByUser", {"1": {"i64": 1}, "2": {"i32": 3}}, _AS_CUSTOMER)
+    return _three(call("product", "ListProducts", {"1": {"i32": 3}}), login, orders, _KEEP_OF_THRIFT)

@@ -67,8 +67,6 @@ LAST_TRACES = 20
 """How many traces Jaeger lists."""
 PAGES = {Protocol.GRAPHQL: ("GraphiQL", "/graphql"), Protocol.REST: ("Swagger UI", "/docs")}
 """For each protocol, the page of a component that serves it, and the page's path."""
-
-
 UPDATES = {
     Protocol.GRAPHQL: ["subscriptions over WebSockets at /graphql/stream"],
     Protocol.REST: ["server-sent events at /v1/orders/ID/events", "and /v1/users/ID/notifications/events"],
@@ -81,10 +79,6 @@ class System(Run):
     """Everything of one trial: database, trace store, services, gateways, edge. Use it in a `with` statement.
 
     Args:
-        topology: Which components run, and which calls which.
-        switches: The switches that the topology runs with.
-        ports: Ports of the run.
-        trial: Name of the trial; every span carries it.
         data: The data that the run starts with; by default, the switches' scale and seed 1.
         environ: `DATABASE_URL`, `CACHE_URL`, `JAEGER_BIN`, `KONG_BIN` and `VARNISH_BIN` are read from it; by default,
             the process's environment.
@@ -138,10 +132,8 @@ class System(Run):
     def with_settings(self, settings: Mapping[str, Mapping[str, str]]) -> System:
         """The same system, not yet started, with more settings for components, by the components' names."""
         extra = {name: {**self._extra.get(name, {}), **settings.get(name, {})} for name in {*self._extra, *settings}}
-        topology, switches, ports, trial = self.topology, self.switches, self.ports, self.trial
-        return System(
-            topology, switches, ports, trial, data=self._data, environ=self._environ, extra=extra, folder=self.folder
-        )
+        run = (self.topology, self.switches, self.ports, self.trial)
+        return System(*run, data=self._data, environ=self._environ, extra=extra, folder=self.folder)
 
     @property
     def target(self) -> Path:
@@ -246,9 +238,7 @@ class System(Run):
         return edge_cache_counts(self.folder, self._environ) if self.switches.has_edge_cache else {}
 
     def sidecar_facts(self) -> SidecarFacts | None:
-        if not self.workloads:
-            return None
-        return read_facts(self.workloads, encrypted=self.switches.encrypted)
+        return read_facts(self.workloads, encrypted=self.switches.encrypted) if self.workloads else None
 
     def node_of(self, component: str) -> str:  # noqa: ARG002 - a cluster has several nodes
         return ""
@@ -280,10 +270,9 @@ class System(Run):
 
     def _shop_ports(self) -> Sequence[str]:
         topology = self.topology
-        entrances = map(entrance_name, topology.exposed if topology.passes_by_the_edge else ())
         return [
             *(port_name(name, protocol) for name in topology.components for protocol in topology.protocols_of(name)),
-            *entrances,
+            *map(entrance_name, topology.exposed if topology.passes_by_the_edge else ()),
         ]
 
     @property
@@ -356,7 +345,6 @@ class System(Run):
             self.topology, self.switches, self.trial, self.ports, keys.private, self.ca_certificate
         )
         write_json(self.target, document)
-        measures = self.switches.metrics == "on"
         store = database_components(self.database, self.folder, self.ports)
         before = [] if self._cache is None else valkey_components(self._cache, self.folder, self.ports)
         return [
@@ -366,7 +354,7 @@ class System(Run):
                 self.database,
                 self._data,
                 after=frozenset(item.name for item in store),
-                monitored=measures,
+                monitored=around.metrics,
                 checkout=self.topology.checkout,
             ),
             *(

@@ -76,11 +76,7 @@ class Certificate:
 
 
 def authority(folder: RunFolder, environ: Mapping[str, str]) -> Authority:
-    """The authority of a run's mesh: a new one, or the user's, after a check.
-
-    Args:
-        folder: Folder of the run; a new authority is among its keys.
-        environ: `HOPWISE_MESH_CA` is read from it.
+    """The authority of a run's mesh: a new one among the run's keys, or the one of `HOPWISE_MESH_CA`, after a check.
 
     Raises:
         CertificateError: The user's authority cannot be used; the message names the file and the reason.
@@ -120,7 +116,6 @@ def issue(by: Authority, names: Sequence[str], into: Path, *, days: float = WORK
     """Issues a certificate to one holder.
 
     Args:
-        by: The authority that signs it.
         names: Names of the holder: SPIFFE IDs, host names and IP addresses.
         into: Folder for its files; made if it is not there.
         days: How many days the certificate is valid, but no longer than the authority's own certificate.
@@ -128,10 +123,8 @@ def issue(by: Authority, names: Sequence[str], into: Path, *, days: float = WORK
     into.mkdir(parents=True, exist_ok=True)
     into.chmod(0o700)
     signer, signing_key = _load_certificates(by.ca_cert)[0], _load_key(by.ca_key)
-    key = ec.generate_private_key(ec.SECP256R1())
-    signed = _sign(
-        None, key.public_key(), signer.subject, signing_key, days, names=names, latest=signer.not_valid_after_utc
-    )
+    key, latest = ec.generate_private_key(ec.SECP256R1()), signer.not_valid_after_utc
+    signed = _sign(None, key.public_key(), signer.subject, signing_key, days, names=names, latest=latest)
     made = Certificate(into / "cert-chain.pem", into / "key.pem", into / "root-cert.pem")
     _write(made.chain, signed.public_bytes(Encoding.PEM) + by.cert_chain.read_bytes())
     _write(made.key, _pem(key))
@@ -146,16 +139,11 @@ def issue_all(by: Authority, workloads: Sequence[Workload], folder: RunFolder) -
 
 
 def _check(given: Authority) -> None:
-    """Checks that an authority can sign for this mesh.
-
-    Raises:
-        CertificateError: The authority cannot sign.
-    """
+    """Checks that an authority can sign for this mesh."""
     for file in (given.root_cert, given.ca_cert, given.cert_chain, given.ca_key):
         if not file.is_file():
-            raise _unusable(
-                file, "is missing; an authority has root-cert.pem, ca-cert.pem, cert-chain.pem and ca-key.pem"
-            )
+            needed = "root-cert.pem, ca-cert.pem, cert-chain.pem and ca-key.pem"
+            raise _unusable(file, f"is missing; an authority has {needed}")
     chain = [*_load_certificates(given.ca_cert), *_load_certificates(given.cert_chain)]
     root = _load_certificates(given.root_cert)[0]
     now = datetime.datetime.now(datetime.UTC)
@@ -176,10 +164,8 @@ def _leads_to(chain: Sequence[x509.Certificate], root: x509.Certificate) -> bool
     for _ in rest:
         if certificate == root or _issued_by(certificate, root):
             return True
-        issuers = [issuer for issuer in rest if issuer != certificate and _issued_by(certificate, issuer)]
-        if not issuers:
-            return False
-        certificate = issuers[0]
+        issuers = (issuer for issuer in rest if issuer != certificate and _issued_by(certificate, issuer))
+        certificate = next(issuers, certificate)
     return False
 
 
@@ -268,12 +254,8 @@ def _usage(*, ca: bool) -> x509.KeyUsage:
 
 
 def _name(common: str) -> x509.Name:
-    return x509.Name(
-        [
-            x509.NameAttribute(NameOID.ORGANIZATION_NAME, TRUST_DOMAIN),
-            x509.NameAttribute(NameOID.COMMON_NAME, common),
-        ]
-    )
+    named = {NameOID.ORGANIZATION_NAME: TRUST_DOMAIN, NameOID.COMMON_NAME: common}
+    return x509.Name([x509.NameAttribute(key, text) for key, text in named.items()])
 
 
 def _public(key: object) -> bytes:

@@ -67,8 +67,6 @@ class StaticMesh:
     """The inputs of the sidecars' configuration.
 
     Attributes:
-        workloads: Every workload of the mesh.
-        ports: Ports of the run.
         switches: The switches for mTLS, the canary's share, delays and aborts.
         certificates: Certificate of each workload, by its name; empty without mTLS.
     """
@@ -107,10 +105,7 @@ class StaticMesh:
                 for inbound in workload.inbound
             ),
             *(
-                {
-                    **self._base(base, outbound.callee, outbound.protocol),
-                    **self._upstream(workload, outbound, version),
-                }
+                {**self._base(base, outbound.callee, outbound.protocol), **self._upstream(workload, outbound, version)}
                 for outbound in workload.outbound
                 for version in weights(self.workloads, outbound.callee, self.switches.canary)
             ),
@@ -143,7 +138,8 @@ class StaticMesh:
         manager["http_filters"] = [router]
         # The caller's sidecar applies the time limit, and further calls get the caller's remaining time, so there is no
         # limit here.
-        _routes(manager)[:] = [{"match": {"prefix": "/"}, "route": {"cluster": name, "timeout": "0s"}}]
+        (virtual_host,) = manager["route_config"]["virtual_hosts"]
+        virtual_host["routes"] = [{"match": {"prefix": "/"}, "route": {"cluster": name, "timeout": "0s"}}]
         if workload.service in GATEWAYS:
             manager["upgrade_configs"] = _upgrades(inbound.protocol)
         if self.switches.encrypted:
@@ -167,11 +163,10 @@ class StaticMesh:
         _, fault, router = manager["http_filters"]
         faults = self._faults(callee)
         manager["http_filters"] = [fault, router] if faults else [router]
-        if faults:
-            fault["typed_config"].update(faults)
-        split = weights(self.workloads, callee, self.switches.canary)
+        fault["typed_config"].update(faults)
         clusters = [
-            {"name": _outbound_cluster(outbound, version), "weight": weight} for version, weight in split.items()
+            {"name": _outbound_cluster(outbound, version), "weight": weight}
+            for version, weight in weights(self.workloads, callee, self.switches.canary).items()
         ]
         where = {"weighted_clusters": {"clusters": clusters}} if len(clusters) > 1 else {"cluster": clusters[0]["name"]}
         unsent = {**RETRIED_UNSENT, "num_retries": 1, **ON_ANOTHER_INSTANCE}
@@ -182,8 +177,9 @@ class StaticMesh:
         lasting = {**where, "timeout": "0s"}
         if callee in GATEWAYS:
             manager["upgrade_configs"] = _upgrades(outbound.protocol)
-        manager["route_config"]["virtual_hosts"][0]["response_headers_to_remove"] = [UNSENT]
-        _routes(manager)[:] = [
+        (virtual_host,) = manager["route_config"]["virtual_hosts"]
+        virtual_host["response_headers_to_remove"] = [UNSENT]
+        virtual_host["routes"] = [
             *(
                 {"match": {"safe_regex": {"regex": path}}, "route": lasting}
                 for path in lasting_paths(self.workloads, callee, outbound.protocol)
@@ -236,27 +232,16 @@ class StaticMesh:
 
 
 def name_spans(provider: dict[str, Any], workload: Workload, direction: str, instance: str | None) -> None:
-    """Makes a sidecar's spans name the workload's component, and the component's replica.
-
-    Args:
-        provider: Envoy's configuration for OpenTelemetry.
-        workload: The workload.
-        direction: `inbound` or `outbound`.
-        instance: Name of the replica; None if several replicas share the configuration.
-    """
+    """Makes a sidecar's spans name the component, the direction, and the replica unless several share this provider."""
     provider["service_name"] = f"{workload.component}-{direction}"
-    if instance is None:
-        return
-    detectors = "envoy.extensions.tracers.opentelemetry.resource_detectors.v3"
-    provider["resource_detectors"] = [
-        {
-            "name": "envoy.tracers.opentelemetry.resource_detectors.static_config",
-            "typed_config": {
-                "@type": f"{TYPES}/{detectors}.StaticConfigResourceDetectorConfig",
-                "attributes": {"service.instance.id": workload.name},
-            },
+    if instance is not None:
+        detectors = "envoy.extensions.tracers.opentelemetry.resource_detectors.v3"
+        typed = {
+            "@type": f"{TYPES}/{detectors}.StaticConfigResourceDetectorConfig",
+            "attributes": {"service.instance.id": instance},
         }
-    ]
+        name = "envoy.tracers.opentelemetry.resource_detectors.static_config"
+        provider["resource_detectors"] = [{"name": name, "typed_config": typed}]
 
 
 def _rename(
@@ -274,11 +259,6 @@ def _rename(
 def _upgrades(protocol: Protocol) -> list[dict[str, Any]]:
     """The upgrades that clients may request from a gateway: WebSockets for GraphQL's subscriptions."""
     return [{"upgrade_type": WEBSOCKET}] if protocol is Protocol.GRAPHQL else []
-
-
-def _routes(manager: dict[str, Any]) -> list[dict[str, Any]]:
-    routes: list[dict[str, Any]] = manager["route_config"]["virtual_hosts"][0]["routes"]
-    return routes
 
 
 def _repeatable(outbound: Outbound) -> Sequence[dict[str, Any]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cache
-from pathlib import Path
 
 from google.protobuf.descriptor_pb2 import FileDescriptorSet, MethodOptions
 
@@ -11,14 +10,9 @@ from mesh.envoy_config import DESCRIPTOR
 
 
 @cache
-def repeatable_paths(service: str, file: Path = DESCRIPTOR) -> tuple[str, ...]:
-    """The HTTP/2 paths of a service's read-only gRPC methods.
-
-    Args:
-        service: Name of the service, such as `product`.
-        file: Descriptors of the contract, made by `make stubs`.
-    """
-    contract = FileDescriptorSet.FromString(file.read_bytes())
+def repeatable_paths(service: str) -> tuple[str, ...]:
+    """The HTTP/2 paths of a service's read-only gRPC methods."""
+    contract = FileDescriptorSet.FromString(DESCRIPTOR.read_bytes())
     return tuple(
         f"/{proto.package}.{declared.name}/{method.name}"
         for proto in contract.file

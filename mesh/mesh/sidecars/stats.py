@@ -68,14 +68,12 @@ def facts_of(answers: Sequence[Answer], *, encrypted: bool) -> SidecarFacts:
 
 def read_facts(workloads: Sequence[Workload], *, encrypted: bool) -> SidecarFacts:
     """Asks every sidecar, and returns the totals."""
-    answers = [
-        Answer(_counters(workload.admin), f"{workload.address}_" if workload.inbound else None)
-        for workload in workloads
-    ]
+    pages = [(one, admin_page(one.admin, f"/{STATS}", LIMIT_S)) for one in workloads]
+    answers = [Answer(counters_of(page or ""), f"{one.address}_" if one.inbound else None) for one, page in pages]
     return facts_of(answers, encrypted=encrypted)
 
 
-def counters_of(text: str | bytes) -> dict[str, int] | None:
+def counters_of(text: str) -> dict[str, int] | None:
     """The counters in Envoy's answer to `/stats?format=json`; None if the answer has another form."""
     try:
         return {item["name"]: int(item["value"]) for item in json.loads(text)["stats"] if "value" in item}
@@ -83,11 +81,13 @@ def counters_of(text: str | bytes) -> dict[str, int] | None:
         return None
 
 
-def _counters(admin: Path) -> dict[str, int] | None:
-    connection = UnixConnection(admin, LIMIT_S)
+def admin_page(admin: Path, path: str, limit_s: float) -> str | None:
+    """A page of a running sidecar's Envoy; None if the sidecar does not answer, or not with this page."""
+    connection = UnixConnection(admin, limit_s)
     try:
-        connection.request("GET", f"/{STATS}")
-        return counters_of(connection.getresponse().read())
+        connection.request("GET", path)
+        answer = connection.getresponse()
+        return answer.read().decode() if answer.status == http.client.OK else None
     except (OSError, http.client.HTTPException):
         return None
     finally:

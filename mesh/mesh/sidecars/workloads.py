@@ -12,15 +12,7 @@ from pathlib import Path
 from mesh.description.places import Place
 from mesh.description.ports import Ports, replica_name
 from mesh.description.streams import LASTING
-from mesh.description.topology import (
-    EDGE,
-    NOTIFICATION,
-    OUTSIDE,
-    Protocol,
-    Topology,
-    metrics_port,
-    port_name,
-)
+from mesh.description.topology import EDGE, NOTIFICATION, OUTSIDE, Protocol, Topology, metrics_port, port_name
 from mesh.paths import RunFolder
 
 TRUST_DOMAIN = "cluster.local"
@@ -36,7 +28,6 @@ class Inbound:
     """One protocol that a component serves through its sidecar.
 
     Attributes:
-        protocol: Protocol of the callers.
         port: TCP port of the sidecar, at the workload's address.
         socket: Where the component itself listens, for its sidecar only.
     """
@@ -51,8 +42,6 @@ class Outbound:
     """One service that a component calls through its sidecar.
 
     Attributes:
-        callee: Name of the service or gateway.
-        protocol: Protocol of the calls.
         port: Port of the service, which all its workloads share.
         socket: Where the sidecar listens, for its component only.
     """
@@ -79,7 +68,6 @@ class Workload:
         version: `stable` or `canary`.
         address: Loopback address of the sidecar.
         inbound: The protocols that it serves; empty for the edge, whose clients are outside of the mesh.
-        outbound: The services that it calls.
         admin: Unix domain socket of the sidecar's admin page.
         metrics: Where the sidecar exposes its metrics with `metrics=on`.
     """
@@ -130,14 +118,7 @@ def identity(service: str) -> str:
 
 
 def workloads(topology: Topology, ports: Ports, folder: RunFolder, *, canary: bool = False) -> tuple[Workload, ...]:
-    """Every workload of a topology: the edge, each replica of its components, and the canary if there is one.
-
-    Args:
-        topology: Which components run, and which calls which.
-        ports: Ports of the run, the sidecars' addresses, and how many replicas there are.
-        folder: Folder of the run, for its sockets.
-        canary: Whether a second product service runs in addition to the stable service.
-    """
+    """Every workload of a topology: the edge, each replica of its components, and the canary if there is one."""
     components = [EDGE, *topology.components, *([CANARY] if canary else [])]
     return tuple(
         _workload(component, replica, topology, ports, folder)
@@ -148,23 +129,19 @@ def workloads(topology: Topology, ports: Ports, folder: RunFolder, *, canary: bo
 
 def callers(all_workloads: Sequence[Workload], service: str, protocol: Protocol) -> list[str]:
     """The services that may call a service over a protocol, by the topology's links, in a fixed order."""
-    return sorted(
-        {
-            workload.service
-            for workload in all_workloads
-            for outbound in workload.outbound
-            if (outbound.callee, outbound.protocol) == (service, protocol)
-        }
-    )
+    calling = {
+        workload.service
+        for workload in all_workloads
+        for outbound in workload.outbound
+        if (outbound.callee, outbound.protocol) == (service, protocol)
+    }
+    return sorted(calling)
 
 
 def weights(all_workloads: Sequence[Workload], service: str, canary: int) -> dict[str, int]:
-    """The percentage of a service's calls that goes to each of its versions; versions without calls are left out.
+    """The percentage of a service's calls that goes to each of its versions, without versions that get no calls.
 
-    Args:
-        all_workloads: Every workload of the mesh.
-        service: The service.
-        canary: Percent for the canary, if the service has one.
+    The percentage of the canary counts only if the service has one.
     """
     versions = {workload.version for workload in all_workloads if workload.service == service}
     share = canary if CANARY_VERSION in versions else 0
@@ -194,14 +171,14 @@ def link_of(caller: str, callee: str, topology: Topology) -> str:
 def _workload(component: str, replica: int, topology: Topology, ports: Ports, folder: RunFolder) -> Workload:
     service = CANARY_OF if component == CANARY else component
     calls = topology.behind_edge if component == EDGE else topology.links.get(service, {})
-    name = replica_name(component, replica)
-    sockets = folder.sockets
+    name, sockets = replica_name(component, replica), folder.sockets
+    address = ports.sidecar_address(component, replica)
     return Workload(
         component=component,
         replica=replica,
         service=service,
         version=CANARY_VERSION if component == CANARY else STABLE,
-        address=ports.sidecar_address(component, replica),
+        address=address,
         inbound=tuple(
             Inbound(protocol, ports[port_name(service, protocol)], sockets / f"{name}-{protocol}.sock")
             for protocol in ([] if component == EDGE else topology.protocols_of(service))
@@ -211,5 +188,5 @@ def _workload(component: str, replica: int, topology: Topology, ports: Ports, fo
             for callee, protocol in calls.items()
         ),
         admin=folder.admin_socket(f"{name}-sidecar"),
-        metrics=Place(ports.sidecar_address(component, replica), ports[metrics_port(component)]),
+        metrics=Place(address, ports[metrics_port(component)]),
     )

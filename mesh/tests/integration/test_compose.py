@@ -177,7 +177,7 @@ def test_only_the_user_service_has_the_key_that_signs(project: Project, service:
 def test_a_container_reaches_only_its_own_networks(project: Project) -> None:
     networks = json.loads(project.podman("inspect", f"{project.name}_postgres_1"))[0]["NetworkSettings"]["Networks"]
     (address,) = [network["IPAddress"] for network in networks.values()]
-    port = ClusterPlaces.default().listens("postgres").port
+    port = ClusterPlaces().listens("postgres").port
     dial = "timeout 3 bash -c 'exec 3<>/dev/tcp/{}/{}' 2>/dev/null && echo open || echo closed"
     for service in (EDGE, *GATEWAYS):
         assert project.inside(service, "bash", "-c", dial.format(address, port)).strip() == "closed", service
@@ -187,7 +187,7 @@ def test_a_container_reaches_only_its_own_networks(project: Project) -> None:
 
 @needs_kong
 def test_kong_takes_its_configuration(tmp_path: Path) -> None:
-    plan = edge_plan(load_topology("hybrid"), ClusterPlaces.default(), Path("/dev/stdout"))
+    plan = edge_plan(load_topology("hybrid"), ClusterPlaces(), Path("/dev/stdout"))
     command = [str(kong_program(os.environ)), "config", "parse", str(ROOT / FOLDER / KONG_FILE)]
     settings = yaml.safe_load((ROOT / FILE).read_text())["services"]["edge-kong"]["environment"]
     assert kong.settings(plan).items() <= {name: value.replace("$$", "$") for name, value in settings.items()}.items()

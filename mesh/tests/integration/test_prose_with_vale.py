@@ -80,12 +80,12 @@ def test_the_baseline_follows_what_is_mended_and_nothing_else(
 ) -> None:
     page, baseline = checkout / "page.md", checkout / prose.BASELINE
     page.write_text("Whatever comes.\n\nWhoever comes.\n")
-    assert prose.lower_baseline(checkout) == 0
+    prose.lower_baseline(checkout)
     assert baseline.read_text() == "page.md Phrases 2\n"
     page.write_text("Whatever comes.\n")
     assert prose.check(checkout) == 0
     assert "`make prose-baseline` can lower the counts on 1 of the baseline's 1 lines" in capsys.readouterr().out
-    assert prose.lower_baseline(checkout) == 0
+    prose.lower_baseline(checkout)
     assert baseline.read_text() == "page.md Phrases 1\n"
     page.write_text("Whatever comes.\n\nWhoever comes.\n")
     assert prose.check(checkout) == 1

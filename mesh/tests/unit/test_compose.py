@@ -305,7 +305,7 @@ def test_each_image_is_built_once_and_named_as_make_images_names_it(services: di
 
 def test_the_edge_is_that_of_a_cluster_but_for_its_log(name: str) -> None:
     topology, files = load_topology(name), files_of(name)
-    plan = edge_plan(topology, ClusterPlaces.default(), ACCESS_LOG)
+    plan = edge_plan(topology, ClusterPlaces(), ACCESS_LOG)
     config = edge_config("envoy", plan, ClusterOptions(tag="t"))["data"][ENVOY_FILE]
     assert read(files[FOLDER / ENVOY_FILE]) == read(config.replace(str(ACCESS_LOG), "/dev/stdout"))
     if topology.transcodes:

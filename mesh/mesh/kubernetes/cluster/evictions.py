@@ -45,12 +45,6 @@ def drain(system: ClusterSystem, components: Sequence[str]) -> None:
         if kubectl.get("node", node)["spec"].get("unschedulable"):
             raise ClusterError(f"the node {node} already refuses new pods; `kubectl uncordon {node}` changes that")
         of_the_shop = f"hopwise/run={system.options.run},app.kubernetes.io/name in ({','.join(sorted(components))})"
+        options = [f"--pod-selector={of_the_shop}", "--delete-emptydir-data", f"--timeout={GONE_LIMIT_S:g}s"]
         with system.cordoned(node):
-            kubectl.run(
-                "drain",
-                node,
-                f"--pod-selector={of_the_shop}",
-                "--delete-emptydir-data",
-                f"--timeout={GONE_LIMIT_S:g}s",
-                limit_s=GONE_LIMIT_S + ANSWER_S,
-            )
+            kubectl.run("drain", node, *options, limit_s=GONE_LIMIT_S + ANSWER_S)

@@ -5,15 +5,14 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any
 
 from mesh.errors import ClusterError, NotInstalledError
 
-LIMIT_S = 30.0
+LIMIT_S, APPLY_LIMIT_S, FETCH_LIMIT_S = 30.0, 60.0, 120.0
 MAX_LINES = 2
 REQUEST_LIMIT = "--request-timeout=20s"
 # A cluster may run on this machine, where kubectl must not disturb the measurement.
@@ -24,8 +23,10 @@ _YIELDING = ["nice", "-n", "19"] if shutil.which("nice") else []
 class Kubectl:
     """Calls kubectl for one context, and for one namespace if `namespace` is given.
 
+    A call that takes longer than its limit raises a ClusterError. So does a failed call, except in `ask` and `may`; the
+    message quotes the cluster.
+
     Attributes:
-        program: The program.
         context: Name of the context, fixed for the whole run, even if the user switches the current context meanwhile.
         namespace: Namespace of every call; None for cluster-wide resources.
     """
@@ -36,10 +37,7 @@ class Kubectl:
 
     @classmethod
     def current(cls, environ: Mapping[str, str]) -> Kubectl:
-        """kubectl with the current context.
-
-        Args:
-            environ: `KUBECTL_BIN` is read from it; by default, `kubectl` on the PATH.
+        """The program that `KUBECTL_BIN` names, else `kubectl` on the PATH, with the current context.
 
         Raises:
             NotInstalledError: There is no kubectl.
@@ -61,10 +59,6 @@ class Kubectl:
             )
         return cls(program, asked.stdout.strip())
 
-    def for_context(self, context: str) -> Kubectl:
-        """This kubectl for another context."""
-        return replace(self, context=context)
-
     def within(self, namespace: str) -> Kubectl:
         """This kubectl for a namespace."""
         return replace(self, namespace=namespace)
@@ -77,43 +71,22 @@ class Kubectl:
     def ask(
         self, *arguments: str, stdin: str | None = None, limit_s: float = LIMIT_S
     ) -> subprocess.CompletedProcess[str]:
-        """Runs a call, and returns its result.
-
-        Args:
-            arguments: Arguments of kubectl.
-            stdin: Text for kubectl's standard input.
-            limit_s: How long the call may take, in seconds.
-
-        Raises:
-            ClusterError: The call took longer.
-        """
+        """Runs a call, and returns its result."""
         return _run(self.command(*arguments), stdin, limit_s)
 
     def run(self, *arguments: str, stdin: str | None = None, limit_s: float = LIMIT_S) -> str:
-        """Runs a call that must succeed, and returns its output.
-
-        Raises:
-            ClusterError: The call failed; the message quotes the cluster.
-        """
+        """Runs a call that must succeed, and returns its output."""
         done = self.ask(*arguments, stdin=stdin, limit_s=limit_s)
         if done.returncode != 0:
             raise ClusterError(f"kubectl {_in_short(arguments)}: {failure_message(done)}")
         return done.stdout
 
-    def get(self, *arguments: str, limit_s: float = LIMIT_S) -> Any:
-        """The output of `kubectl get …`, as data.
-
-        Raises:
-            ClusterError: The call failed.
-        """
-        return _data(self.run("get", *arguments, "--output=json", REQUEST_LIMIT, limit_s=limit_s), arguments)
+    def get(self, *arguments: str) -> Any:
+        """The output of `kubectl get …`, as data."""
+        return _data(self.run("get", *arguments, "--output=json", REQUEST_LIMIT), arguments)
 
     def version(self) -> str:
-        """The version of the cluster, such as `v1.36.3`.
-
-        Raises:
-            ClusterError: The cluster does not answer.
-        """
+        """The version of the cluster, such as `v1.36.3`."""
         answer = _data(self.run("version", "--output=json", "--request-timeout=10s"), ["version"])
         return str(answer["serverVersion"]["gitVersion"])
 
@@ -122,30 +95,18 @@ class Kubectl:
         return self.ask("auth", "can-i", *right, REQUEST_LIMIT).stdout.strip() == "yes"
 
     def raw(self, path: str) -> Any:
-        """An answer from the cluster's API, as data.
-
-        Raises:
-            ClusterError: The call failed.
-        """
+        """An answer from the cluster's API, as data."""
         return _data(self.run("get", "--raw", path, REQUEST_LIMIT), [path])
 
-    def apply(self, documents: Sequence[Mapping[str, Any]], limit_s: float = 60.0) -> None:
-        """Creates or changes resources.
-
-        Raises:
-            ClusterError: The cluster refused a resource.
-        """
+    def apply(self, documents: Sequence[Mapping[str, Any]]) -> None:
+        """Creates or changes resources."""
         # In JSON, a string stays a string: kubectl reads an unquoted 57e81234 in YAML as a number, but PyYAML does not
         # quote it.
         text = json.dumps({"apiVersion": "v1", "kind": "List", "items": list(documents)})
-        self.run("apply", "--server-side", "--force-conflicts", "--filename=-", stdin=text, limit_s=limit_s)
+        self.run("apply", "--server-side", "--force-conflicts", "--filename=-", stdin=text, limit_s=APPLY_LIMIT_S)
 
     def evict(self, pod: str) -> None:
-        """Has the cluster evict a pod of the namespace, within the pod's disruption budget.
-
-        Raises:
-            ClusterError: The cluster refused.
-        """
+        """Has the cluster evict a pod of the namespace, within the pod's disruption budget."""
         eviction = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": pod}}
         path = f"/api/v1/namespaces/{self.namespace}/pods/{pod}/eviction"
         self.run("create", f"--raw={path}", "--filename=-", stdin=json.dumps(eviction))
@@ -153,27 +114,24 @@ class Kubectl:
     def execute(
         self, pod: str, container: str, *command: str, stdin: str | None = None, limit_s: float = LIMIT_S
     ) -> str:
-        """Runs a command in a container, and returns its output.
-
-        Raises:
-            ClusterError: The command failed.
-        """
+        """Runs a command in a container, and returns its output."""
         interactive = [] if stdin is None else ["--stdin"]
         return self.run(
             "exec", *interactive, pod, f"--container={container}", "--", *command, stdin=stdin, limit_s=limit_s
         )
 
-    def fetch(self, pod: str, container: str, source: str, target: Path, limit_s: float = 120.0) -> None:
-        """Copies a file out of a container.
-
-        Raises:
-            ClusterError: The copy failed; nothing is at the target.
-        """
+    def fetch(self, pod: str, container: str, source: str, target: Path) -> None:
+        """Copies a file out of a container; if that fails, nothing is at the target."""
         command = self.command("exec", pod, f"--container={container}", "--", "cat", source)
-        with _whole(target) as file:
-            done = _run(command, None, limit_s, out=file)
+        part = target.with_name(f"{target.name}.part")
+        try:
+            with part.open("wb") as file:
+                done = _run(command, None, FETCH_LIMIT_S, out=file)
             if done.returncode != 0:
                 raise ClusterError(f"kubectl cannot read {source} of {pod}: {failure_message(done)}")
+            part.replace(target)
+        finally:
+            part.unlink(missing_ok=True)
 
 
 def failure_message(done: subprocess.CompletedProcess[str]) -> str:
@@ -214,14 +172,3 @@ def _data(text: str, asked: Sequence[str]) -> Any:
 
 def _in_short(arguments: Sequence[str]) -> str:
     return " ".join([word for word in arguments if not word.startswith("-")][:3])
-
-
-@contextmanager
-def _whole(target: Path) -> Iterator[IO[bytes]]:
-    part = target.with_name(f"{target.name}.part")
-    try:
-        with part.open("wb") as file:
-            yield file
-        part.replace(target)
-    finally:
-        part.unlink(missing_ok=True)

@@ -19,7 +19,6 @@ class MachineTimes:
     Attributes:
         at_ns: Time of the reading, in nanoseconds since the Unix epoch, by the node's clock.
         total_s: Total time of all processors.
-        busy_s: Busy time.
         steal_s: Time taken by the node's host (steal).
     """
 
@@ -30,10 +29,7 @@ class MachineTimes:
 
 
 def machine_times(kubectl: Kubectl) -> dict[str, MachineTimes]:
-    """Asks one container on each node that the namespace's pods run on.
-
-    Returns:
-        The times, by the name of the node.
+    """The times of each node that the namespace's pods run on, by its name; one container on it is asked.
 
     Raises:
         ClusterError: A container does not answer.

@@ -40,8 +40,7 @@ def require_usable(kubectl: Kubectl, switches: Switches) -> None:
 def require_usage(kubectl: Kubectl) -> None:
     """Checks that this user may read the resource usage of a namespace's containers.
 
-    Args:
-        kubectl: kubectl for the namespace, which must exist, because its creation may give the user permissions in it.
+    The namespace must exist, because its creation may give the user permissions in it.
 
     Raises:
         ClusterError: The user may not read it; the message has the missing permissions.

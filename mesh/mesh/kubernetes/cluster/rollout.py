@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,8 +33,10 @@ once."""
 class Rollout:
     """The rollout of resources in a namespace.
 
+    Each wait raises a StartError if its goal cannot be reached, or was not reached in time; the message has the first
+    cause.
+
     Attributes:
-        kubectl: kubectl for the namespace.
         pause: Called between two checks; may raise an exception to end the wait.
     """
 
@@ -42,31 +44,15 @@ class Rollout:
     pause: Callable[[], None]
 
     def until_ready(self, names: Sequence[str], limit_s: float) -> None:
-        """Waits until the pods of these components are ready.
-
-        Args:
-            names: Values of the label `app.kubernetes.io/name`.
-            limit_s: How long it may take, in seconds.
-
-        Raises:
-            StartError: Pods cannot become ready, or did not in time; the message has the first cause.
-        """
+        """Waits until the pods of these components are ready."""
         self._until(lambda state: _all_ready(state, names), f"{', '.join(names)} not ready", limit_s)
 
     def until_done(self, job: str, limit_s: float) -> None:
-        """Waits until a job has succeeded.
-
-        Raises:
-            StartError: The job failed, or was not done in time; the message has the first cause.
-        """
+        """Waits until a job has succeeded."""
         self._until(lambda state: _is_done(state, job), f"the job {job} is not done", limit_s)
 
     def until_running(self, job: str, limit_s: float) -> None:
-        """Waits until every pod of a job runs.
-
-        Raises:
-            StartError: A pod cannot run, or did not run in time; the message has the first cause.
-        """
+        """Waits until every pod of a job runs."""
         self._until(lambda state: _all_running(state, job), f"the job {job} is not running", limit_s)
 
     def _until(self, reached: Callable[[Sequence[Resource]], bool], wanted: str, limit_s: float) -> None:
@@ -75,7 +61,8 @@ class Rollout:
             state: list[Any] = self.kubectl.get(WATCHED)["items"]
             if reached(state):
                 return
-            wrong = next(self.causes(state), None)
+            # A pod's cause says more than its owner's.
+            wrong = next(causes(sorted(state, key=lambda item: item["kind"] != "Pod")), None)
             seen = seen + 1 if wrong else 0
             if wrong is not None and seen >= PATIENCE:
                 raise StartError(self.explain(wrong))
@@ -84,18 +71,12 @@ class Rollout:
             self.pause()
             time.sleep(POLL_S)
 
-    def causes(self, state: Sequence[Resource]) -> Iterator[Cause]:
-        """The problems that waiting does not solve."""
-        pods = [item for item in state if item["kind"] == "Pod"]
-        return causes(pods, (item for item in state if item["kind"] != "Pod"))
-
     def explain(self, cause: Cause) -> str:
         """A cause, with the cluster's warning, and the end of the container's log if the log has more details."""
         warning = self.warning(cause.pod) if cause.container else ""
         text = cause.message if warning.partition(": ")[2] in cause.message else f"{cause.message} ({warning})"
-        if not cause.crashed:
-            return text
-        return text + (self._end_of_log(cause.pod, cause.container) or "; its log is empty.")
+        log = self._end_of_log(cause.pod, cause.container) or "; its log is empty." if cause.crashed else ""
+        return text + log
 
     def _end_of_log(self, pod: str, container: str) -> str:
         """The last lines of a container's log, from before its restart if there was one; empty without a log."""
@@ -143,17 +124,15 @@ def _all_ready(state: Sequence[Resource], names: Sequence[str]) -> bool:
     return True
 
 
+def _jobs(state: Sequence[Resource], name: str) -> list[Resource]:
+    return [item for item in state if item["kind"] == "Job" and name_of(item) == name]
+
+
 def _is_done(state: Sequence[Resource], job: str) -> bool:
-    return any(
-        item["status"].get("succeeded", 0) >= item["spec"].get("completions", 1)
-        for item in state
-        if item["kind"] == "Job" and item["metadata"]["name"] == job
-    )
+    jobs = _jobs(state, job)
+    return any(item["status"].get("succeeded", 0) >= item["spec"].get("completions", 1) for item in jobs)
 
 
 def _all_running(state: Sequence[Resource], job: str) -> bool:
-    wanted = [
-        item["spec"]["completions"] for item in state if item["kind"] == "Job" and item["metadata"]["name"] == job
-    ]
     labelled = [item for item in state if item["metadata"].get("labels", {}).get("batch.kubernetes.io/job-name") == job]
-    return bool(wanted) and sum(map(is_ready, labelled)) >= wanted[0]
+    return any(sum(map(is_ready, labelled)) >= item["spec"]["completions"] for item in _jobs(state, job))

@@ -38,7 +38,6 @@ from mesh.kubernetes.manifests.policies import LOAD, links
 from mesh.kubernetes.manifests.secrets import KEYS_FOLDER, secrets
 from mesh.kubernetes.manifests.stores import JOB, database_limit_s
 from mesh.kubernetes.options import cluster_options
-from mesh.kubernetes.places import ClusterPlaces
 from mesh.paths import RunFolder
 from mesh.sidecars.stats import SidecarFacts
 from mesh.supervisor.process_record import write_json
@@ -64,13 +63,9 @@ class ClusterSystem(Run):
     not know where the system runs.
 
     Args:
-        topology: Which components run, and which calls which.
-        switches: The switches that the topology runs with.
-        ports: Ports of the run.
-        trial: Name of the trial; every span carries it.
-        data: The data that the run starts with; by default, the switches' scale and seed 1.
-        environ: `DATABASE_URL`, `KUBECTL_BIN`, `IMAGE_PREFIX` and `IMAGE_TAG` are read from it; by default, the
-            process's environment.
+        data: The data that the run starts with; by default, seed 1.
+        environ: `DATABASE_URL`, `KUBECTL_BIN`, `IMAGE_PREFIX`, `IMAGE_TAG` and `KONG_IMAGE` are read from it; by
+            default, the process's environment.
         folder: Folder of the run; by default, `.run/<base>`.
 
     Raises:
@@ -97,18 +92,15 @@ class ClusterSystem(Run):
         self._environ = os.environ if environ is None else environ
         self.database = database(ports, self._environ, self.folder)
         self.namespace = f"{PREFIX}{uuid.uuid4().hex[:8]}"
-        self.places = ClusterPlaces.default()
         self.options = replace(
-            cluster_options(
-                self._environ,
-                namespace=self.namespace,
-                replicas=switches.replicas,
-                istio_cni=False,
-                seed=(data or Data()).seed,
-            ),
+            cluster_options(self._environ),
+            namespace=self.namespace,
+            replicas=switches.replicas,
+            seed=(data or Data()).seed,
             run=self.namespace.removeprefix(PREFIX),
             trial=trial,
         )
+        self.places = self.options.places
         self._note = self.folder.path / "namespace.json"
         self._kubectl: Kubectl | None = None
         self._ready: set[str] = set()
@@ -150,11 +142,11 @@ class ClusterSystem(Run):
         return {}
 
     def port_names(self) -> Sequence[str]:
-        return [name for names in self._ports_to_forward().values() for name in names]
+        return [name for _, name in self._forwards()]
 
     def components(self) -> Sequence[Component]:
         kubectl = Kubectl.current(self._environ)
-        self._remove_leftover()
+        self._remove_leftover(kubectl)
         require_usable(kubectl, self.switches)
         database = self._database_in_cluster()
         keys = key_pair(self.folder)
@@ -167,7 +159,7 @@ class ClusterSystem(Run):
         except MeshError:
             self._keep_logs()
             raise
-        return [self._forward(service, name) for service, names in self._ports_to_forward().items() for name in names]
+        return [self._forward(service, name) for service, name in self._forwards()]
 
     @contextlib.contextmanager
     def watching(self, pods: Iterable[str]) -> Iterator[None]:
@@ -198,9 +190,7 @@ class ClusterSystem(Run):
             StartError: The new pods did not become ready.
         """
         pods = self._pods_of(components)
-        ways = [
-            f"{name}-forward" for to, names in self._ports_to_forward().items() if to in components for name in names
-        ]
+        ways = [f"{name}-forward" for service, name in self._forwards() if service in components]
         for way in ways:  # each port forward ends with the pod that it leads to
             self.kill(way)
         self._ready -= set(map(name_of, pods))
@@ -257,7 +247,7 @@ class ClusterSystem(Run):
     def tidy(self) -> None:
         super().tidy()
         if self._kubectl is not None:
-            self._remove(self._kubectl.context, self.namespace)
+            self._remove(self._kubectl, self.namespace)
 
     def node_of(self, component: str) -> str:
         nodes = {node for name, node in self._nodes if name == component}
@@ -284,11 +274,7 @@ class ClusterSystem(Run):
         self._look_after(pod for pod in kubectl.get("pods")["items"] if is_ready(pod))
 
     def _await_routes(self, kubectl: Kubectl) -> None:
-        """Waits until callers reach their callees: nodes and name servers learn of a pod a moment after it is ready.
-
-        Raises:
-            StartError: A caller does not reach its callee in time.
-        """
+        """Waits until callers reach their callees: nodes and name servers learn of a pod a moment after it is ready."""
         for caller, called in links(self.topology, self.switches).items():
             if caller == LOAD:  # the load generators' pods are created later
                 continue
@@ -305,12 +291,7 @@ class ClusterSystem(Run):
                 ) from error
 
     def _database_in_cluster(self) -> Database:
-        """The database, at the address by which pods reach it.
-
-        Raises:
-            InputError: Pods cannot reach the server that DATABASE_URL names.
-            StartError: The server does not answer.
-        """
+        """The database, at the address by which pods reach it."""
         if self.database.embedded:
             return own_database(superuser_password(self.folder), self.places)
         host = urlsplit(self.database.admin_url).hostname or ""
@@ -330,14 +311,12 @@ class ClusterSystem(Run):
     def _target(self, private_key: Path, places: Places) -> dict[str, Any]:
         return target_document(self.topology, self.switches, self.trial, places, private_key, ca_certificate=None)
 
-    def _ports_to_forward(self) -> dict[str, list[str]]:
-        """The cluster's ports that this machine needs, by service."""
+    def _forwards(self) -> list[tuple[str, str]]:
+        """The cluster's ports that this machine needs, each with its service."""
         entrances = [EDGE] if self.switches.has_edge else [*self.topology.gateways]
-        return {
-            **({POSTGRES: [POSTGRES]} if self.database.embedded else {}),
-            JAEGER: ["jaeger-query-http", "jaeger-metrics"],
-            **{name: [name] for name in entrances},
-        }
+        store = [(POSTGRES, POSTGRES)] if self.database.embedded else []
+        traces = [(JAEGER, "jaeger-query-http"), (JAEGER, "jaeger-metrics")]
+        return [*store, *traces, *((name, name) for name in entrances)]
 
     def _forward(self, service: str, name: str) -> Component:
         # A process for each port: with several ports, kubectl would continue even if some are taken.
@@ -386,27 +365,28 @@ class ClusterSystem(Run):
         """Fetches the logs of all pods, and the edge's access log once it is complete."""
         with contextlib.suppress(MeshError):
             for pod in self.kubectl.get("pods")["items"]:
-                name = pod["metadata"]["name"]
+                name = name_of(pod)
                 log = self.kubectl.ask("logs", name, "--all-containers", "--prefix")
                 (self.logs / f"{name}.log").write_text(log.stdout)
                 if self.switches.has_edge and _component_of(pod) == EDGE:
                     time.sleep(FLUSH_S)
                     self.kubectl.fetch(name, EDGE, str(EDGE_LOG), self.logs / ACCESS_LOG)
 
-    def _remove_leftover(self) -> None:
+    def _remove_leftover(self, kubectl: Kubectl) -> None:
         """Removes the namespace that an earlier run could not remove."""
         try:
             left = json.loads(self._note.read_text())
         except (OSError, ValueError):
             return
+        kubectl = replace(kubectl, context=left["context"])
         if node := left.get("cordoned"):
             print(f"Uncordoning the node {node}, which an earlier run left cordoned.", file=sys.stderr)
-            Kubectl.current(self._environ).for_context(left["context"]).run("uncordon", node)
+            kubectl.run("uncordon", node)
         print(f"Removing the namespace {left['namespace']}, which an earlier run left behind.", file=sys.stderr)
-        self._remove(left["context"], left["namespace"])
+        self._remove(kubectl, left["namespace"])
 
-    def _remove(self, context: str, namespace: str) -> None:
-        kubectl = Kubectl.current(self._environ).for_context(context)
+    def _remove(self, kubectl: Kubectl, namespace: str) -> None:
+        kubectl = replace(kubectl, namespace=None)
         try:
             kubectl.run("delete", "namespace", namespace, "--ignore-not-found", "--wait=false")
             # No clients are left, so the pods need no grace period.
@@ -416,7 +396,7 @@ class ClusterSystem(Run):
         except ClusterError as error:
             print(
                 f"The namespace {namespace} has not been removed yet: {_why_left(kubectl, namespace) or error}. "
-                f"Check on it with: kubectl --context={context} get namespace {namespace}",
+                f"Check on it with: kubectl --context={kubectl.context} get namespace {namespace}",
                 file=sys.stderr,
             )
         else:

@@ -82,11 +82,9 @@ class Kubelets:
         """
         pods = self.kubectl.get("pods")["items"]
         nodes = sorted({pod["spec"]["nodeName"] for pod in pods if pod["spec"].get("nodeName")})
-        counters: list[Counter] = []
-        for node in nodes:
-            text = self.kubectl.run("get", "--raw", f"/api/v1/nodes/{node}/proxy/metrics/resource")
-            counters += counters_of(text, self.kubectl.namespace or "default")
-        return self._since_last(counters)
+        pages = [self.kubectl.run("get", "--raw", f"/api/v1/nodes/{node}/proxy/metrics/resource") for node in nodes]
+        namespace = self.kubectl.namespace or "default"
+        return self._since_last([counter for page in pages for counter in counters_of(page, namespace)])
 
     def _since_last(self, counters: Sequence[Counter]) -> Sequence[Usage]:
         components = components_of((counter.pod, counter.container) for counter in counters)
@@ -124,10 +122,7 @@ class MetricsApi:
 
 
 def usage_source(kubectl: Kubectl) -> Kubelets | MetricsApi:
-    """The most precise source that the cluster has and the user may read.
-
-    Args:
-        kubectl: kubectl for the namespace of the run, whose pods are running.
+    """The most precise source that the cluster has and the user may read; the run's pods are running.
 
     Raises:
         ClusterError: There is no such source.
@@ -136,10 +131,9 @@ def usage_source(kubectl: Kubectl) -> Kubelets | MetricsApi:
     for source in (Kubelets(kubectl), MetricsApi(kubectl)):
         try:
             source.look()
+            return source
         except ClusterError as error:
             refused.append(f"{source.name}: {error}")
-            continue
-        return source
     raise ClusterError(
         f"the cluster does not report what its pods use: {'; '.join(refused)}. Install metrics-server, or let the user "
         "read nodes/proxy."
@@ -147,12 +141,7 @@ def usage_source(kubectl: Kubectl) -> Kubelets | MetricsApi:
 
 
 def counters_of(text: str, namespace: str) -> list[Counter]:
-    """Reads the CPU and memory of a namespace's containers from a kubelet's `/metrics/resource`.
-
-    Args:
-        text: The answer, in Prometheus' text format.
-        namespace: The namespace.
-    """
+    """Reads the CPU and memory of a namespace's containers from a kubelet's `/metrics/resource`."""
     values: dict[tuple[str, str], dict[str, tuple[float, int]]] = defaultdict(dict)
     for metric, label_text, value, at_ms in _LINE.findall(text):
         labels = dict(_LABEL.findall(label_text))

@@ -12,7 +12,7 @@ from mesh.description.switches import Switches
 from mesh.description.topology import EDGE, Topology
 from mesh.errors import SwitchError
 from mesh.kubernetes.manifests.deployment import SCALED, Document, Workload, account, deployment, labels, service
-from mesh.kubernetes.manifests.edge import edge_config, edge_service, edge_workload, plan_of
+from mesh.kubernetes.manifests.edge import SPEAKS, edge_config, edge_workload, plan_of
 from mesh.kubernetes.manifests.ingress import ingress
 from mesh.kubernetes.manifests.istio import guarded_traces, guarded_traces_patches, mesh_resources, pod_annotations
 from mesh.kubernetes.manifests.monitoring import pod_monitor
@@ -28,7 +28,6 @@ from mesh.kubernetes.manifests.secrets import DATABASE, DATABASE_KEYS, KEYS
 from mesh.kubernetes.manifests.shop import production_patches, shop_service, shop_workloads
 from mesh.kubernetes.manifests.stores import JOB, database_job, jaeger, jaeger_service_ports, migration_job, postgres
 from mesh.kubernetes.options import ClusterOptions
-from mesh.kubernetes.places import ClusterPlaces
 from mesh.sidecars.workloads import CANARY
 
 BASE, BENCH, PRODUCTION = "base", "overlays/bench", "overlays/production"
@@ -41,26 +40,33 @@ Manifests = dict[str, list[Document]]
 
 def manifests(topology: Topology, switches: Switches, options: ClusterOptions) -> Manifests:
     """All files: a Kustomize base, and the overlays `bench` and `production`."""
-    places = ClusterPlaces.default(options.collector)
-    files = {
-        **_base(topology, switches, places, options),
-        **_bench(topology, switches, places, options),
-        **_production(topology, switches, places, options),
+    folders = {
+        BASE: _base(topology, switches, options),
+        BENCH: _bench(topology, switches, options),
+        PRODUCTION: _production(topology, switches, options),
     }
     patches = [
         _AUTOSCALED,
         *(guarded_traces_patches(options) if _guards_traces(switches, options) else []),
-        *production_patches(topology, switches, places, options),
+        *production_patches(topology, switches, options),
     ]
-    return {**files, **_kustomizations(files, patches, options)}
+    more: dict[str, Document] = {BENCH: _secret_generators(options), PRODUCTION: {"patches": patches}}
+    files = {f"{folder}/{name}": made for folder, inside in folders.items() for name, made in inside.items()}
+    for folder, inside in folders.items():
+        kustomization: Document = {
+            "apiVersion": "kustomize.config.k8s.io/v1beta1",
+            "kind": "Kustomization",
+            "namespace": options.namespace,
+            "resources": [*([] if folder == BASE else [f"../../{BASE}"]), *inside],
+        }
+        files[f"{folder}/{KUSTOMIZATION}"] = [kustomization | more.get(folder, {})]
+    return files
 
 
 def documents(files: Mapping[str, Sequence[Document]], overlay: str = BENCH) -> list[Document]:
     """The resources of one overlay and the base, in the order in which they may be applied.
 
-    Args:
-        files: The result of `manifests`.
-        overlay: Folder of the overlay; its patches to the base, as in `production`, are not applied.
+    The overlay's patches to the base, as in `production`, are not applied.
     """
     return [
         resource
@@ -71,97 +77,89 @@ def documents(files: Mapping[str, Sequence[Document]], overlay: str = BENCH) -> 
     ]
 
 
-def _base(topology: Topology, switches: Switches, places: ClusterPlaces, options: ClusterOptions) -> Manifests:
+def _base(topology: Topology, switches: Switches, options: ClusterOptions) -> Manifests:
     scaled = _autoscaled_components(topology, switches)
+    traces = [] if options.collector else [JAEGER]
+    canaries = [CANARY] if switches.canary else []
     files: Manifests = {
         "namespace.yaml": [_namespace(switches, options)],
-        "accounts.yaml": [account(name, options) for name in [*scaled, *_traces(options), LOAD]],
-        "network.yaml": network_policies(topology, switches, places, options),
-        "disruptions.yaml": [disruption_budget(name, options) for name in [*scaled, *_canaries(switches)]],
+        "accounts.yaml": [account(name, options) for name in [*scaled, *traces, LOAD]],
+        "network.yaml": network_policies(topology, switches, options),
+        "disruptions.yaml": [disruption_budget(name, options) for name in [*scaled, *canaries]],
     }
-    if _traces(options):
-        ports = jaeger_service_ports(places)
-        files["jaeger.yaml"] = [service(JAEGER, ports, options), deployment(jaeger(places, options), options)]
+    if traces:
+        ports = jaeger_service_ports(options.places.ports)
+        files["jaeger.yaml"] = [service(JAEGER, ports, options), deployment(jaeger(options), options)]
     if switches.meshed:
-        files["mesh.yaml"] = mesh_resources(topology, switches, places, options)
-    for workload in shop_workloads(topology, switches, places, options):
+        files["mesh.yaml"] = mesh_resources(topology, switches, options)
+    for workload in shop_workloads(topology, switches, options):
         has_service = workload.name == workload.service
         files[f"{workload.name}.yaml"] = [
-            *([shop_service(workload.name, topology, switches, places, options)] if has_service else []),
-            deployment(_with_sidecar(workload, switches, places, options), options),
+            *([shop_service(workload.name, topology, switches, options)] if has_service else []),
+            _deployment(workload, switches, options),
         ]
     if switches.has_edge:
-        files[f"{EDGE}.yaml"] = [edge_service(places, options)]
-    return {f"{BASE}/{name}": resources for name, resources in files.items()}
+        files[f"{EDGE}.yaml"] = [service(EDGE, {options.places.ports[EDGE]: SPEAKS}, options)]
+    return files
 
 
-def _edge(
-    topology: Topology, switches: Switches, places: ClusterPlaces, options: ClusterOptions, *, measured: bool
-) -> Manifests:
+def _edge(topology: Topology, switches: Switches, options: ClusterOptions, *, measured: bool) -> Manifests:
     if not switches.has_edge:
         return {}
-    plan = plan_of(topology, switches, places, options, measured=measured)
+    plan = plan_of(topology, switches, options, measured=measured)
     config = edge_config(switches.edge, plan, options)
-    edge = _with_sidecar(edge_workload(switches.edge, plan, config, options), switches, places, options)
-    return {f"{EDGE}.yaml": [config, deployment(edge, options)]}
+    workload = edge_workload(switches.edge, plan, config, options)
+    return {f"{EDGE}.yaml": [config, _deployment(workload, switches, options)]}
 
 
-def _bench(topology: Topology, switches: Switches, places: ClusterPlaces, options: ClusterOptions) -> Manifests:
+def _bench(topology: Topology, switches: Switches, options: ClusterOptions) -> Manifests:
     owners = [JOB] if options.database_url else [POSTGRES, JOB]
     files: Manifests = {
         "accounts.yaml": [account(name, options) for name in owners],
         "database.yaml": [database_job(switches, options)],
-        **_edge(topology, switches, places, options, measured=True),
+        **_edge(topology, switches, options, measured=True),
     }
     if options.database_url:
-        files["network.yaml"] = managed_database_policies(topology, options.managed_port, options)
+        files["network.yaml"] = managed_database_policies(topology, options)
     else:
-        files["network.yaml"] = database_policies(topology, places, options)
-        files["postgres.yaml"] = postgres(places, options)
-    return {f"{BENCH}/{name}": resources for name, resources in files.items()}
+        files["network.yaml"] = database_policies(topology, options)
+        files["postgres.yaml"] = postgres(options)
+    return files
 
 
-def _production(topology: Topology, switches: Switches, places: ClusterPlaces, options: ClusterOptions) -> Manifests:
+def _production(topology: Topology, switches: Switches, options: ClusterOptions) -> Manifests:
     files: Manifests = {
         "accounts.yaml": [account(JOB, options)],
         "autoscalers.yaml": [autoscaler(name, options) for name in _autoscaled_components(topology, switches)],
         "database.yaml": [migration_job(options)],
-        "network.yaml": managed_database_policies(topology, options.managed_port, options),
-        **_edge(topology, switches, places, options, measured=False),
+        "network.yaml": managed_database_policies(topology, options),
+        **_edge(topology, switches, options, measured=False),
     }
     if _guards_traces(switches, options):
-        files["traces.yaml"] = guarded_traces(topology, places, options)
+        files["traces.yaml"] = guarded_traces(topology, options)
     if switches.metrics == "on":
         files["monitoring.yaml"] = [pod_monitor(topology, options)]
     if options.host and not switches.has_edge:
         raise SwitchError(f"host={options.host} needs an edge that serves this host; give edge=envoy or edge=kong.")
     if switches.has_edge and (switches.meshed or options.host):
-        files["ingress.yaml"] = ingress(topology, switches, places, options)
-    return {f"{PRODUCTION}/{name}": resources for name, resources in files.items()}
+        files["ingress.yaml"] = ingress(topology, switches, options)
+    return files
 
 
-def _with_sidecar(workload: Workload, switches: Switches, places: ClusterPlaces, options: ClusterOptions) -> Workload:
-    if not switches.meshed:
-        return workload
-    annotations = pod_annotations(workload.service or workload.name, switches, places, options)
-    return replace(workload, annotations={**workload.annotations, **annotations})
-
-
-def _traces(options: ClusterOptions) -> list[str]:
-    return [] if options.collector else [JAEGER]
+def _deployment(workload: Workload, switches: Switches, options: ClusterOptions) -> Document:
+    if switches.meshed:
+        sidecars = pod_annotations(workload.service or workload.name, switches, options)
+        workload = replace(workload, annotations={**workload.annotations, **sidecars})
+    return deployment(workload, options)
 
 
 def _guards_traces(switches: Switches, options: ClusterOptions) -> bool:
     """Whether production's Jaeger is in the mesh. A bench's Jaeger is not: load generators have no sidecar."""
-    return switches.encrypted and bool(_traces(options))
+    return switches.encrypted and not options.collector
 
 
 def _autoscaled_components(topology: Topology, switches: Switches) -> list[str]:
     return [*topology.components, *([EDGE] if switches.has_edge else [])]
-
-
-def _canaries(switches: Switches) -> list[str]:
-    return [CANARY] if switches.canary else []
 
 
 def _namespace(switches: Switches, options: ClusterOptions) -> Document:
@@ -172,23 +170,6 @@ def _namespace(switches: Switches, options: ClusterOptions) -> Document:
         standards["pod-security.kubernetes.io/enforce"] = "privileged"
     own = {**labels("hopwise", options), **standards, **injected}
     return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": options.namespace, "labels": own}}
-
-
-def _kustomizations(
-    files: Mapping[str, Sequence[Document]], patches: Sequence[Document], options: ClusterOptions
-) -> Manifests:
-    made = {}
-    for folder in (BASE, BENCH, PRODUCTION):
-        resources = [path.removeprefix(f"{folder}/") for path in files if path.startswith(f"{folder}/")]
-        kustomization = {
-            "apiVersion": "kustomize.config.k8s.io/v1beta1",
-            "kind": "Kustomization",
-            "namespace": options.namespace,
-            "resources": [*([] if folder == BASE else [f"../../{BASE}"]), *resources],
-        }
-        more = {BENCH: _secret_generators(options), PRODUCTION: {"patches": patches}}.get(folder, {})
-        made[f"{folder}/{KUSTOMIZATION}"] = [kustomization | more]
-    return made
 
 
 def _secret_generators(options: ClusterOptions) -> Document:

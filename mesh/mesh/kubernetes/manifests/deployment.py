@@ -49,14 +49,7 @@ SCALED = "app.kubernetes.io/component in (service, gateway, proxy)"
 
 @dataclass(frozen=True)
 class Size:
-    """Resource requests and limits of a container.
-
-    Attributes:
-        cpu: Requested CPU.
-        memory: Requested memory.
-        max_memory: Memory above which the container is killed.
-        max_storage: Maximum size of its files, including those in its pod's volumes.
-    """
+    """Resource requests and limits of a container; `max_storage` includes the files in its pod's volumes."""
 
     cpu: str = "50m"
     memory: str = "128Mi"
@@ -64,7 +57,6 @@ class Size:
     max_storage: str = "2Gi"
 
     def resources(self) -> Document:
-        """Requests and limits."""
         return {
             "requests": {"cpu": self.cpu, "memory": self.memory, "ephemeral-storage": "64Mi"},
             "limits": {"cpu": CPU_LIMIT, "memory": self.max_memory, "ephemeral-storage": self.max_storage},
@@ -76,13 +68,10 @@ class Workload:
     """The pods of one component.
 
     Attributes:
-        name: Name of the component.
         service: The service that the pods are instances of: `product` for `product-canary` too.
-        containers: Containers of each pod.
         volumes: Volumes of each pod, in addition to `/tmp`.
         before: Init containers, which run to completion first.
         version: `stable` or `canary`.
-        annotations: Annotations of the pods.
         sidecar: Whether each pod has a sidecar if there is a mesh.
     """
 
@@ -98,38 +87,26 @@ class Workload:
 
 def labels(name: str, options: ClusterOptions) -> dict[str, str]:
     """Kubernetes' recommended labels for a resource."""
-    part = PARTS.get(name)
-    run = {"hopwise/run": options.run} if options.run else {}
     return {
         "app.kubernetes.io/name": name,
-        **({"app.kubernetes.io/component": part} if part else {}),
+        **({"app.kubernetes.io/component": PARTS[name]} if name in PARTS else {}),
         "app.kubernetes.io/instance": options.namespace,
         "app.kubernetes.io/version": options.tag,
         "app.kubernetes.io/part-of": "hopwise",
         "app.kubernetes.io/managed-by": "hopwise",
-        **run,
+        **({"hopwise/run": options.run} if options.run else {}),
     }
 
 
 def document(
     kind: str, version: str, name: str, options: ClusterOptions, *, of: str | None = None, **content: Any
 ) -> Document:
-    """A resource with its labels.
-
-    Args:
-        kind: Kind of the resource.
-        version: API group and version of the kind.
-        name: Its name.
-        options: For namespace and labels.
-        of: The component that the resource is for, if the component's name differs.
-        content: Everything except its metadata.
-    """
+    """A resource with its labels; `of` is the component that it is for, if the component's name differs."""
     metadata = {"name": name, "namespace": options.namespace, "labels": labels(of or name, options)}
     return {"apiVersion": version, "kind": kind, "metadata": metadata, **content}
 
 
 def network_policy(name: str, options: ClusterOptions, spec: Document, of: str | None = None) -> Document:
-    """A network policy."""
     return document("NetworkPolicy", "networking.k8s.io/v1", name, options, of=of, spec=spec)
 
 
@@ -139,24 +116,9 @@ def select_pods(name: str) -> Document:
 
 
 def container(
-    name: str,
-    image: str,
-    options: ClusterOptions,
-    size: Size,
-    *,
-    mounts: Sequence[Document] = (),
-    **content: Any,
+    name: str, image: str, options: ClusterOptions, size: Size, *, mounts: Sequence[Document] = (), **content: Any
 ) -> Document:
-    """A container that may write only to `/tmp` and its volumes, and has no privileges.
-
-    Args:
-        name: Its name.
-        image: Full name of the container's image.
-        options: For the pull policy.
-        size: The container's requests and limits.
-        mounts: Where its volumes are mounted, in addition to `/tmp`.
-        content: Everything else, such as its command, environment and probes.
-    """
+    """A container that may write only to `/tmp` and its volumes, and has no privileges."""
     return {
         "name": name,
         "image": image,
@@ -180,14 +142,9 @@ def probes(probe: Document, *, startup: Document | None = None) -> Document:
         startup: The check while the container starts; by default, the same as `probe`.
     """
     ends = {"terminationGracePeriodSeconds": HUNG_GRACE_S}
+    starts = {**(startup or probe), **ends}
     return {
-        "startupProbe": {
-            **(startup or probe),
-            **ends,
-            "periodSeconds": 1,
-            "timeoutSeconds": 2,
-            "failureThreshold": 60,
-        },
+        "startupProbe": {**starts, "periodSeconds": 1, "timeoutSeconds": 2, "failureThreshold": 60},
         "readinessProbe": {**probe, "periodSeconds": 5, "timeoutSeconds": 3, "failureThreshold": 3},
         # A busy process may answer late, and a restart would not help.
         "livenessProbe": {**probe, **ends, "periodSeconds": 10, "timeoutSeconds": 10, "failureThreshold": 6},
@@ -195,11 +152,10 @@ def probes(probe: Document, *, startup: Document | None = None) -> Document:
 
 
 def pod_template(workload: Workload, options: ClusterOptions, **spec: Any) -> Document:
-    """The template of a workload's pods."""
-    annotations = dict(workload.annotations)
+    annotations, of = dict(workload.annotations), workload.service or workload.name
     pod_labels = {
         **labels(workload.name, options),
-        SERVICE: workload.service or workload.name,
+        SERVICE: of,
         VERSION: workload.version,
         WORKLOAD: workload.name,
         **({} if workload.sidecar else {"sidecar.istio.io/inject": "false"}),
@@ -207,7 +163,7 @@ def pod_template(workload: Workload, options: ClusterOptions, **spec: Any) -> Do
     return {
         "metadata": {"labels": pod_labels, **({"annotations": annotations} if annotations else {})},
         "spec": {
-            "serviceAccountName": workload.service or workload.name,
+            "serviceAccountName": of,
             "automountServiceAccountToken": False,
             "enableServiceLinks": False,
             "securityContext": {
@@ -236,23 +192,16 @@ def deployment(workload: Workload, options: ClusterOptions) -> Document:
         # Otherwise an update's old pods count, and the new pods crowd onto nodes that had few old pods.
         "matchLabelKeys": ["pod-template-hash"],
     }
-    keys = ("kubernetes.io/hostname", "topology.kubernetes.io/zone")
-    return document(
-        "Deployment",
-        "apps/v1",
-        workload.name,
-        options,
-        spec={
-            "replicas": options.replicas.get(workload.name, 1),
-            "revisionHistoryLimit": 3,
-            "minReadySeconds": STAYS_S,
-            "strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}},
-            "selector": select_pods(workload.name),
-            "template": pod_template(
-                workload, options, topologySpreadConstraints=[{"topologyKey": key, **spread} for key in keys]
-            ),
-        },
-    )
+    spreads = [{"topologyKey": key, **spread} for key in ("kubernetes.io/hostname", "topology.kubernetes.io/zone")]
+    spec = {
+        "replicas": options.replicas.get(workload.name, 1),
+        "revisionHistoryLimit": 3,
+        "minReadySeconds": STAYS_S,
+        "strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}},
+        "selector": select_pods(workload.name),
+        "template": pod_template(workload, options, topologySpreadConstraints=spreads),
+    }
+    return document("Deployment", "apps/v1", workload.name, options, spec=spec)
 
 
 def account(name: str, options: ClusterOptions) -> Document:
@@ -261,36 +210,20 @@ def account(name: str, options: ClusterOptions) -> Document:
 
 
 def service(name: str, ports: Mapping[int, str], options: ClusterOptions, **spec: Any) -> Document:
-    """A component's service.
-
-    Args:
-        name: Its name.
-        ports: The protocol at each port: `grpc`, `http`, `h2c` (HTTP/1.1 and HTTP/2) or `tcp`.
-        options: For namespace and labels.
-        spec: Further fields of the service's specification.
-    """
-    return document(
-        "Service",
-        "v1",
-        name,
-        options,
-        spec={
-            **spec,
-            "selector": {SERVICE: name, "app.kubernetes.io/part-of": "hopwise"},
-            "ports": [
-                {
-                    "name": f"{spoken}-{port}",
-                    "port": port,
-                    "targetPort": port,
-                    "protocol": "TCP",
-                    **APP_PROTOCOL.get(spoken, {"appProtocol": spoken}),
-                }
-                for port, spoken in ports.items()
-            ],
-        },
-    )
+    """A component's service, with the protocol at each port: `grpc`, `http`, `h2c` (HTTP/1.1 and HTTP/2) or `tcp`."""
+    served: list[Document] = [
+        {
+            "name": f"{spoken}-{port}",
+            "port": port,
+            "targetPort": port,
+            "protocol": "TCP",
+            **APP_PROTOCOL.get(spoken, {"appProtocol": spoken}),
+        }
+        for port, spoken in ports.items()
+    ]
+    selector = {SERVICE: name, "app.kubernetes.io/part-of": "hopwise"}
+    return document("Service", "v1", name, options, spec={**spec, "selector": selector, "ports": served})
 
 
 def container_ports(ports: Mapping[int, str]) -> list[Document]:
-    """The ports of a container."""
     return [{"name": f"{spoken}-{port}", "containerPort": port, "protocol": "TCP"} for port, spoken in ports.items()]

@@ -24,39 +24,31 @@ from mesh.kubernetes.manifests.deployment import (
     container_ports,
     document,
     probes,
-    service,
 )
 from mesh.kubernetes.manifests.monitoring import METRICS, OF_ENVOY, metrics_exposed
 from mesh.kubernetes.options import ClusterOptions
-from mesh.kubernetes.places import ClusterPlaces
 
 LOGS = Path("/var/log/hopwise")
 ACCESS_LOG = LOGS / "edge.access.jsonl"
 CONFIG = Path("/etc/hopwise/edge")
 ENVOY_FILE, KONG_FILE = "envoy.yaml", "kong.yaml"
+SPEAKS = "h2c"
+"""The protocols of the port for clients: HTTP/1.1 and HTTP/2."""
 KONG_PREFIX = Path("/var/lib/kong")
 """Folder of the files that Kong writes."""
 
 
-def plan_of(
-    topology: Topology, switches: Switches, places: ClusterPlaces, options: ClusterOptions, *, measured: bool
-) -> EdgePlan:
+def plan_of(topology: Topology, switches: Switches, options: ClusterOptions, *, measured: bool) -> EdgePlan:
     """The plan of the edge in a cluster.
 
-    Args:
-        topology: Which components run, and which calls which.
-        switches: The switches that the topology runs with.
-        places: Where everything listens and is reached.
-        options: For names, and the share of requests that is traced in production.
-        measured: Whether the instrument reads the access log and the traces; otherwise the log goes to standard output.
+    If it is measured, the instrument reads the access log and the traces; otherwise the log goes to standard output.
     """
-    public_key = options.jwt_public_key
     plan = edge_plan(
         topology,
-        places,
+        options.places,
         ACCESS_LOG if measured else STDOUT,
         plugins=switches.plugins,
-        jwt_public_key=public_key,
+        jwt_public_key=options.jwt_public_key,
         admission=switches.admission == "on",
         metrics=switches.metrics == "on",
     )
@@ -70,19 +62,12 @@ def plan_of(
 
 
 def edge_config(program: str, plan: EdgePlan, options: ClusterOptions) -> Document:
-    """The edge's configuration.
-
-    Args:
-        program: `envoy` or `kong`.
-        plan: What the edge must do.
-        options: For names.
-    """
+    """The configuration of an edge whose program is `envoy` or `kong`."""
     if program == "kong":
         return document("ConfigMap", "v1", EDGE, options, data={KONG_FILE: config_text(kong.render(plan))})
     binary: Document = {}
     if plan.topology.transcodes:
-        descriptor = base64.b64encode(DESCRIPTOR.read_bytes()).decode()
-        binary = {"binaryData": {DESCRIPTOR.name: descriptor}}
+        binary = {"binaryData": {DESCRIPTOR.name: base64.b64encode(DESCRIPTOR.read_bytes()).decode()}}
     return document("ConfigMap", "v1", EDGE, options, data={ENVOY_FILE: envoy_text(plan)}, **binary)
 
 
@@ -95,14 +80,7 @@ def envoy_text(plan: EdgePlan) -> str:
 
 
 def edge_workload(program: str, plan: EdgePlan, config: Document, options: ClusterOptions) -> Workload:
-    """The edge's pods.
-
-    Args:
-        program: `envoy` or `kong`.
-        plan: What the edge must do.
-        config: The edge's configuration; a change to it creates new pods.
-        options: For images and names.
-    """
+    """The edge's pods; a change to its configuration creates new ones."""
     digest = hashlib.sha256(json.dumps([config.get("data"), config.get("binaryData")]).encode()).hexdigest()
     mounts: list[Document] = [{"name": "config", "mountPath": str(CONFIG), "readOnly": True}]
     volumes: list[Document] = [{"name": "config", "configMap": {"name": EDGE}}]
@@ -110,54 +88,28 @@ def edge_workload(program: str, plan: EdgePlan, config: Document, options: Clust
         mounts.append({"name": "logs", "mountPath": str(LOGS)})
         volumes.append({"name": "logs", "emptyDir": {"sizeLimit": "1Gi"}})
     asked = probes({"httpGet": {"path": limits.HEALTH_PATH, "port": plan.listen.port}})
-    places = ClusterPlaces.default()
-    ports = container_ports(edge_ports(places))
+    ports = container_ports({plan.listen.port: SPEAKS})
     if plan.metrics is not None:
-        named = METRICS if program == "kong" else OF_ENVOY
-        ports.append(metrics_exposed(EDGE, places, named))
+        ports.append(metrics_exposed(EDGE, options, METRICS if program == "kong" else OF_ENVOY))
+    started: Document
     if program == "kong":
-        own = {
-            **kong.settings(plan),
-            "KONG_PREFIX": str(KONG_PREFIX),
-            "KONG_DECLARATIVE_CONFIG": str(CONFIG / KONG_FILE),
-        }
-        main = container(
-            EDGE,
-            options.kong_image,
-            options,
-            Size(memory="256Mi", max_memory="1Gi"),
-            mounts=[*mounts, {"name": "prefix", "mountPath": str(KONG_PREFIX)}],
-            env=[{"name": name, "value": value} for name, value in own.items()],
-            ports=ports,
-            **asked,
-            # The stop signal of Kong's image ends Kong gracefully: requests in flight are answered.
-            lifecycle={"preStop": {"sleep": {"seconds": LEAVES_S}}},
-        )
+        own = {**kong.settings(plan), "KONG_PREFIX": str(KONG_PREFIX)}
+        own["KONG_DECLARATIVE_CONFIG"] = str(CONFIG / KONG_FILE)
+        image, size = options.kong_image, Size(memory="256Mi", max_memory="1Gi")
+        mounts.append({"name": "prefix", "mountPath": str(KONG_PREFIX)})
         volumes.append({"name": "prefix", "emptyDir": {"sizeLimit": "512Mi"}})
+        started = {"env": [{"name": name, "value": value} for name, value in own.items()]}
+        # The stop signal of Kong's image ends Kong gracefully: requests in flight are answered.
+        leaves: Document = {"sleep": {"seconds": LEAVES_S}}
     else:
-        main = container(
-            EDGE,
-            options.image("edge-envoy"),
-            options,
-            Size(),
-            mounts=mounts,
-            # The instrument reads the access log while Envoy writes it.
-            args=["-c", str(CONFIG / ENVOY_FILE), *OPTIONS, ALONE, "--file-flush-interval-msec", "1000"],
-            ports=ports,
-            **asked,
-            lifecycle={"preStop": {"exec": {"command": ["bash", "-c", _leave(plan)]}}},
-        )
+        image, size = options.image("edge-envoy"), Size()
+        # The instrument reads the access log while Envoy writes it.
+        flushed = ["--file-flush-interval-msec", "1000"]
+        started = {"args": ["-c", str(CONFIG / ENVOY_FILE), *OPTIONS, ALONE, *flushed]}
+        leaves = {"exec": {"command": ["bash", "-c", _leave(plan)]}}
+    content = {**started, "ports": ports, **asked, "lifecycle": {"preStop": leaves}}
+    main = container(EDGE, image, options, size, mounts=mounts, **content)
     return Workload(EDGE, [main], volumes=volumes, annotations={"hopwise/config": digest[:16]})
-
-
-def edge_service(places: ClusterPlaces, options: ClusterOptions) -> Document:
-    """The edge's service."""
-    return service(EDGE, edge_ports(places), options)
-
-
-def edge_ports(places: ClusterPlaces) -> dict[int, str]:
-    """The port for clients, and its protocols: HTTP/1.1 and HTTP/2."""
-    return {places.listens(EDGE).port: "h2c"}
 
 
 def _leave(plan: EdgePlan) -> str:

@@ -16,7 +16,6 @@ from mesh.kubernetes.manifests.bundle import BENCH, SECRETS
 from mesh.kubernetes.manifests.deployment import Document
 from mesh.kubernetes.manifests.secrets import ADMIN_PASSWORD, database_values
 from mesh.kubernetes.options import ClusterOptions
-from mesh.kubernetes.places import ClusterPlaces
 
 HEADER = "# Made by `make manifests`: change the topology, the switches or your own overlay, not this file.\n"
 
@@ -62,7 +61,7 @@ def make_secrets(out: Path, options: ClusterOptions) -> KeyPair:
     else:
         kept = folder / ADMIN_PASSWORD
         password = kept.read_text() if kept.is_file() else secrets.token_hex(32)
-        database = own_database(password, ClusterPlaces.default())
+        database = own_database(password, options.places)
     for key, value in database_values(database).items():
         (folder / key).write_text(value)
     return keys

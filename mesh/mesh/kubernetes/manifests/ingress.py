@@ -11,7 +11,6 @@ from mesh.istio.resource import NETWORKING, SECURITY
 from mesh.kubernetes.manifests.deployment import SERVICE, Document, document, network_policy
 from mesh.kubernetes.manifests.policies import autoscaler
 from mesh.kubernetes.options import ClusterOptions
-from mesh.kubernetes.places import ClusterPlaces
 
 GATEWAY_API = "gateway.networking.k8s.io/v1"
 GATEWAY = "shop"
@@ -25,13 +24,13 @@ CERTIFICATE = "shop-tls"
 """The secret of the host's certificate; the project does not create it."""
 
 
-def ingress(topology: Topology, switches: Switches, places: ClusterPlaces, options: ClusterOptions) -> list[Document]:
+def ingress(topology: Topology, switches: Switches, options: ClusterOptions) -> list[Document]:
     """Istio's gateway with routes to the edge for the topology's clients; without a mesh, an Ingress.
 
     Raises:
         SwitchError: All clients speak gRPC, and there is no mesh: an Ingress does not support gRPC.
     """
-    port = places.ports[EDGE]
+    port = options.places.ports[EDGE]
     if not switches.meshed:
         return [_ingress(topology, port, options)]
     kinds = {"GRPCRoute" if topology.speaks_grpc(channel) else "HTTPRoute" for channel in topology.entry}

@@ -19,7 +19,6 @@ from mesh.istio.services import IDLE_TIMEOUT, JAEGER, JAEGER_PORT
 from mesh.istio.traffic import traffic_resources
 from mesh.kubernetes.manifests.deployment import SCALED, Document, document, labels
 from mesh.kubernetes.options import ClusterOptions
-from mesh.kubernetes.places import ClusterPlaces
 from mesh.paths import RunFolder
 from mesh.sidecars.workloads import TRUST_DOMAIN, workloads
 
@@ -33,14 +32,12 @@ def naming(options: ClusterOptions) -> Naming:
     return Naming(options.namespace, options.namespace, f"{options.namespace}.svc.{TRUST_DOMAIN}")
 
 
-def mesh_resources(
-    topology: Topology, switches: Switches, places: ClusterPlaces, options: ClusterOptions
-) -> list[Document]:
+def mesh_resources(topology: Topology, switches: Switches, options: ClusterOptions) -> list[Document]:
     """Istio's resources: authorization, traffic and tracing."""
     # The workloads' sockets and addresses are for a native mesh; the rest also applies here.
-    members = workloads(topology, places.ports, RunFolder(Path()), canary=switches.canary > 0)
+    members = workloads(topology, options.places.ports, RunFolder(Path()), canary=switches.canary > 0)
     names = naming(options)
-    spans = Place(options.collector or names.host(JAEGER), places.endpoints(JAEGER_PORT)[0].port)
+    spans = Place(options.collector or names.host(JAEGER), options.places.endpoints(JAEGER_PORT)[0].port)
     seen = {**_SIDECAR, "egress": [{"hosts": ["./*", *([f"*/{options.collector}"] if options.collector else [])]}]}
     resources = [
         *access_resources(members, topology, switches, names),
@@ -49,18 +46,15 @@ def mesh_resources(
         *(sidecar_patches(member, span_patches(member, spans, names), names) for member in members),
         names.mesh_resource("Sidecar", "default", "all links", seen, NETWORKING),
     ]
-    made: list[Document] = []
-    for resource in resources:
-        document = resource.document()
-        document["metadata"]["labels"] = labels(resource.name, options)
-        made.append(document)
+    made = [resource.document() for resource in resources]
+    for resource in made:
+        resource["metadata"]["labels"] = labels(resource["metadata"]["name"], options)
     return made
 
 
-def pod_annotations(
-    component: str, switches: Switches, places: ClusterPlaces, options: ClusterOptions
-) -> Mapping[str, str]:
+def pod_annotations(component: str, switches: Switches, options: ClusterOptions) -> Mapping[str, str]:
     """Istio's annotations for the sidecar of a component's pods."""
+    places = options.places
     # Ports outside of the mesh, which pods call directly.
     outside = [*(places.endpoints(name)[0].port for name in (POSTGRES, *SPAN_PORTS)), options.managed_port]
     # Clients are outside of the mesh: the edge's sidecar handles outbound calls only. Prometheus is outside, too.
@@ -72,27 +66,22 @@ def pod_annotations(
     return {**_PODS, OUTBOUND: ",".join(map(str, outside)), **door}
 
 
-def guarded_traces(topology: Topology, places: ClusterPlaces, options: ClusterOptions) -> list[Document]:
+def guarded_traces(topology: Topology, options: ClusterOptions) -> list[Document]:
     """Resources that let only the components' identities send spans to Jaeger."""
-    names, ports = naming(options), [places.ports[name] for name in SPAN_PORTS]
-    senders = [names.principal(member.service) for member in workloads(topology, places.ports, RunFolder(Path()))]
-    rule = {
-        "from": [{"source": {"principals": senders}}],
-        "to": [{"operation": {"ports": list(map(str, ports))}}],
-    }
+    names, all_ports = naming(options), options.places.ports
+    ports = [all_ports[name] for name in SPAN_PORTS]
+    senders = [names.principal(member.service) for member in workloads(topology, all_ports, RunFolder(Path()))]
+    rule = {"from": [{"source": {"principals": senders}}], "to": [{"operation": {"ports": list(map(str, ports))}}]}
     allowed = {"selector": {"matchLabels": {"app": JAEGER}}, "action": "ALLOW", "rules": [rule]}
     # A sidecar that forwards exported spans would add a trace of this request. An empty share is 0 %.
     never = {"operation": "MERGE", "value": {"tracing": {"overall_sampling": {}}}}
     exports = [
         {
             "applyTo": "HTTP_ROUTE",
-            "match": {
-                "context": "SIDECAR_OUTBOUND",
-                "routeConfiguration": {"vhost": {"name": f"{names.host(JAEGER)}:{port}"}},
-            },
+            "match": {"context": "SIDECAR_OUTBOUND", "routeConfiguration": {"vhost": {"name": host}}},
             "patch": never,
         }
-        for port in ports
+        for host in (f"{names.host(JAEGER)}:{port}" for port in ports)
     ]
     return [
         document("AuthorizationPolicy", SECURITY, "spans-to-jaeger", options, of=JAEGER, spec=allowed),

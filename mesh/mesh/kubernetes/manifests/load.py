@@ -16,7 +16,7 @@ from mesh.kubernetes.manifests.deployment import (
     select_pods,
 )
 from mesh.kubernetes.manifests.policies import LOAD
-from mesh.kubernetes.manifests.secrets import KEYS_MOUNT, keys_volume
+from mesh.kubernetes.manifests.secrets import KEYS, KEYS_MOUNT, secret_volume
 from mesh.kubernetes.options import ClusterOptions
 
 FOLDER = "/var/lib/hopwise"
@@ -31,14 +31,7 @@ and the collection of its results."""
 
 @dataclass(frozen=True)
 class LoadJob:
-    """The job of the load generators.
-
-    Attributes:
-        name: Name of the job.
-        nodes: Number of generators.
-        arguments: Arguments of the generator.
-        duration_s: Seconds of load.
-    """
+    """The job of a number of load generators; `duration_s` is the length of the load, in seconds."""
 
     name: str
     nodes: int
@@ -60,7 +53,7 @@ def load_document(job: LoadJob, options: ClusterOptions) -> Document:
     workload = Workload(
         LOAD,
         [generator],
-        volumes=[keys_volume(PRIVATE_KEY), {"name": "data", "emptyDir": {"sizeLimit": "1Gi"}}],
+        volumes=[secret_volume(KEYS, PRIVATE_KEY), {"name": "data", "emptyDir": {"sizeLimit": "1Gi"}}],
         sidecar=False,
     )
     # Generators run on different nodes if there are enough nodes.

@@ -9,22 +9,21 @@ from mesh.description.topology import Topology, metrics_port
 from mesh.envoy_config import METRICS_PATH
 from mesh.kubernetes.manifests.deployment import SERVICE, Document, document, network_policy
 from mesh.kubernetes.options import ClusterOptions
-from mesh.kubernetes.places import ClusterPlaces
 
 METRICS, OF_ENVOY = "metrics", "envoy-metrics"
 """Names of the ports with metrics; Envoy's path differs from all other paths."""
 PATHS = {METRICS: "/metrics", OF_ENVOY: METRICS_PATH}
 
 
-def metrics_exposed(component: str, places: ClusterPlaces, name: str = METRICS) -> Document:
+def metrics_exposed(component: str, options: ClusterOptions, name: str = METRICS) -> Document:
     """The port of a container's metrics."""
-    return {"name": name, "containerPort": places.ports[metrics_port(component)], "protocol": "TCP"}
+    return {"name": name, "containerPort": options.places.ports[metrics_port(component)], "protocol": "TCP"}
 
 
-def monitoring_policy(names: Iterable[str], places: ClusterPlaces, options: ClusterOptions) -> Document:
+def monitoring_policy(names: Iterable[str], options: ClusterOptions) -> Document:
     """Lets a Prometheus in any namespace scrape the pods."""
     prometheus = {"matchLabels": {"app.kubernetes.io/name": "prometheus"}}
-    ports = [{"protocol": "TCP", "port": places.ports[metrics_port(name)]} for name in sorted(names)]
+    ports = [{"protocol": "TCP", "port": options.places.ports[metrics_port(name)]} for name in sorted(names)]
     spec = {
         "podSelector": {},
         "policyTypes": ["Ingress"],

@@ -12,7 +12,7 @@ from mesh.kubernetes.manifests.deployment import SERVICE, Document, document, ne
 from mesh.kubernetes.manifests.monitoring import monitoring_policy
 from mesh.kubernetes.manifests.stores import JOB
 from mesh.kubernetes.options import ClusterOptions
-from mesh.kubernetes.places import OTLP, ClusterPlaces
+from mesh.kubernetes.places import OTLP
 
 LOAD = "load"
 """Name of the load generators' pods."""
@@ -45,9 +45,7 @@ def links(topology: Topology, switches: Switches) -> dict[str, dict[str, set[str
     return called
 
 
-def network_policies(
-    topology: Topology, switches: Switches, places: ClusterPlaces, options: ClusterOptions
-) -> list[Document]:
+def network_policies(topology: Topology, switches: Switches, options: ClusterOptions) -> list[Document]:
     """Denies all traffic except for the topology's links and the supporting components."""
     called = links(topology, switches)
     traced: list[Document] = []
@@ -61,8 +59,8 @@ def network_policies(
         network_policy("nobody", options, everybody, of="hopwise"),
         network_policy("names", options, _names(switches), of="hopwise"),
         *traced,
-        *([monitoring_policy(measured, places, options)] if measured else []),
-        *(network_policy(name, options, _policy(name, called, places)) for name in names),
+        *([monitoring_policy(measured, options)] if measured else []),
+        *(network_policy(name, options, _policy(name, called, options)) for name in names),
     ]
 
 
@@ -72,30 +70,28 @@ def _to_collector(options: ClusterOptions) -> Document:
     return network_policy("traces", options, spec, of="hopwise")
 
 
-def database_policies(topology: Topology, places: ClusterPlaces, options: ClusterOptions) -> list[Document]:
+def database_policies(topology: Topology, options: ClusterOptions) -> list[Document]:
     """Lets the services and the job connect to the bench's database, which may open no connections."""
-    callers = [*topology.services, JOB]
-    ports = [POSTGRES]
     spec = {
         "podSelector": {"matchLabels": {SERVICE: POSTGRES}},
         "policyTypes": ["Ingress"],
-        "ingress": [_rule("from", caller, ports, places) for caller in callers],
+        "ingress": [_rule("from", caller, [POSTGRES], options) for caller in [*topology.services, JOB]],
     }
-    return [
-        *(_to_database(caller, _rule("to", POSTGRES, ports, places), options) for caller in callers),
-        network_policy(POSTGRES, options, spec),
-    ]
+    to_database = _to_database(topology, _rule("to", POSTGRES, [POSTGRES], options), options)
+    return [*to_database, network_policy(POSTGRES, options, spec)]
 
 
-def managed_database_policies(topology: Topology, port: int, options: ClusterOptions) -> list[Document]:
+def managed_database_policies(topology: Topology, options: ClusterOptions) -> list[Document]:
     """Lets the services and the job connect to a database outside of the cluster, at any address."""
-    anywhere: Document = {"ports": [{"protocol": "TCP", "port": port}]}
-    return [_to_database(caller, anywhere, options) for caller in [*topology.services, JOB]]
+    return _to_database(topology, {"ports": [{"protocol": "TCP", "port": options.managed_port}]}, options)
 
 
-def _to_database(caller: str, rule: Document, options: ClusterOptions) -> Document:
-    spec = {"podSelector": {"matchLabels": {SERVICE: caller}}, "policyTypes": ["Egress"], "egress": [rule]}
-    return network_policy(f"{caller}-to-database", options, spec, of=caller)
+def _to_database(topology: Topology, rule: Document, options: ClusterOptions) -> list[Document]:
+    policies = []
+    for caller in [*topology.services, JOB]:
+        spec = {"podSelector": {"matchLabels": {SERVICE: caller}}, "policyTypes": ["Egress"], "egress": [rule]}
+        policies.append(network_policy(f"{caller}-to-database", options, spec, of=caller))
+    return policies
 
 
 def _namespace(name: str) -> Document:
@@ -121,14 +117,14 @@ def _names(switches: Switches) -> Document:
     return {"podSelector": {}, "policyTypes": ["Egress"], "egress": egress}
 
 
-def _policy(name: str, called: Mapping[str, Mapping[str, Iterable[str]]], places: ClusterPlaces) -> Document:
-    egress = [_rule("to", callee, ports, places) for callee, ports in called.get(name, {}).items()]
+def _policy(name: str, called: Mapping[str, Mapping[str, Iterable[str]]], options: ClusterOptions) -> Document:
+    egress = [_rule("to", callee, ports, options) for callee, ports in called.get(name, {}).items()]
     ingress = [
-        _rule("from", caller, callees[name], places) for caller, callees in sorted(called.items()) if name in callees
+        _rule("from", caller, callees[name], options) for caller, callees in sorted(called.items()) if name in callees
     ]
     if name == EDGE:
         # Open to all clients; operators can restrict access in front of it.
-        ingress = [{"ports": _ports([EDGE], places)}]
+        ingress = [{"ports": _ports([EDGE], options)}]
     return {
         "podSelector": {"matchLabels": {SERVICE: name}},
         "policyTypes": ["Ingress", "Egress"],
@@ -138,12 +134,12 @@ def _policy(name: str, called: Mapping[str, Mapping[str, Iterable[str]]], places
     }
 
 
-def _rule(direction: str, peer: str, ports: Iterable[str], places: ClusterPlaces) -> Document:
-    return {direction: [{"podSelector": {"matchLabels": {SERVICE: peer}}}], "ports": _ports(ports, places)}
+def _rule(direction: str, peer: str, ports: Iterable[str], options: ClusterOptions) -> Document:
+    return {direction: [{"podSelector": {"matchLabels": {SERVICE: peer}}}], "ports": _ports(ports, options)}
 
 
-def _ports(names: Iterable[str], places: ClusterPlaces) -> list[Document]:
-    return [{"protocol": "TCP", "port": places.listens(name).port} for name in sorted(names)]
+def _ports(names: Iterable[str], options: ClusterOptions) -> list[Document]:
+    return [{"protocol": "TCP", "port": options.places.ports[name]} for name in sorted(names)]
 
 
 def disruption_budget(name: str, options: ClusterOptions) -> Document:
@@ -155,10 +151,7 @@ def disruption_budget(name: str, options: ClusterOptions) -> Document:
 def autoscaler(name: str, options: ClusterOptions, container: str = "") -> Document:
     """Adds pods to a busy component. There are at least two pods, on different nodes if possible.
 
-    Args:
-        name: Name of the Deployment.
-        options: For namespace and labels.
-        container: The container whose CPU counts; by default, it has the Deployment's name.
+    The CPU of `container` counts; by default, the container has the Deployment's name.
     """
     target = {"type": "AverageValue", "averageValue": BUSY}
     # Only one container's usage counts: a sidecar's CPU time would add pods before the component needs them.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -18,10 +18,10 @@ from mesh.kubernetes.options import ClusterOptions
 KEYS, DATABASE = "keys", "database"
 KEYS_FOLDER = Path("/etc/hopwise/keys")
 KEYS_MOUNT: Document = {"name": KEYS, "mountPath": str(KEYS_FOLDER), "readOnly": True}
-"""Mount of the tokens' keys in a container, with `keys_volume` in its pod."""
+"""Mount of the tokens' keys in a container, with a `secret_volume` in its pod."""
 DATABASE_FOLDER = Path("/etc/hopwise/database")
 DATABASE_MOUNT: Document = {"name": DATABASE, "mountPath": str(DATABASE_FOLDER), "readOnly": True}
-"""Mount of the container's part of the secret `database`, with `database_volume` in its pod."""
+"""Mount of the container's part of the secret `database`, with a `secret_volume` in its pod."""
 ADMIN_URL, ADMIN_PASSWORD, ROLE_PASSWORDS = "admin-url", "admin-password", "role-passwords"
 
 
@@ -38,29 +38,14 @@ def in_file(variable: str, key: str) -> Document:
     return {"name": f"{variable}_FILE", "value": str(DATABASE_FOLDER / key)}
 
 
-def keys_volume(*names: str) -> Document:
-    """The volume of some of the keys, which only its pod's user may read."""
-    return _volume(KEYS, names)
-
-
-def database_volume(*keys: str) -> Document:
-    """The volume of a part of the secret `database`, which only its pod's user may read."""
-    return _volume(DATABASE, keys)
-
-
-def _volume(secret: str, keys: Sequence[str]) -> Document:
+def secret_volume(secret: str, *keys: str) -> Document:
+    """The volume of a part of a secret, which only its pod's user may read."""
     items = [{"key": key, "path": key} for key in keys]
     return {"name": secret, "secret": {"secretName": secret, "defaultMode": 0o440, "items": items}}
 
 
 def secrets(keys: KeyPair, database: Database, options: ClusterOptions) -> list[Document]:
-    """The secrets of a system.
-
-    Args:
-        keys: Key pair of the tokens.
-        database: The database server, at the address by which pods reach it.
-        options: For namespace and labels.
-    """
+    """The secrets of a system, whose pods reach the database at its address."""
     pair = {PRIVATE_KEY: keys.private.read_text(), PUBLIC_KEY: keys.public.read_text()}
     return [_secret(KEYS, pair, options), _secret(DATABASE, database_values(database), options)]
 

@@ -24,16 +24,16 @@ from mesh.kubernetes.manifests.deployment import (
 )
 from mesh.kubernetes.manifests.monitoring import metrics_exposed
 from mesh.kubernetes.manifests.secrets import (
+    DATABASE,
     DATABASE_MOUNT,
+    KEYS,
     KEYS_FOLDER,
     KEYS_MOUNT,
-    database_volume,
     in_file,
-    keys_volume,
+    secret_volume,
     url_of,
 )
 from mesh.kubernetes.options import ClusterOptions
-from mesh.kubernetes.places import ClusterPlaces
 from mesh.sidecars.workloads import CANARY, CANARY_OF, CANARY_VERSION, STABLE, TRUST_DOMAIN
 
 CONNECTION_AGE_S = 300
@@ -44,30 +44,21 @@ DATABASE_URL, GRAPHIQL = "SHOP_DATABASE_URL", "SHOP_GRAPHIQL"
 _ELSEWHERE = Database("postgresql://nobody:nothing@postgres/postgres", embedded=False)
 
 
-def identity(component: str, options: ClusterOptions) -> str:
-    """The SPIFFE ID that Istio's certificates give to a component."""
-    return f"spiffe://{TRUST_DOMAIN}/ns/{options.namespace}/sa/{component}"
-
-
-def ports_of(component: str, topology: Topology, places: ClusterPlaces) -> dict[int, str]:
+def ports_of(component: str, topology: Topology, options: ClusterOptions) -> dict[int, str]:
     """The ports of a service or gateway, each with its protocol."""
-    protocols = topology.protocols_of(component)
-    return {places.listens(port_name(component, protocol)).port: SPOKEN[protocol] for protocol in protocols}
+    ports = options.places.ports
+    return {ports[port_name(component, protocol)]: SPOKEN[protocol] for protocol in topology.protocols_of(component)}
 
 
-def shop_workloads(
-    topology: Topology, switches: Switches, places: ClusterPlaces, options: ClusterOptions
-) -> list[Workload]:
+def shop_workloads(topology: Topology, switches: Switches, options: ClusterOptions) -> list[Workload]:
     """The services and gateways of a topology, and the canary if there is one."""
-    around = _surroundings(topology, switches, places, options)
+    around = _surroundings(topology, switches, options)
     return [_workload(name, around, options, meshed=switches.meshed) for name in _names(topology, switches)]
 
 
-def production_patches(
-    topology: Topology, switches: Switches, places: ClusterPlaces, options: ClusterOptions
-) -> list[dict[str, Any]]:
+def production_patches(topology: Topology, switches: Switches, options: ClusterOptions) -> list[dict[str, Any]]:
     """The patches that remove the experiment's additions from the project's programs."""
-    around = _surroundings(topology, switches, places, options)
+    around = _surroundings(topology, switches, options)
     patches = []
     for name in _names(topology, switches):
         component = CANARY_OF if name == CANARY else name
@@ -92,23 +83,21 @@ def _names(topology: Topology, switches: Switches) -> list[str]:
     return [*topology.components, *([CANARY] if switches.canary else [])]
 
 
-def shop_service(
-    component: str, topology: Topology, switches: Switches, places: ClusterPlaces, options: ClusterOptions
-) -> Document:
+def shop_service(component: str, topology: Topology, switches: Switches, options: ClusterOptions) -> Document:
     """The service of a service or gateway."""
     # kube-proxy balances connections, and a gRPC client has one connection, so without sidecars the callers balance
     # over the pods.
     headless = {} if switches.meshed else {"clusterIP": "None"}
-    return service(component, ports_of(component, topology, places), options, **headless)
+    return service(component, ports_of(component, topology, options), options, **headless)
 
 
-def _surroundings(
-    topology: Topology, switches: Switches, places: ClusterPlaces, options: ClusterOptions
-) -> Surroundings:
-    known = {"SHOP_EDGE_IDENTITY": identity(EDGE, options)} if switches.encrypted else {}
+def _surroundings(topology: Topology, switches: Switches, options: ClusterOptions) -> Surroundings:
+    # The SPIFFE ID that Istio's certificates give to the edge.
+    identity = f"spiffe://{TRUST_DOMAIN}/ns/{options.namespace}/sa/{EDGE}"
+    known = {"SHOP_EDGE_IDENTITY": identity} if switches.encrypted else {}
     return Surroundings(
         topology,
-        places,
+        options.places,
         _ELSEWHERE,
         KeyPair(private=KEYS_FOLDER / PRIVATE_KEY, public=KEYS_FOLDER / PUBLIC_KEY),
         options.trial,
@@ -138,8 +127,7 @@ def _workload(name: str, around: Surroundings, options: ClusterOptions, *, meshe
     if not meshed:
         variables.append({"name": "SHOP_CONNECTION_AGE_S", "value": str(CONNECTION_AGE_S)})
     variables.append({"name": "SHOP_INSTANCE", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}})
-    places = ClusterPlaces.default()
-    ports = ports_of(component, around.topology, places)
+    ports = ports_of(component, around.topology, options)
     stores = component not in GATEWAYS
     port, spoken = next(iter(ports.items()))
     question = {"grpc": {"port": port}} if spoken == "grpc" else {"httpGet": {"path": "/healthz", "port": port}}
@@ -152,7 +140,7 @@ def _workload(name: str, around: Surroundings, options: ClusterOptions, *, meshe
         mounts=[*([KEYS_MOUNT] if needed else []), *([DATABASE_MOUNT] if stores else [])],
         **({"command": command} if command else {}),
         env=variables,
-        ports=[*container_ports(ports), *([metrics_exposed(component, places)] if around.metrics else [])],
+        ports=[*container_ports(ports), *([metrics_exposed(component, options)] if around.metrics else [])],
         **probes(question),
         lifecycle={"preStop": {"sleep": {"seconds": LEAVES_S if meshed else FORGOTTEN_S}}},
     )
@@ -162,8 +150,8 @@ def _workload(name: str, around: Surroundings, options: ClusterOptions, *, meshe
         service=component,
         version=CANARY_VERSION if name == CANARY else STABLE,
         volumes=[
-            *([keys_volume(*needed)] if needed else []),
-            *([database_volume(url_of(component))] if stores else []),
+            *([secret_volume(KEYS, *needed)] if needed else []),
+            *([secret_volume(DATABASE, url_of(component))] if stores else []),
         ],
         before=[_await_schema(component, options)] if stores else [],
     )

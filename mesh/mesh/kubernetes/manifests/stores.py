@@ -9,7 +9,7 @@ from pathlib import Path
 from mesh.components.jaeger import JAEGER, jaeger_environment, jaeger_ports
 from mesh.components.postgres import INITDB, POSTGRES, SETTINGS
 from mesh.components.shop_processes import TRIAL_DATABASE
-from mesh.description.ports import HOST
+from mesh.description.ports import HOST, Ports
 from mesh.description.switches import Switches
 from mesh.kubernetes.manifests.deployment import (
     Document,
@@ -27,14 +27,15 @@ from mesh.kubernetes.manifests.deployment import (
 from mesh.kubernetes.manifests.secrets import (
     ADMIN_PASSWORD,
     ADMIN_URL,
+    DATABASE,
     DATABASE_FOLDER,
     DATABASE_MOUNT,
     ROLE_PASSWORDS,
-    database_volume,
     in_file,
+    secret_volume,
 )
 from mesh.kubernetes.options import ClusterOptions
-from mesh.kubernetes.places import EVERYWHERE, ClusterPlaces
+from mesh.kubernetes.places import EVERYWHERE
 
 JOB = "database"
 DATA = "/var/lib/postgresql"
@@ -50,11 +51,7 @@ HBA_RULES = "host all all all scram-sha-256\n"
 
 
 def initdb(password: str) -> str:
-    """The shell command that creates the data if they are missing.
-
-    Args:
-        password: File with the superuser's password.
-    """
+    """The shell command that creates the data if they are missing; `password` is a file."""
     made = f"{DATA}/data"
     # The data are put in place only when complete, so an interrupted start is repeated.
     return (
@@ -74,9 +71,9 @@ def is_ready(host: str, port: int) -> list[str]:
     return ["pg_isready", "--quiet", f"--host={host}", f"--port={port}"]
 
 
-def postgres(places: ClusterPlaces, options: ClusterOptions) -> list[Document]:
+def postgres(options: ClusterOptions) -> list[Document]:
     """PostgreSQL with the settings of a native run."""
-    port = places.listens(POSTGRES).port
+    port = options.places.ports[POSTGRES]
     size = Size(memory="256Mi", max_memory="1Gi", max_storage="16Gi")
     data = {"name": "data", "mountPath": DATA}
     server = container(
@@ -104,7 +101,7 @@ def postgres(places: ClusterPlaces, options: ClusterOptions) -> list[Document]:
         before=[first],
         volumes=[
             {"name": "config", "configMap": {"name": POSTGRES}},
-            database_volume(ADMIN_PASSWORD),
+            secret_volume(DATABASE, ADMIN_PASSWORD),
             *([] if options.storage else [{"name": "data", "emptyDir": {}}]),
         ],
         sidecar=False,
@@ -113,22 +110,17 @@ def postgres(places: ClusterPlaces, options: ClusterOptions) -> list[Document]:
         "metadata": {"name": "data", "labels": labels(POSTGRES, options)},
         "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": options.storage}}},
     }
+    spec: Document = {
+        "serviceName": POSTGRES,
+        "replicas": 1,
+        "selector": select_pods(POSTGRES),
+        "template": pod_template(workload, options),
+        **({"volumeClaimTemplates": [claim]} if options.storage else {}),
+    }
     return [
         document("ConfigMap", "v1", POSTGRES, options, data={HBA.name: HBA_RULES}),
         service(POSTGRES, {port: "tcp"}, options, clusterIP="None"),
-        document(
-            "StatefulSet",
-            "apps/v1",
-            POSTGRES,
-            options,
-            spec={
-                "serviceName": POSTGRES,
-                "replicas": 1,
-                "selector": select_pods(POSTGRES),
-                "template": pod_template(workload, options),
-                **({"volumeClaimTemplates": [claim]} if options.storage else {}),
-            },
-        ),
+        document("StatefulSet", "apps/v1", POSTGRES, options, spec=spec),
     ]
 
 
@@ -142,7 +134,8 @@ def database_job(switches: Switches, options: ClusterOptions) -> Document:
     command = ["python", "-m", "dataset", "prepare", "--trial", TRIAL_DATABASE]
     command += ["--scale", str(switches.scale), "--seed", str(options.seed)]
     # The caller that waits for the job gives up first, and reports the reason.
-    return _job(JOB, _database_spec(command, database_limit_s(switches) + 120, options), options)
+    spec = _database_spec(command, database_limit_s(switches) + 120, options)
+    return document("Job", "batch/v1", JOB, options, spec=spec)
 
 
 def migration_job(options: ClusterOptions) -> Document:
@@ -153,7 +146,8 @@ def migration_job(options: ClusterOptions) -> Document:
     """
     spec = _database_spec(["python", "-m", "shop.database", "migrate"], 600, options)
     digest = hashlib.sha256(json.dumps(spec, sort_keys=True).encode()).hexdigest()[:10]
-    return _job(f"{JOB}-{digest}", {"ttlSecondsAfterFinished": KEPT_S, **spec}, options)
+    kept = {"ttlSecondsAfterFinished": KEPT_S, **spec}
+    return document("Job", "batch/v1", f"{JOB}-{digest}", options, of=JOB, spec=kept)
 
 
 def _database_spec(command: list[str], limit_s: int, options: ClusterOptions) -> Document:
@@ -180,8 +174,8 @@ def _database_spec(command: list[str], limit_s: int, options: ClusterOptions) ->
         command=command,
         env=[in_file("SHOP_ADMIN_URL", ADMIN_URL), in_file("SHOP_ROLE_PASSWORDS", ROLE_PASSWORDS)],
     )
-    roles_volume = database_volume(ADMIN_URL, ROLE_PASSWORDS)
-    workload = Workload(JOB, [doing], before=[waiting], volumes=[roles_volume], sidecar=False)
+    volumes = [secret_volume(DATABASE, ADMIN_URL, ROLE_PASSWORDS)]
+    workload = Workload(JOB, [doing], before=[waiting], volumes=volumes, sidecar=False)
     return {
         "backoffLimit": 2,
         "activeDeadlineSeconds": limit_s,
@@ -189,26 +183,22 @@ def _database_spec(command: list[str], limit_s: int, options: ClusterOptions) ->
     }
 
 
-def _job(name: str, spec: Document, options: ClusterOptions) -> Document:
-    return document("Job", "batch/v1", name, options, of=JOB, spec=spec)
-
-
-def jaeger(places: ClusterPlaces, options: ClusterOptions) -> Workload:
+def jaeger(options: ClusterOptions) -> Workload:
     """Jaeger, which keeps the traces in memory."""
-    ports, settings = jaeger_service_ports(places), jaeger_environment(places, places.ports.offsets)
+    ports = options.places.ports
+    settings = jaeger_environment(options.places, ports.offsets)
     main = container(
         JAEGER,
         options.image(JAEGER),
         options,
         Size(memory="256Mi", max_memory="2Gi"),
         env=[{"name": name, "value": value} for name, value in settings.items()],
-        ports=container_ports(ports),
-        **probes({"httpGet": {"path": "/status", "port": places.listens("jaeger-health").port}}),
+        ports=container_ports(jaeger_service_ports(ports)),
+        **probes({"httpGet": {"path": "/status", "port": ports["jaeger-health"]}}),
     )
     return Workload(JAEGER, [main], sidecar=False)
 
 
-def jaeger_service_ports(places: ClusterPlaces) -> dict[int, str]:
-    """Jaeger's ports."""
-    names = jaeger_ports(places.ports)
-    return {places.listens(name).port: "grpc" if name.endswith("grpc") else "http" for name in names}
+def jaeger_service_ports(ports: Ports) -> dict[int, str]:
+    """Jaeger's ports, each with its protocol."""
+    return {ports[name]: "grpc" if name.endswith("grpc") else "http" for name in jaeger_ports(ports)}

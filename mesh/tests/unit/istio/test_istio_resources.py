@@ -13,8 +13,8 @@ from mesh.description.ports import Ports, load_ports
 from mesh.description.switches import Switches, parse_switches
 from mesh.description.topology import Topology, load_topology, names, parse_topology
 from mesh.envoy_replies import UNSENT
+from mesh.istio.mesh import IstioMesh
 from mesh.istio.resource import MADE_FOR, ROOT_NAMESPACE, Resource, write_resources
-from mesh.istio.resources import resources
 from mesh.paths import RunFolder
 from mesh.sidecars.workloads import workloads
 
@@ -37,7 +37,7 @@ def make(topology: Topology | str = "hybrid", **given: str) -> list[Resource]:
 def _make(topology: Topology, switches: Switches, ports: Ports) -> list[Resource]:
     folder = RunFolder.of(ports.base)
     all_workloads = workloads(topology, ports, folder, canary=switches.canary > 0)
-    return resources(all_workloads, topology, switches, ports, folder)
+    return IstioMesh(all_workloads, topology, ports, switches, folder).resources
 
 
 def spec(mesh: Sequence[Resource], kind: str, name: str) -> Mapping[str, Any]:

@@ -65,7 +65,7 @@ def test_a_pod_that_fits_nowhere_has_the_schedulers_reason() -> None:
 def test_a_pod_that_admission_refuses_is_found_at_its_owner() -> None:
     condition = {"type": "ReplicaFailure", "status": "True", "message": "violates PodSecurity restricted"}
     owner = {"kind": "ReplicaSet", "metadata": {"name": "order-7f"}, "status": {"conditions": [condition]}}
-    (cause,) = causes([], [owner])
+    (cause,) = causes([owner])
     assert cause.message == "ReplicaSet order-7f: violates PodSecurity restricted"
 
 

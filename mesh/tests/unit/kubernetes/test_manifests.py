@@ -24,7 +24,7 @@ from mesh.kubernetes.cluster.preflight import MIN_VERSION
 from mesh.kubernetes.manifests.bundle import BASE, BENCH, KUSTOMIZATION, PRODUCTION, Manifests, documents, manifests
 from mesh.kubernetes.manifests.files import as_yaml, make_secrets, write
 from mesh.kubernetes.manifests.secrets import DATABASE, DATABASE_KEYS, KEYS
-from mesh.kubernetes.options import ClusterOptions, cluster_options
+from mesh.kubernetes.options import ClusterOptions
 
 PUBLIC_KEY = "\n".join(
     [
@@ -595,7 +595,7 @@ def test_files_are_whole_and_secrets_are_kept(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("namespace", "storage"), [("Shop", None), ("shop", "10"), ("-shop", None), ("shop", "10GB")])
 def test_values_that_kubernetes_would_refuse_are_refused_with_a_valid_one(namespace: str, storage: str | None) -> None:
     with pytest.raises(SwitchError, match="is not valid"):
-        cluster_options({}, namespace=namespace, storage=storage, istio_cni=False, replicas={}, seed=1)
+        ClusterOptions(tag="t", namespace=namespace, storage=storage)
 
 
 def test_the_edge_refuses_early_with_admission_on() -> None:
@@ -720,4 +720,4 @@ def test_a_host_is_reached_by_tls_alone() -> None:
 @pytest.mark.parametrize("given", [{"host": "Shop.example"}, {"collector": "jaeger"}, {"host": "shop.example:443"}])
 def test_an_unreachable_host_name_is_refused(given: dict[str, str]) -> None:
     with pytest.raises(SwitchError, match="give a full host name in lower case, such as"):
-        cluster_options({}, namespace="shop", istio_cni=False, replicas={}, seed=1, **given)  # type: ignore[arg-type]
+        ClusterOptions(tag="t", **given)  # type: ignore[arg-type]
