@@ -117,10 +117,7 @@ class OrderMutation:
             for place, line in enumerate(input.lines)
         ]
         order = await info.context.clients.order.checkout(
-            user_id=user_id,
-            lines=lines,
-            payment_token=input.payment_token,
-            idempotency_key=input.idempotency_key,
+            user_id=user_id, lines=lines, payment_token=input.payment_token, idempotency_key=input.idempotency_key
         )
         return await _payload(info, order)
 

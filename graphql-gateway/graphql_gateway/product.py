@@ -109,13 +109,7 @@ class ProductQuery:
             info.context.shown.add(product.id)
             return Product.of(product, reviews)
 
-        return await connect(
-            fetch,
-            show,
-            check_first(first, MAX_PRODUCTS),
-            after,
-            MAX_PER_PAGE,
-        )
+        return await connect(fetch, show, check_first(first, MAX_PRODUCTS), after, MAX_PER_PAGE)
 
     @field(description="One technical document; NOT_FOUND if there is none.")
     async def document(self, info: GatewayInfo, id: strawberry.ID) -> Document | None:  # noqa: A002

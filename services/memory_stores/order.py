@@ -54,10 +54,7 @@ class MemoryOrders:
     """
 
     def __init__(
-        self,
-        orders: Iterable[Order] = (),
-        checkout_ids: Iterable[tuple[int, str]] = (),
-        gone: Set[int] = frozenset(),
+        self, orders: Iterable[Order] = (), checkout_ids: Iterable[tuple[int, str]] = (), gone: Set[int] = frozenset()
     ) -> None:
         self._orders = {order.id: order for order in orders}
         self._checkout_ids = dict(checkout_ids)

@@ -65,12 +65,7 @@ class Reads(Protocol):
     def expect_payment(self, order_number: int) -> None:
         """Announces that a resolver is about to read the payment of an order, while the order is still being read."""
 
-    async def ahead(
-        self,
-        *,
-        products: Iterable[int] = (),
-        payments_of_orders: Iterable[int] = (),
-    ) -> None:
+    async def ahead(self, *, products: Iterable[int] = (), payments_of_orders: Iterable[int] = ()) -> None:
         """Reads what resolvers are about to need, so that they have it at once; failures are left to them."""
 
 

@@ -6,14 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 import strawberry
-from graphql import (
-    FieldNode,
-    FragmentSpreadNode,
-    InlineFragmentNode,
-    SelectionNode,
-    Undefined,
-    value_from_ast_untyped,
-)
+from graphql import FieldNode, FragmentSpreadNode, InlineFragmentNode, SelectionNode, Undefined, value_from_ast_untyped
 
 from shop.platform.graphql.schema import core_info
 

@@ -84,11 +84,7 @@ async def test_login_and_profile(gateway: Any) -> None:
     token = data["login"]["token"]
     response = await gateway.post({"query": document("profile")}, authorization=f"Bearer {token}")
 
-    assert response.json()["data"]["me"] == {
-        "id": global_id("User", 3),
-        "email": "user3@example.com",
-        "name": "User 3",
-    }
+    assert response.json()["data"]["me"] == {"id": global_id("User", 3), "email": "user3@example.com", "name": "User 3"}
     assert gateway.shop.record.methods == ["batch_get_users"]
 
 

@@ -97,11 +97,7 @@ def test_graphiql_s_query_for_the_whole_schema_is_below_the_limits() -> None:
         ('{ __type(name: "Order") { ofType { ofType { ofType { ofType { name } } } } } }', {}, 1 + 6 * 4),
         ("{ document(id: 1) { sections { title records { text } } } }", {}, 50 + 1 + 260 * (2 + 25)),
         ("{ notifications { position order { id } } }", {}, 50 + 100 * 3),
-        (
-            "{ order(id: 1) { lines { order { lines { order { id } } } } } }",
-            {},
-            50 + 1 + 100 * (1 + 1 + 100 * (1 + 1)),
-        ),
+        ("{ order(id: 1) { lines { order { lines { order { id } } } } } }", {}, 50 + 1 + 100 * (1 + 1 + 100 * (1 + 1))),
         ("{ me { email address { city } } }", {}, 50 + 16 + 16 + 1),
     ],
 )

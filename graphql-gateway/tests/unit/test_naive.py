@@ -27,12 +27,7 @@ CASES: list[tuple[str, dict[str, Any], bool, dict[str, int]]] = [
 
 @pytest.mark.parametrize(("name", "variables", "partner", "calls"), CASES, ids=[case[0] for case in CASES])
 async def test_the_answers_are_the_same_and_the_calls_are_many(
-    gateway: Any,
-    naive_gateway: Any,
-    name: str,
-    variables: dict[str, Any],
-    partner: bool,
-    calls: dict[str, int],
+    gateway: Any, naive_gateway: Any, name: str, variables: dict[str, Any], partner: bool, calls: dict[str, int]
 ) -> None:
     asked = {"user": None if partner else 1, "partner": partner}
     document = (DOCUMENTS / f"{name}.graphql").read_text()

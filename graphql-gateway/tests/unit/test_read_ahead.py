@@ -41,11 +41,7 @@ async def tasks_of(request: Coroutine[Any, Any, Any]) -> int:
 
 @pytest.mark.ours
 @pytest.mark.parametrize(
-    "query",
-    [
-        "query ($n: Int!) { products(first: $n) { edges { node { reviews { id } } } } }",
-        HISTORY,
-    ],
+    "query", ["query ($n: Int!) { products(first: $n) { edges { node { reviews { id } } } } }", HISTORY]
 )
 async def test_items_resolve_without_a_task_each(gateway: Any, monkeypatch: pytest.MonkeyPatch, query: str) -> None:
     monkeypatch.setattr("shop.platform.graphql.execution.NOTICED_AFTER_S", 60)  # which would be a task more

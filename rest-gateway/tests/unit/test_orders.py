@@ -159,9 +159,7 @@ async def test_two_keys_are_refused(api: httpx.AsyncClient, partner: Headers) ->
 async def test_short_stock_is_a_conflict(api: httpx.AsyncClient, partner: Headers) -> None:
     for key in ("a", "b"):
         answer = await api.post(
-            "/v1/orders",
-            json={**BODY, "lines": [{"product_id": 5, "quantity": 900}]},
-            headers=add_key(partner, key),
+            "/v1/orders", json={**BODY, "lines": [{"product_id": 5, "quantity": 900}]}, headers=add_key(partner, key)
         )
 
     assert answer.status_code == 409

@@ -15,15 +15,7 @@ from collections.abc import Callable, Mapping
 from random import getrandbits
 from typing import Any, TypeAlias
 
-from opentelemetry.trace import (
-    DEFAULT_TRACE_STATE,
-    Span,
-    SpanContext,
-    Status,
-    StatusCode,
-    TraceFlags,
-    TraceState,
-)
+from opentelemetry.trace import DEFAULT_TRACE_STATE, Span, SpanContext, Status, StatusCode, TraceFlags, TraceState
 
 from shop.platform.telemetry.recorder import Attributes, Parent, SharedAttributes
 
@@ -68,12 +60,7 @@ class Recorder:
         self.lost = 0
 
     def start(
-        self,
-        name: str,
-        kind: int,
-        parent: Parent,
-        attributes: Attributes = None,
-        shared: SharedAttributes = (),
+        self, name: str, kind: int, parent: Parent, attributes: Attributes = None, shared: SharedAttributes = ()
     ) -> RecordedSpan:
         return RecordedSpan(self, name, kind, parent, attributes, shared)
 

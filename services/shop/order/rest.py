@@ -26,10 +26,7 @@ from shop.resources.orders import add_order_changes
 from shop.resources.service_api import service_api
 from shop.values.order import JoinedOrderLine
 
-TAGS = {
-    "orders": "Checkout, reads and status changes of orders.",
-    "order lines": "Bulk read for partners.",
-}
+TAGS = {"orders": "Checkout, reads and status changes of orders.", "order lines": "Bulk read for partners."}
 
 
 def build_app(service: OrderService, incoming: Incoming, page_token_key: bytes = DEFAULT_KEY) -> FastAPI:

@@ -232,12 +232,7 @@ class PostgresProductStore:
         return product_of(row)
 
     async def change(self, product_id: int, change: ProductChange, expected: Product | None) -> Product | None:
-        row = await self._database.fetchrow(
-            CHANGE,
-            product_id,
-            *_values(change),
-            *_values(expected or ProductChange()),
-        )
+        row = await self._database.fetchrow(CHANGE, product_id, *_values(change), *_values(expected or ProductChange()))
         return product_of(row) if row is not None else None
 
     async def reviews(self, product_ids: Sequence[int], limit: int) -> list[Review]:

@@ -8,14 +8,7 @@ from functools import partial
 from typing import TypeVar, Unpack
 
 from shop.contract.ports import Page
-from shop.errors import (
-    FailedPrecondition,
-    InvalidArgument,
-    NotFound,
-    PreconditionRequired,
-    changed_since,
-    no_such,
-)
+from shop.errors import FailedPrecondition, InvalidArgument, NotFound, PreconditionRequired, changed_since, no_such
 from shop.fields import MAX_ID
 from shop.money import Money
 from shop.platform import page_token as page_tokens
@@ -124,8 +117,7 @@ class ProductService:
         change = ProductChange(**fields)
         if change.is_empty:
             raise InvalidArgument(
-                "update_mask must name at least one of: title, description, category, price, stock",
-                field="update_mask",
+                "update_mask must name at least one of: title, description, category, price, stock", field="update_mask"
             )
         _check_fields(change.title, change.description, change.category, change.price, change.stock)
         if expected is not None:

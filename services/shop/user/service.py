@@ -116,12 +116,7 @@ class UserService:
         return added
 
     async def update_user(
-        self,
-        user_id: int,
-        *,
-        name: str | None = None,
-        address: Address | None = None,
-        expected: User | None = None,
+        self, user_id: int, *, name: str | None = None, address: Address | None = None, expected: User | None = None
     ) -> User:
         identifier(user_id, "user.id")
         change = UserChange(name, address)

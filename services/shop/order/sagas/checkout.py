@@ -174,10 +174,7 @@ class CheckoutSaga:
         bought = purchase(request.lines, {line.product_id: line.unit_price for line in reservation.lines})
         await self._store.advance(checkout, Step.AUTHORIZE)
         await self._payment.authorize_payment(
-            checkout_id=checkout.id,
-            user_id=request.user_id,
-            amount=bought.total,
-            payment_token=request.payment_token,
+            checkout_id=checkout.id, user_id=request.user_id, amount=bought.total, payment_token=request.payment_token
         )
         remaining()  # a caller that has stopped waiting buys nothing
         return bought
