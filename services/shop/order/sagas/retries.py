@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
@@ -41,6 +42,14 @@ async def with_retries(call: Callable[[], Awaitable[T]]) -> T:
         with attempt:
             return await call()
     raise AssertionError("the last attempt raises")
+
+
+async def all_with_retries(*calls: Callable[[], Awaitable[object]]) -> None:
+    """Makes calls in parallel, as `with_retries` does; after all of them have ended, raises the first failure."""
+    outcomes = await asyncio.gather(*(with_retries(call) for call in calls), return_exceptions=True)
+    for outcome in outcomes:
+        if isinstance(outcome, BaseException):
+            raise outcome
 
 
 def backoff(epoch: int) -> float:
