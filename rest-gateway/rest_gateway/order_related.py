@@ -40,10 +40,12 @@ async def with_related(shop: Clients, orders: Sequence[Order], include: frozense
     """Returns orders with the requested extras."""
     if not include:
         return [order_document(order) for order in orders]
+    paid = [order.id for order in orders] if "payment" in include else []
+    buyers = [order.user_id for order in orders if order.user_id] if "user" in include else []
     payments, (users, products) = await both(
-        _batches(shop.payment.batch_get_payments_by_order, _ids(orders) if "payment" in include else ()),
+        _batches(shop.payment.batch_get_payments_by_order, paid),
         both(
-            _batches(shop.user.batch_get_users, _buyers(orders) if "user" in include else ()),
+            _batches(shop.user.batch_get_users, buyers),
             _batches(shop.product.batch_get_products, _bought(orders) if "products" in include else ()),
         ),
     )
@@ -68,14 +70,6 @@ async def _batches(fetch: Callable[[Sequence[int]], Awaitable[list[T]]], ids: It
     while batch := list(islice(left, MAX_BATCH)):
         result += await fetch(batch)
     return result
-
-
-def _ids(orders: Iterable[Order]) -> Iterable[int]:
-    return (order.id for order in orders)
-
-
-def _buyers(orders: Iterable[Order]) -> Iterable[int]:
-    return (order.user_id for order in orders if order.user_id)
 
 
 def _bought(orders: Iterable[Order]) -> Iterable[int]:

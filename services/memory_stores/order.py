@@ -213,12 +213,8 @@ class MemoryCheckouts:
         self._keep(self._require(checkout), seconds)
 
     async def take_stuck(self, limit: int) -> list[Checkout]:
-        return [
-            self._keep(replace(stuck, epoch=stuck.epoch + 1))
-            for stuck in (
-                self._checkouts[checkout_id] for checkout_id in _find_ended(self._leases, self._clock(), limit)
-            )
-        ]
+        stuck = [self._checkouts[checkout_id] for checkout_id in _find_ended(self._leases, self._clock(), limit)]
+        return [self._keep(replace(checkout, epoch=checkout.epoch + 1)) for checkout in stuck]
 
     def _require(
         self, checkout: Checkout, *, states: Sequence[SagaState] = _DRIVEN, steps: Sequence[Step] = tuple(Step)

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from functools import partial
 from itertools import groupby
 
-from msgspec.structs import replace
+from msgspec.structs import asdict, astuple, replace
 
 from memory_stores.loading import in_memory
 from shop.fields import MAX_ID
@@ -100,9 +100,7 @@ class MemoryProductStore:
 
     async def add(self, product: NewProduct) -> Product:
         self._last_id += 1
-        added = Product(
-            self._last_id, product.title, product.description, product.category, product.price, product.stock
-        )
+        added = Product(self._last_id, *astuple(product))
         self._insert(added)
         return added
 
@@ -111,14 +109,7 @@ class MemoryProductStore:
             before = self._products.get(product_id)
             if before is None or expected not in (None, before):
                 return None
-            after = Product(
-                before.id,
-                before.title if change.title is None else change.title,
-                before.description if change.description is None else change.description,
-                before.category if change.category is None else change.category,
-                before.price if change.price is None else change.price,
-                before.stock if change.stock is None else change.stock,
-            )
+            after = replace(before, **{name: value for name, value in asdict(change).items() if value is not None})
             if after.category != before.category:
                 self._remove(product_id)
                 self._insert(after)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct
+from msgspec.structs import astuple
 
 from shop.errors import FailedPrecondition, NotFound, OutOfStock
 from shop.money import Money
@@ -30,11 +31,6 @@ class ProductChange(Struct, frozen=True, gc=False):
     price: Money | None = None
     stock: int | None = None
 
-    @property
-    def is_empty(self) -> bool:
-        """Whether nothing would change."""
-        return self == ProductChange()
-
 
 def with_reviews(products: Iterable[Product], reviews: Iterable[Review]) -> list[ReviewedProduct]:
     """Joins products with their reviews; products and reviews stay in the given order."""
@@ -42,15 +38,7 @@ def with_reviews(products: Iterable[Product], reviews: Iterable[Review]) -> list
     for review in reviews:
         of_product.setdefault(review.product_id, []).append(review)
     return [
-        ReviewedProduct(
-            product.id,
-            product.title,
-            product.description,
-            product.category,
-            product.price,
-            product.stock,
-            tuple(of_product.get(product.id, ())),
-        )
+        ReviewedProduct(*astuple(product), tuple(of_product.get(product.id, ())))  # its fields, then its reviews
         for product in products
     ]
 

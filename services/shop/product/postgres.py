@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
-from datetime import datetime
 from itertools import groupby
 from operator import itemgetter
 
@@ -283,22 +282,13 @@ def document_of(document_id: int, rows: Iterable[asyncpg.Record]) -> Document:
     return Document(
         document_id,
         tuple(
-            DocumentSection(title, tuple(_record_of(*record) for record in records))
+            DocumentSection(title, tuple(map(_record_of, records)))
             for title, records in groupby(rows, key=itemgetter(0))
         ),
     )
 
 
-def _record_of(
-    _section: str,
-    text: str,
-    count: int,
-    value: float,
-    ok: bool,
-    at: datetime | None,
-    price_minor: int | None,
-    currency: str,
-    _document_id: int,
-) -> DocumentRecord:
+def _record_of(row: asyncpg.Record) -> DocumentRecord:
+    _, text, count, value, ok, at, price_minor, currency, _ = row
     price = None if price_minor is None else Money(price_minor, currency)
     return DocumentRecord(text, count, value, ok, at, price)

@@ -115,7 +115,7 @@ class ProductService:
     ) -> Product:
         identifier(product_id, "product.id")
         change = ProductChange(**fields)
-        if change.is_empty:
+        if change == ProductChange():
             raise InvalidArgument(
                 "update_mask must name at least one of: title, description, category, price, stock", field="update_mask"
             )

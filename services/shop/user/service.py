@@ -120,7 +120,7 @@ class UserService:
     ) -> User:
         identifier(user_id, "user.id")
         change = UserChange(name, address)
-        if change.is_empty:
+        if change == UserChange():
             raise InvalidArgument("update_mask must name at least one of: name, address", field="update_mask")
         if name is not None:
             line(name, "user.name", 1, 100)
