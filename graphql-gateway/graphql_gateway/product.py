@@ -43,7 +43,6 @@ class ExpectedProductInput:
     stock: Long
 
     def to_shop(self, number: int) -> values.Product:
-        """Returns the product with the given number."""
         return values.Product(number, self.title, self.description, self.category, self.price.to_shop(), self.stock)
 
 

@@ -47,7 +47,6 @@ class ExpectedUserInput:
     address: AddressInput
 
     def to_shop(self, number: int) -> values.User:
-        """Returns the user with the given number."""
         return values.User(number, self.email, self.name, self.address.to_shop())
 
 

@@ -25,7 +25,6 @@ from shop.resources.orders import add_order_changes
 
 
 def add_orders(api: FastAPI, shop: Clients) -> None:
-    """Declares the routes of orders."""
     orders = shop.order
 
     @api.api_route(**reading("orders", Orders.get_order, problems=[404]))

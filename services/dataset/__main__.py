@@ -27,7 +27,6 @@ PAUSE_S = 0.5
 
 
 def arguments() -> argparse.ArgumentParser:
-    """Returns the parser of the command line."""
     parser = argparse.ArgumentParser(prog="python -m dataset", description="The database of an experiment.")
     commands = parser.add_subparsers(dest="command", required=True)
     prepare = commands.add_parser("prepare", help="create the seeded template unless it exists, and print its name")

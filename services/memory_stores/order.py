@@ -114,7 +114,6 @@ class MemoryOrders:
         return order
 
     def confirm(self, order_id: int) -> None:
-        """Makes an order CONFIRMED."""
         self._orders[order_id] = replace(self._orders[order_id], status=OrderStatus.CONFIRMED)
 
     def cancel(self, order_id: int) -> str | None:
@@ -281,7 +280,6 @@ class MemoryCancellations:
 
 
 async def load(connection: Connection) -> OrderStores:
-    """Returns stores that hold the rows of the tables."""
     orders = MemoryOrders(
         orders_of(await connection.fetch(ORDERS)),
         [(row[0], str(row[1])) for row in await connection.fetch(CHECKOUT_IDS)],

@@ -67,7 +67,6 @@ class MemoryProductStore:
 
     @classmethod
     async def load(cls, connection: Connection) -> MemoryProductStore:
-        """Returns a store that holds the rows of the tables."""
         return cls(
             [product_of(row) for row in await connection.fetch(PAGE, 0, MAX_ID)],
             [Review(*row) for row in await connection.fetch(REVIEWS)],

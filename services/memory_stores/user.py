@@ -50,7 +50,6 @@ class MemoryUserStore:
 
     @classmethod
     async def load(cls, connection: Connection) -> MemoryUserStore:
-        """Returns a store that holds the rows of the tables."""
         accounts = [(user_of(row), row[8]) for row in await connection.fetch(ACCOUNTS)]
         return cls(accounts, [(row[0], row[1], row[2]) for row in await connection.fetch(FAILED_LOGINS)])
 

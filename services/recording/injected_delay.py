@@ -150,7 +150,6 @@ class InjectedDelay:
             span.set_attribute(TOOK_ATTRIBUTE, (time.monotonic_ns() - began_ns) / 1_000_000)
 
     def close(self) -> None:
-        """Releases the timer."""
         if self._timer is not None:
             self._timer.close()
             self._timer = None

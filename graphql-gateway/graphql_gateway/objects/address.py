@@ -27,5 +27,4 @@ class AddressInput:
     country_code: str
 
     def to_shop(self) -> ShopAddress:
-        """Returns the address as the services' type."""
         return ShopAddress(self.recipient, self.street, self.city, self.postal_code, self.country_code)

@@ -36,7 +36,6 @@ class Document:
 
     @classmethod
     def of(cls, document: ShopDocument) -> Document:
-        """Returns the service's document as a GraphQL object."""
         return cls(
             id=strawberry.ID(global_id("Document", document.id)),
             sections=cast(list[DocumentSection], document.sections),

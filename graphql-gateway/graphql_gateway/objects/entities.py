@@ -82,7 +82,6 @@ class Review:
 
     @classmethod
     def of(cls, review: ShopReview) -> Review:
-        """Returns the service's review as a GraphQL object."""
         return cls(
             id=strawberry.ID(global_id("Review", review.id)),
             rating=review.rating,
@@ -256,7 +255,6 @@ class Order(Node):
 
     @classmethod
     def of(cls, order: ShopOrder, reads: Reads) -> Order:
-        """Returns the service's order as a GraphQL object."""
         made = cls(
             id=strawberry.ID(global_id("Order", order.id)),
             status=order.status,
@@ -355,7 +353,6 @@ class Payment(Node):
 
     @classmethod
     def of(cls, payment: ShopPayment) -> Payment:
-        """Returns the service's payment as a GraphQL object."""
         return cls(
             id=strawberry.ID(global_id("Payment", payment.id)),
             status=payment.status,

@@ -44,7 +44,6 @@ def find_fields(info: strawberry.Info[Any, Any], *path: str) -> list[FieldNode]:
 
 
 def argument(info: strawberry.Info[Any, Any], node: FieldNode, name: str, default: object) -> object:
-    """Returns the value of a field's argument."""
     for given in node.arguments or ():
         if given.name.value == name:
             value = value_from_ast_untyped(given.value, info.variable_values)

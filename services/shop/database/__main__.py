@@ -28,7 +28,6 @@ from shop.database.schemas import SCHEMAS, ServiceSchema
 
 
 def arguments() -> argparse.ArgumentParser:
-    """Returns the parser of the command line."""
     parser = argparse.ArgumentParser(prog="python -m shop.database", description="The shop's database.")
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser(

@@ -55,7 +55,6 @@ async def bootstrap(config: ServiceConfig, runtime: Runtime = BARE) -> AsyncIter
 
 
 def offer(service: NotificationService) -> Offer:
-    """Returns what the process serves."""
     return Offer(NOTIFICATION, service)
 
 

@@ -104,7 +104,6 @@ async def _relay(config: ServiceConfig, runtime: Runtime, clients: Clients, stac
 
 
 def offer(service: OrderService, page_token_key: bytes = DEFAULT_KEY) -> Offer:
-    """Returns the service as the process offers it."""
     return Offer(ORDER, service, (page_token_key,))
 
 

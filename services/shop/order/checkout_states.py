@@ -74,7 +74,6 @@ class Refusal(Struct, frozen=True, gc=False):
 
     @classmethod
     def of(cls, error: ShopError) -> Refusal:
-        """Returns the refusal for an error."""
         return cls(error.code, error.message, error.field)
 
 

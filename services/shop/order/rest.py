@@ -30,7 +30,6 @@ TAGS = {"orders": "Checkout, reads and status changes of orders.", "order lines"
 
 
 def build_app(service: OrderService, incoming: Incoming, page_token_key: bytes = DEFAULT_KEY) -> FastAPI:
-    """Returns the application."""
     api = service_api("order", "Orders and the checkout", TAGS, incoming)
     _add_reads(api, service)
     add_order_changes(api, service)

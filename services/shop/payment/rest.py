@@ -24,7 +24,6 @@ TAGS = {"payments": "Payments of orders; changed by other parts of the shop only
 
 
 def build_app(service: PaymentService, incoming: Incoming) -> FastAPI:
-    """Returns the application."""
     api = service_api("payment", "Payments of orders", TAGS, incoming)
     _add_reads(api, service)
     _add_changes(api, service)

@@ -38,7 +38,6 @@ async def bootstrap(
 
 
 def offer(service: ProductService, page_token_key: bytes = DEFAULT_KEY) -> Offer:
-    """Returns the service as the process offers it."""
     return Offer(PRODUCT, service, (page_token_key,))
 
 

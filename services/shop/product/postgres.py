@@ -138,8 +138,6 @@ DELETE = Statement("DELETE product", "DELETE FROM product WHERE id = $1")
 
 
 class PostgresStockTransaction:
-    """One transaction on stock."""
-
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
@@ -186,8 +184,6 @@ class PostgresStockTransaction:
 
 
 class PostgresProductStore:
-    """The catalogue's tables."""
-
     def __init__(self, database: Database) -> None:
         self._database = database
 

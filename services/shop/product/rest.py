@@ -40,7 +40,6 @@ _ROWS = "product-rows"
 
 
 def build_app(service: ProductService, incoming: Incoming, page_token_key: bytes = DEFAULT_KEY) -> FastAPI:
-    """Returns the application."""
     api = service_api("product", "The catalogue and its stock", TAGS, incoming)
     add_products(api, service)
     _add_reviews(api, service)

@@ -229,7 +229,6 @@ def _in_order(ids: Sequence[int], products: Sequence[P]) -> list[P]:
 def _check_fields(
     title: str | None, description: str | None, category: str | None, price: Money | None, stock: int | None
 ) -> None:
-    """Checks the given fields of a product."""
     if title is not None:
         text(title, "product.title", 1, 200)
     if description is not None:

@@ -45,7 +45,6 @@ async def bootstrap(
 
 
 def offer(service: UserService) -> Offer:
-    """Returns the service as the process offers it."""
     return Offer(USER, service, around={"Login": _count_failure})
 
 

@@ -14,7 +14,6 @@ TAGS = {"users": "Customers: each sees only itself, partners see all.", "session
 
 
 def build_app(service: UserService, incoming: Incoming) -> FastAPI:
-    """Returns the application."""
     api = service_api("user", "Customers and their logins", TAGS, incoming)
     add_users(api, service)
     add_docs(api)
