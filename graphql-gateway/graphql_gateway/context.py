@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from graphql import OperationDefinitionNode
@@ -23,52 +24,31 @@ R = TypeVar("R")
 T = TypeVar("T")
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Context(RequestContext, Generic[R]):
     """One request.
 
-    Args:
-        authorization: The Authorization header; empty if it is absent. It is not checked before a resolver needs to
-            know the caller, so that open reads pay nothing for it.
-        admission: Limits the number of passwords that are hashed at a time; None for no limit.
-        address: The client's address, as the edge gives it; None for a request from inside.
-
     Attributes:
+        _authorization: The Authorization header; empty if it is absent. It is not checked before a resolver needs to
+            know the caller, so that open reads pay nothing for it.
+        _admission: Limits the number of passwords that are hashed at a time; None for no limit.
+        address: The client's address, as the edge gives it; None for a request from inside.
         shown: Ids of the products in the public fields of the answer.
     """
 
-    __slots__ = (
-        "_admission",
-        "_authenticator",
-        "_authorization",
-        "_caller",
-        "_reads",
-        "_streams",
-        "address",
-        "clients",
-        "reads",
-        "shown",
-    )
+    clients: Clients
+    _reads: Callable[[Clients], R]
+    _authenticator: Authenticator
+    _authorization: str
+    _streams: Streams
+    _admission: Admission | None
+    address: str | None
+    reads: R = field(init=False)
+    shown: set[int] = field(init=False, default_factory=set)
+    _caller: Caller | None = field(init=False, default=None)
 
-    def __init__(
-        self,
-        clients: Clients,
-        reads: Callable[[Clients], R],
-        authenticator: Authenticator,
-        authorization: str,
-        streams: Streams,
-        admission: Admission | None,
-        address: str | None,
-    ) -> None:
-        self.clients = clients
-        self.reads = reads(clients)
-        self._reads = reads
-        self._streams = streams
-        self._admission = admission
-        self.address = address
-        self.shown: set[int] = set()
-        self._authenticator = authenticator
-        self._authorization = authorization
-        self._caller: Caller | None = None
+    def __post_init__(self) -> None:
+        self.reads = self._reads(self.clients)
 
     @property
     def caller(self) -> Caller:
