@@ -178,18 +178,6 @@ class User(Node):
         return page
 
 
-def user_of(info: GatewayInfo, number: int) -> User | None:
-    """Returns the user with this id, without a call if the query selects only the id and orders.
-
-    None for 0, which stands for a deleted account.
-    """
-    if not number:
-        return None
-    if asks_only(info, KNOWN_OF_USER):
-        return User.known(number)
-    return later(info.context.reads.user(number))
-
-
 @strawberry.type(description="One product of an order.")
 class OrderLine:
     """A line; in the bulk read, its order has only the fields that come with the line."""
@@ -287,7 +275,10 @@ class Order(Node):
 
     @field(description="Who bought; null if the account is gone.")
     def user(self, info: GatewayInfo) -> User | None:
-        return user_of(info, self.user_number)
+        number = self.user_number
+        if not number:
+            return None
+        return User.known(number) if asks_only(info, KNOWN_OF_USER) else later(info.context.reads.user(number))
 
     @computed_field(description="Null until the order is paid.")
     def payment(self) -> Payment | None:

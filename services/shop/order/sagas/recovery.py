@@ -22,11 +22,8 @@ PERIOD_S = 1.0
 class Recovery:
     """Finishes sagas without a driver."""
 
-    def __init__(
-        self, checkouts: Saga[Checkout], cancellations: Saga[Cancellation], *, period_s: float = PERIOD_S
-    ) -> None:
+    def __init__(self, checkouts: Saga[Checkout], cancellations: Saga[Cancellation]) -> None:
         self._kinds: Sequence[Saga[Any]] = (checkouts, cancellations)
-        self._period_s = period_s
 
     async def run(self) -> None:
         """Looks for stuck sagas until it is cancelled; no failure ends it."""
@@ -37,7 +34,7 @@ class Recovery:
                 log.warning("recovery could not look for stuck sagas: %s", error.message)
             except Exception:
                 log.exception("recovery could not look for stuck sagas")
-            await asyncio.sleep(self._period_s)
+            await asyncio.sleep(PERIOD_S)
 
     async def sweep(self) -> int:
         """Takes over every stuck saga once; returns how many it finished.
