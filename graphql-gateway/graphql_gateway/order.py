@@ -1,15 +1,15 @@
-"""Orders, their lines, and the checkout."""
+"""Orders, their lines, the checkout, and payments."""
 
 from __future__ import annotations
 
 import strawberry
 
 from graphql_gateway.objects.connection import Connection, Edge, check_first, connection_of
-from graphql_gateway.objects.entities import GatewayInfo, Order, OrderLine, note_products, prepare
+from graphql_gateway.objects.entities import GatewayInfo, Order, OrderLine, Payment, note_products, prepare
 from graphql_gateway.objects.global_id import number_of, split_global_id
 from graphql_gateway.objects.node import existing
 from graphql_gateway.objects.selection import find_fields
-from shop.contract.ports import OrderClient, Orders
+from shop.contract.ports import OrderClient, Orders, PaymentClient
 from shop.errors import InvalidArgument, no_such
 from shop.platform.graphql.field import field
 from shop.values.order import CheckoutLine, OrderStatus
@@ -30,6 +30,19 @@ async def own_order(info: GatewayInfo, number: int) -> Order:
     info.context.show(Orders.get_order, order.user_number, no_such("order", number))
     await prepare(info, [order])
     return order
+
+
+async def own_payment(info: GatewayInfo, number: int) -> Payment:
+    """Returns the payment with this id, if the caller is its owner or a partner.
+
+    Raises:
+        Unauthenticated: There is no valid token.
+        NotFound: The payment does not exist, or belongs to another customer.
+    """
+    info.context.admit(PaymentClient.get_payment)
+    payment = await info.context.clients.payment.get_payment(number)
+    info.context.show(PaymentClient.get_payment, payment.user_id, no_such("payment", number))
+    return Payment.of(payment)
 
 
 @strawberry.input
@@ -103,6 +116,15 @@ class OrderQuery:
         note_products(info, [line.parent for line in lines], "edges", "node", "product")
         edges = [Edge(node=line, cursor=line.id) for line in lines[:first]]
         return connection_of(edges, has_next=len(lines) > first, has_previous=after_line_id > 0)
+
+
+@strawberry.type
+class PaymentQuery:
+    """The fields of `Query` that return payments."""
+
+    @field(description="One payment; NOT_FOUND if there is none. The customer and partners only.")
+    async def payment(self, info: GatewayInfo, id: strawberry.ID) -> Payment | None:  # noqa: A002
+        return await own_payment(info, number_of(id, "Payment"))
 
 
 @strawberry.type

@@ -8,7 +8,6 @@ from typing import Protocol, TypeAlias, cast
 import strawberry
 
 from graphql_gateway.context import Context
-from graphql_gateway.objects.address import Address
 from graphql_gateway.objects.connection import Connection, check_first, connect
 from graphql_gateway.objects.global_id import global_id
 from graphql_gateway.objects.node import Node, existing
@@ -130,6 +129,17 @@ class Product(Node):
         if check_first(first, MAX_REVIEWS) <= self.reviews_read:
             return [Review.of(review) for review in self.first_reviews[:first]]
         return later(info.context.reads.reviews(self.number, first))
+
+
+@strawberry.type(description="A postal address.")
+class Address:
+    """Has the attributes of `shop.values.user.Address`, so resolvers return the services' values unchanged."""
+
+    recipient: str
+    street: str
+    city: str
+    postal_code: str
+    country_code: str = strawberry.field(description='ISO 3166-1 alpha-2 code, "DE".')
 
 
 @strawberry.type(description="A customer. Anyone sees the name; the rest only the customer and partners.")
