@@ -93,11 +93,7 @@ class Context(RequestContext, Generic[R]):
             self.caller.require_visible(owner, missing)
 
     def hashing(self) -> AbstractContextManager[None]:
-        """Limits how many requests hash a password at a time, because the edge cannot identify them by their path.
-
-        Raises:
-            TooManyRequests: This process is hashing as many passwords as it may.
-        """
+        """Limits how many requests hash a password at a time, which the edge cannot see; raises `TooManyRequests`."""
         return nullcontext() if self._admission is None else self._admission.hashes.hold()
 
     def lasting(self, stream: AsyncGenerator[T]) -> AsyncGenerator[T]:

@@ -54,11 +54,7 @@ def arguments() -> argparse.ArgumentParser:
 
 
 def run(argv: Sequence[str], env: Mapping[str, str] = os.environ) -> int:
-    """Runs a command line.
-
-    Returns:
-        The exit code: 0 done, 1 an invariant is broken, 2 the input is wrong or the database does not answer.
-    """
+    """Runs a command line; returns 0, 1 if an invariant is broken, or 2 for wrong input or an unreachable database."""
     options = arguments().parse_args(argv)
     try:
         admin_url = admin_url_of(env)

@@ -24,11 +24,7 @@ DEFAULT_GRACE_S = 30.0
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """The result of checking one invariant.
-
-    Attributes:
-        samples: Descriptions of the first few violations.
-    """
+    """The result of checking one invariant; the samples describe the first few violations."""
 
     name: str
     promise: str
@@ -45,14 +41,11 @@ def audit(
     acknowledged: Iterable[Acknowledgement] | None = None,
     grace_s: float = DEFAULT_GRACE_S,
 ) -> list[Finding]:
-    """Checks every invariant on one snapshot of a trial's database.
+    """Checks every invariant on one snapshot of a trial's database, in a fixed order.
 
     Args:
         acknowledged: Checkouts that clients saw succeed; None skips the invariants about them.
         grace_s: Age in seconds from which an unfinished saga counts as stuck.
-
-    Returns:
-        A finding for each invariant, in a fixed order.
 
     Raises:
         psycopg.Error: The database does not answer, or `prepare` did not make it.

@@ -150,11 +150,7 @@ class MemoryOrders:
 
 
 class MemoryCheckouts:
-    """The checkout store in one process.
-
-    Args:
-        checkouts: The checkouts, with the seconds until their leases end.
-    """
+    """The checkout store in one process; checkouts come with the seconds until their leases end."""
 
     def __init__(
         self,
@@ -235,11 +231,7 @@ class MemoryCheckouts:
 
 
 class MemoryCancellations:
-    """The cancellation store in one process.
-
-    Args:
-        cancellations: Cancellations under way, with the seconds until their leases end.
-    """
+    """The cancellation store in one process; cancellations come with the seconds until their leases end."""
 
     def __init__(
         self,

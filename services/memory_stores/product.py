@@ -38,11 +38,7 @@ DOCUMENTS = f"{RECORDS} ORDER BY document_id, number"
 
 
 class MemoryProductStore:
-    """The catalogue's tables in one process.
-
-    Args:
-        reservations: The reservations, whose pieces are already subtracted from the products' stock.
-    """
+    """The catalogue's tables in one process; reservations are already subtracted from the products' stock."""
 
     def __init__(
         self,
@@ -157,11 +153,7 @@ class MemoryProductStore:
 
 
 class MemoryStockTransaction:
-    """One transaction on stock.
-
-    Args:
-        undo: Collects functions, each of which undoes a change.
-    """
+    """One transaction on stock; `undo` collects functions, each of which undoes a change."""
 
     def __init__(self, store: MemoryProductStore, undo: list[Callable[[], object]]) -> None:
         self._store = store

@@ -27,12 +27,7 @@ class SpanAccount:
         self.export_cpu_s = 0.0
 
     def write(self, cost_ns: Mapping[str, int] | None = None) -> None:
-        """Writes the file, whole or not at all.
-
-        Args:
-            cost_ns: What a span of each kind costs the thread that makes it, in ns of CPU time; None until it has been
-                measured.
-        """
+        """Writes the file, whole or not at all; `cost_ns` has the CPU time of each kind of span, once measured."""
         if self._path is None:
             return
         account = {

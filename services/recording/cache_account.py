@@ -20,13 +20,7 @@ class CacheAccount:
         self._seconds: deque[list[int]] = deque(maxlen=KEPT_S)
 
     def note(self, asked: int, hits: int, unanswered: int) -> None:
-        """Counts what happened in this second.
-
-        Args:
-            asked: Number of rows requested from the cache.
-            hits: Number of rows that the cache had.
-            unanswered: Number of commands that the cache did not answer in time.
-        """
+        """Counts rows requested from the cache, rows that it had, and commands that it did not answer in time."""
         now = int(time.time())
         if not self._seconds or self._seconds[-1][0] != now:
             self._seconds.append([now, 0, 0, 0])

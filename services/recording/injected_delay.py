@@ -34,11 +34,7 @@ _NS = 1_000_000_000
 
 
 class Timer(Protocol):
-    """Wakes the event loop at a given time.
-
-    Attributes:
-        early_ns: Upper bound of the time that waking the loop usually takes.
-    """
+    """Wakes the event loop at a given time; `early_ns` is an upper bound of the time that this usually takes."""
 
     early_ns: int
 
@@ -124,11 +120,7 @@ def _sleep_until(deadline_ns: int) -> None:
 
 
 class InjectedDelay:
-    """Delays requests by a fixed time.
-
-    Args:
-        kernel: Whether to use the kernel's timer if there is one.
-    """
+    """Delays requests by a fixed time; uses the kernel's timer if `kernel` is true and there is such a timer."""
 
     def __init__(self, delay_us: int, *, kernel: bool = sys.platform == "linux") -> None:
         self._delay_us = delay_us
@@ -164,11 +156,7 @@ class InjectedDelay:
 
 
 class InjectedHold:
-    """Blocks the event loop for a fixed time at every Nth request; all other requests wait meanwhile.
-
-    Args:
-        every: That N.
-    """
+    """Blocks the event loop for a fixed time at every Nth request (`every`); all other requests wait meanwhile."""
 
     def __init__(self, hold_us: int, every: int) -> None:
         self._hold_us = hold_us
@@ -197,13 +185,7 @@ Delay: TypeAlias = InjectedDelay | InjectedHold
 
 @contextmanager
 def injected_delays(delay_us: int, hold_us: int, hold_every: int) -> Iterator[tuple[Delay, ...]]:
-    """Yields the delays of every request that this process serves.
-
-    Args:
-        delay_us: Delay of every request, in microseconds; 0 for no delay.
-        hold_us: How long every Nth request blocks the event loop, in microseconds; 0 for no blocking.
-        hold_every: That N.
-    """
+    """Yields the delays of every request that this process serves; 0 us of delay or of blocking make none."""
     delays: list[Delay] = []
     if delay_us:
         delays.append(InjectedDelay(delay_us))

@@ -106,11 +106,7 @@ class Product(Node):
 
     @classmethod
     def of(cls, product: ShopProduct, reviews: int = 0) -> Product:
-        """Returns the service's product as a GraphQL object.
-
-        Args:
-            reviews: Number of reviews that were read with the product.
-        """
+        """Returns the service's product as a GraphQL object; `reviews` is how many reviews were read with it."""
         first_reviews = product.reviews if isinstance(product, ReviewedProduct) else None
         return cls(
             id=strawberry.ID(global_id("Product", product.id)),
@@ -151,11 +147,7 @@ class User(Node):
 
     @classmethod
     def of(cls, user: ShopUser, *, own: bool = False) -> User:
-        """Returns the service's user as a GraphQL object.
-
-        Args:
-            own: Whether the request has identified itself as this user by means other than a token.
-        """
+        """Returns a user; `own` if the request has identified itself as this user by means other than a token."""
         return cls(id=strawberry.ID(global_id("User", user.id)), name=user.name, number=user.id, user=user, own=own)
 
     def check_owner(self, info: GatewayInfo) -> None:
@@ -202,12 +194,7 @@ class OrderLine:
 
     @classmethod
     def of(cls, line: ShopOrderLine | JoinedOrderLine, parent: Order, place: int | None) -> OrderLine:
-        """Returns the service's line as a GraphQL object.
-
-        Args:
-            parent: The order that it belongs to, or the known part of it.
-            place: Its number in the order, if known.
-        """
+        """Returns a line of an order, or of the known part of an order; `place` is its number there, if known."""
         return cls(
             id=strawberry.ID(global_id("OrderLine", line.id)),
             quantity=line.quantity,

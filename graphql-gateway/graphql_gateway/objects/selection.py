@@ -12,11 +12,7 @@ from shop.platform.graphql.schema import core_info
 
 
 def asks_only(info: strawberry.Info[Any, Any], known: frozenset[str]) -> bool:
-    """Returns whether the query selects only fields that are already known.
-
-    Args:
-        known: GraphQL names of the fields that need no call.
-    """
+    """Returns whether the query selects only fields that need no call; `known` has their GraphQL names."""
     return only(info, core_info(info).field_nodes, known)
 
 
@@ -31,12 +27,7 @@ def only(info: strawberry.Info[Any, Any], nodes: Iterable[FieldNode], known: fro
 
 
 def find_fields(info: strawberry.Info[Any, Any], *path: str) -> list[FieldNode]:
-    """Returns the selected fields at the end of a path.
-
-    Args:
-        info: Strawberry's data about the field inside which the path begins.
-        path: GraphQL names of the fields on the path, down to the fields to find.
-    """
+    """Returns the selected fields at the end of a path of GraphQL names, which begins inside the current field."""
     nodes = core_info(info).field_nodes
     for name in path:
         nodes = [node for node in _inside(info, nodes) if node.name.value == name]

@@ -40,11 +40,7 @@ def arguments() -> argparse.ArgumentParser:
 
 
 def run(argv: Sequence[str], env: Mapping[str, str] = os.environ) -> int:
-    """Runs a command line.
-
-    Returns:
-        The exit code: 0 done, 2 the input is wrong or the database does not answer.
-    """
+    """Runs a command line; returns 0, or 2 if the input is wrong or the database does not answer."""
     options = arguments().parse_args(argv)
     try:
         if options.command == "await":

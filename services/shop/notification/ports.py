@@ -28,8 +28,4 @@ class NotificationStore(Protocol):
         """Returns the position of a customer's newest notification; None if there is none, or the account is gone."""
 
     async def behind(self, user_id: int, position: int, limit: int) -> list[Notification]:
-        """Returns a customer's notifications after a position, oldest first.
-
-        Raises:
-            NotFound: The account is gone.
-        """
+        """Returns notifications after a position, oldest first; raises `NotFound` if the customer's account is gone."""

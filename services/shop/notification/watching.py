@@ -24,11 +24,7 @@ AT_ONCE = 100
 
 
 class Watchers:
-    """All watchers of this process.
-
-    Args:
-        silence_s: Seconds of silence after which a stream says that it is still open.
-    """
+    """All watchers of this process."""
 
     def __init__(
         self, store: NotificationStore, traces: EventTraces = NOT_TRACED, *, silence_s: float = SILENCE_S

@@ -152,11 +152,7 @@ class Saga(Protocol[S]):
         """Takes over up to `limit` sagas without a driver."""
 
     async def take_up(self, saga: S) -> None:
-        """Finishes a saga that was taken over from a dead process.
-
-        Raises:
-            ShopError: The saga cannot be finished now.
-        """
+        """Finishes a saga that was taken over from a dead process; raises `ShopError` if that is impossible now."""
 
     async def postpone(self, saga: S, seconds: float) -> None:
         """Leaves a saga that could not be finished to a later attempt, after `seconds`."""

@@ -56,11 +56,7 @@ class CachedProductStore:
 
 
 class RecordingStock:
-    """A transaction that records which products it changes.
-
-    Args:
-        changed: Set that collects their ids.
-    """
+    """A transaction that adds the ids of the products that it changes to a set."""
 
     def __init__(self, stock: StockTransaction, changed: set[int]) -> None:
         self._stock = stock

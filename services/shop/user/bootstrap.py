@@ -29,12 +29,7 @@ OPEN_STORE = in_postgres(PostgresUserStore)
 async def bootstrap(
     config: ServiceConfig, runtime: Runtime = BARE, open_store: OpenStore[UserStore] = OPEN_STORE
 ) -> AsyncIterator[UserService]:
-    """Opens what the accounts need and yields their use cases.
-
-    Raises:
-        ConfigError: A setting is missing, or the key cannot be used.
-        StartError: The database does not answer.
-    """
+    """Opens what accounts need and yields their use cases. Raises `ConfigError`, or `StartError` for the database."""
     signer = _signer(require_setting(config.jwt_private_key_file, "SHOP_JWT_PRIVATE_KEY_FILE", "keys/jwt-private.pem"))
     async with (
         open_store(config, runtime) as store,

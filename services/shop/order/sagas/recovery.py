@@ -37,11 +37,7 @@ class Recovery:
             await asyncio.sleep(PERIOD_S)
 
     async def sweep(self) -> int:
-        """Takes over every stuck saga once; returns how many it finished.
-
-        Raises:
-            ShopError: The database does not answer.
-        """
+        """Takes over every stuck saga once; returns how many it finished. Raises `ShopError` without the database."""
         return sum([await self._sweep(kind) for kind in self._kinds])
 
     async def _sweep(self, kind: Saga[Any]) -> int:
