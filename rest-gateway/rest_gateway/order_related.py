@@ -14,7 +14,6 @@ from shop.platform.parallel import both
 from shop.platform.rest.parameters import VALUES_KEY
 from shop.resources.documents import OrderDocument, order_document, product_document
 from shop.values.order import Order
-from shop.values.payment import Payment
 
 T = TypeVar("T")
 
@@ -28,12 +27,6 @@ Include = Annotated[
         json_schema_extra={VALUES_KEY: sorted(INCLUDES)},
     ),
 ]
-
-
-async def get_order_and_payment(shop: Clients, order_id: int) -> tuple[Order, Payment | None]:
-    """Returns an order and its payment, read in parallel."""
-    order, payments = await both(shop.order.get_order(order_id), shop.payment.batch_get_payments_by_order([order_id]))
-    return order, payments[0] if payments else None
 
 
 async def with_related(shop: Clients, orders: Sequence[Order], include: frozenset[str]) -> list[OrderDocument]:

@@ -8,8 +8,7 @@ from contextlib import asynccontextmanager
 from opentelemetry import propagate
 
 from measured.settings import Measurement
-from recording.account import SpanAccount
-from recording.cache_account import CacheAccount
+from recording.account import CacheAccount, SpanAccount
 from recording.cost import span_costs
 from recording.injected_delay import injected_delays
 from recording.loop import LoopNotes

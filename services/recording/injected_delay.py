@@ -20,8 +20,8 @@ import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from typing import Protocol, TypeAlias
+from contextlib import ExitStack, closing, contextmanager
+from typing import Protocol
 
 from opentelemetry import trace
 
@@ -176,23 +176,14 @@ class InjectedHold:
             span.set_attribute(ASKED_ATTRIBUTE, self._hold_us / 1_000)
             span.set_attribute(TOOK_ATTRIBUTE, took_ns / 1_000_000)
 
-    def close(self) -> None:
-        """Does nothing: there is nothing to release."""
-
-
-Delay: TypeAlias = InjectedDelay | InjectedHold
-
 
 @contextmanager
-def injected_delays(delay_us: int, hold_us: int, hold_every: int) -> Iterator[tuple[Delay, ...]]:
+def injected_delays(delay_us: int, hold_us: int, hold_every: int) -> Iterator[tuple[InjectedDelay | InjectedHold, ...]]:
     """Yields the delays of every request that this process serves; 0 us of delay or of blocking make none."""
-    delays: list[Delay] = []
-    if delay_us:
-        delays.append(InjectedDelay(delay_us))
-    if hold_us:
-        delays.append(InjectedHold(hold_us, hold_every))
-    try:
+    with ExitStack() as stack:
+        delays: list[InjectedDelay | InjectedHold] = []
+        if delay_us:
+            delays.append(stack.enter_context(closing(InjectedDelay(delay_us))))
+        if hold_us:
+            delays.append(InjectedHold(hold_us, hold_every))
         yield tuple(delays)
-    finally:
-        for delay in delays:
-            delay.close()

@@ -54,7 +54,7 @@ class Recorder:
     def __init__(self, max_waiting: int = MAX_WAITING) -> None:
         self.max_waiting = max_waiting
         self.waiting: deque[EndedSpan] = deque()
-        self.wake: Callable[[], None] = _nobody_waits
+        self.wake: Callable[[], None] = lambda: None
         self.started = 0
         self.ended = 0
         self.lost = 0
@@ -105,9 +105,6 @@ class Recorder:
         if not waiting:
             self.wake()
         waiting.append(ended)
-
-
-def _nobody_waits() -> None: ...
 
 
 class RecordedSpan(Span):

@@ -107,8 +107,9 @@ class ProductService:
         return Page(*page_tokens.cut(products, limit, scope, key=self._key))
 
     async def create_product(self, *, title: str, description: str, category: str, price: Money, stock: int) -> Product:
-        _check_fields(title, description, category, price, stock)
-        return await self._store.add(NewProduct(title, description, category, price, stock))
+        product = NewProduct(title, description, category, price, stock)
+        _check_fields(product)
+        return await self._store.add(product)
 
     async def update_product(
         self, product_id: int, *, expected: Product | None = None, **fields: Unpack[ProductFields]
@@ -119,7 +120,7 @@ class ProductService:
             raise InvalidArgument(
                 "update_mask must name at least one of: title, description, category, price, stock", field="update_mask"
             )
-        _check_fields(change.title, change.description, change.category, change.price, change.stock)
+        _check_fields(change)
         if expected is not None:
             _check_expected(expected, product_id)
         elif change.stock is not None:
@@ -226,19 +227,17 @@ def _in_order(ids: Sequence[int], products: Sequence[P]) -> list[P]:
     return [by_id[product_id] for product_id in ids if product_id in by_id]
 
 
-def _check_fields(
-    title: str | None, description: str | None, category: str | None, price: Money | None, stock: int | None
-) -> None:
-    if title is not None:
-        text(title, "product.title", 1, 200)
-    if description is not None:
-        text(description, "product.description", 0, 4_000)
-    if category is not None:
-        matching(category, "product.category", _CATEGORY, _CATEGORY_FORM)
-    if price is not None:
-        positive_money(price, "product.price", maximum=MAX_PRICE_MINOR)
-    if stock is not None:
-        between(stock, "product.stock", 0, MAX_STOCK)
+def _check_fields(given: NewProduct | ProductChange) -> None:
+    if given.title is not None:
+        text(given.title, "product.title", 1, 200)
+    if given.description is not None:
+        text(given.description, "product.description", 0, 4_000)
+    if given.category is not None:
+        matching(given.category, "product.category", _CATEGORY, _CATEGORY_FORM)
+    if given.price is not None:
+        positive_money(given.price, "product.price", maximum=MAX_PRICE_MINOR)
+    if given.stock is not None:
+        between(given.stock, "product.stock", 0, MAX_STOCK)
 
 
 def _check_expected(expected: Product, product_id: int) -> None:

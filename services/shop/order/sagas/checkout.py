@@ -130,7 +130,8 @@ class CheckoutSaga:
     async def _forward(self, checkout: Checkout, request: CheckoutRequest) -> tuple[Checkout, Order]:
         """Runs up to the pivot, or undoes everything and raises the failure."""
         await self._attempt(checkout, None, self._check_user(request.user_id))
-        reservation = await self._attempt(checkout, Step.RESERVE, self._reserve(checkout, request.lines))
+        wanted = [StockLine(line.product_id, line.quantity) for line in request.lines]
+        reservation = await self._attempt(checkout, Step.RESERVE, self._product.reserve_stock(checkout.id, wanted))
         bought = await self._attempt(checkout, Step.AUTHORIZE, self._authorize(checkout, request, reservation))
         try:
             with own_deadline(FINISH_LIMIT_S):
@@ -154,10 +155,6 @@ class CheckoutSaga:
 
     async def _check_user(self, user_id: int) -> None:
         check_address(user_id, (await self._user.get_user(user_id)).address)
-
-    async def _reserve(self, checkout: Checkout, lines: Sequence[CheckoutLine]) -> Reservation:
-        wanted = [StockLine(line.product_id, line.quantity) for line in lines]
-        return await self._product.reserve_stock(checkout.id, wanted)
 
     async def _authorize(self, checkout: Checkout, request: CheckoutRequest, reservation: Reservation) -> Purchase:
         bought = purchase(request.lines, {line.product_id: line.unit_price for line in reservation.lines})
