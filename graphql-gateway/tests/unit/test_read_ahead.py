@@ -16,8 +16,6 @@ from shop.errors import Unavailable
 HISTORY = (
     "query ($n: Int!) { me { orders(first: $n) { edges { node { payment { id } lines { product { title } } } } } } }"
 )
-
-
 PRODUCTS, REVIEWED = ["list_products"], ["list_products_with_reviews"]
 
 
@@ -88,11 +86,7 @@ async def test_a_length_that_is_refused_is_not_read(gateway: Any, first: int) ->
 
 
 async def test_a_failure_is_reported_once_where_null_is_not_allowed(gateway: Any) -> None:
-    async def fail(method: str) -> None:
-        if method == "list_products_with_reviews":
-            raise Unavailable("product does not answer")
-
-    gateway.shop.record.on_call = fail
+    gateway.shop.record.fail(Unavailable("product does not answer"), "list_products_with_reviews")
     answer = await gateway.run("{ products(first: 3) { edges { node { id reviews { id } } } } }")
 
     assert answer["data"] is None
@@ -102,11 +96,7 @@ async def test_a_failure_is_reported_once_where_null_is_not_allowed(gateway: Any
 
 
 async def test_a_failure_is_reported_for_each_item_where_null_is_allowed(gateway: Any) -> None:
-    async def fail(method: str) -> None:
-        if method == "batch_get_payments_by_order":
-            raise Unavailable("payment does not answer")
-
-    gateway.shop.record.on_call = fail
+    gateway.shop.record.fail(Unavailable("payment does not answer"), "batch_get_payments_by_order")
     answer = await gateway.run(HISTORY, {"n": 2}, user=1)
 
     nodes = [edge["node"] for edge in answer["data"]["me"]["orders"]["edges"]]
@@ -184,11 +174,7 @@ async def test_a_cancelled_request_cancels_its_calls() -> None:
 
 async def test_a_failed_read_ahead_is_left_to_the_resolver() -> None:
     shop = MemoryShop.demo()
-
-    async def fail(_method: str) -> None:
-        raise Unavailable("product does not answer")
-
-    shop.record.on_call = fail
+    shop.record.fail(Unavailable("product does not answer"))
     reads = BatchedReads(shop.clients)
     await reads.ahead(products=[1, 2], payments_of_orders=[1])
 

@@ -290,11 +290,8 @@ async def test_reading_ahead_follows_fragments_and_variables(gateway: Any) -> No
 
 
 async def test_a_failed_read_ahead_is_the_fields_error(gateway: Any) -> None:
-    async def fail(method: str) -> None:
-        if method == "batch_get_products":
-            raise DeadlineExceeded("the product service was late")  # not repeated, as Unavailable is
-
-    gateway.shop.record.on_call = fail
+    # Not repeated, as Unavailable is.
+    gateway.shop.record.fail(DeadlineExceeded("the product service was late"), "batch_get_products")
     query = "{ me { orders(first: 1) { edges { node { id payment { status } lines { product { title } } } } } } }"
     answer = await gateway.run(query, user=1)
 
