@@ -283,11 +283,7 @@ class Order(Node):
 
 
 def reviews_asked(info: GatewayInfo, *path: str) -> int:
-    """Returns the largest number of reviews per product that the query selects; refused numbers do not count.
-
-    Args:
-        path: GraphQL names of the fields from the current field to the products.
-    """
+    """Returns the most reviews of a product that the query selects, without refused numbers, at the end of `path`."""
     lengths = [argument(info, node, "first", DEFAULT_REVIEWS) for node in find_fields(info, *path, "reviews")]
     return max((first for first in lengths if isinstance(first, int) and 1 <= first <= MAX_REVIEWS), default=0)
 
@@ -300,11 +296,7 @@ def order_of(info: GatewayInfo, number: int) -> Order | None:
 
 
 async def prepare(info: GatewayInfo, orders: list[Order], *path: str) -> None:
-    """Reads ahead what the query selects from the orders of a field, so that the orders' fields resolve at once.
-
-    Args:
-        path: GraphQL names of the fields from the current field to the orders.
-    """
+    """Reads ahead what the query selects from a field's orders; `path` leads from the field to the orders."""
     whole_products = note_products(info, orders, *path, "lines", "product")
     await info.context.reads.ahead(
         products=[line.product_number for order in orders for line in order.lines] if whole_products else (),

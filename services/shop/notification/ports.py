@@ -12,11 +12,7 @@ class NotificationStore(Protocol):
     """Each customer's latest notifications, by position; every method is one statement."""
 
     async def add(self, events: Sequence[Event]) -> None:
-        """Adds the new events, all or nothing, and drops each customer's oldest notifications beyond the limit.
-
-        Raises:
-            Conflict: Another call is adding one of the events.
-        """
+        """Adds new events, all or none, and drops old ones beyond the limit; raises `Conflict` for a rival's event."""
 
     async def newest(self, user_id: int) -> list[Notification]:
         """Returns all of a customer's notifications, newest first; none if the account is gone."""
