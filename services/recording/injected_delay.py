@@ -21,7 +21,6 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager
-from typing import Protocol
 
 from opentelemetry import trace
 
@@ -31,18 +30,6 @@ TOOK_ATTRIBUTE = "shop.injected_delay_took_ms"
 SLEEPING_THREADS = 64
 _ABSOLUTE = 1  # TFD_TIMER_ABSTIME
 _NS = 1_000_000_000
-
-
-class Timer(Protocol):
-    """Wakes the event loop at a given time; `early_ns` is an upper bound of the time that this usually takes."""
-
-    early_ns: int
-
-    async def until(self, deadline_ns: int) -> None:
-        """Returns at a time of the monotonic clock, in ns, or as soon after it as possible; never before it."""
-
-    def close(self) -> None:
-        """Releases the timer; call it once no request waits for the timer any more."""
 
 
 class KernelTimer:
@@ -56,6 +43,7 @@ class KernelTimer:
     """
 
     early_ns = 100_000
+    """Upper bound of the time that waking the loop usually takes."""
 
     def __init__(self) -> None:
         try:
@@ -72,6 +60,7 @@ class KernelTimer:
         self._loop.add_reader(self._fd, self._woken)
 
     async def until(self, deadline_ns: int) -> None:
+        """Returns at a time of the monotonic clock, or as soon after it as possible; never before it."""
         waiter: asyncio.Future[None] = self._loop.create_future()
         self._made += 1
         heapq.heappush(self._waiting, (deadline_ns, self._made, waiter))
@@ -125,7 +114,7 @@ class InjectedDelay:
     def __init__(self, delay_us: int, *, kernel: bool = sys.platform == "linux") -> None:
         self._delay_us = delay_us
         self._kernel = kernel
-        self._timer: Timer | None = None
+        self._timer: KernelTimer | ThreadTimer | None = None
 
     async def pause(self) -> None:
         """Waits for the delay, counted from this call, and records its actual length on the current span."""
@@ -146,7 +135,7 @@ class InjectedDelay:
             self._timer.close()
             self._timer = None
 
-    def _make_timer(self) -> Timer:
+    def _make_timer(self) -> KernelTimer | ThreadTimer:
         if self._kernel:
             try:
                 return KernelTimer()

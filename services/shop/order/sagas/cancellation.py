@@ -57,6 +57,7 @@ class CancellationSaga:
         return order
 
     async def take_up(self, cancellation: Cancellation) -> None:
+        """Returns stock and money; raises `ShopError` if that is impossible now."""
         with own_deadline(FINISH_LIMIT_S):
             await all_with_retries(
                 lambda: self._payment.void_payment(cancellation.checkout_id),

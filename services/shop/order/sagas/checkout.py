@@ -101,6 +101,7 @@ class CheckoutSaga:
         return replace(order, status=OrderStatus.CONFIRMED)
 
     async def take_up(self, checkout: Checkout) -> None:
+        """Finishes a checkout that was taken over from a dead process; raises `ShopError` if that is impossible now."""
         if checkout.step is Step.SETTLE:
             await self._settle(checkout)
             return
