@@ -64,13 +64,8 @@ class Context(RequestContext, Generic[R]):
     def admit(self, method: Callable[..., Any], user_id: int | None = None, field: str = "") -> None:
         """Admits the caller to a call, by the access rule in the call's row; calls open to everybody need no token.
 
-        Args:
-            user_id: The user concerned, if the call's request names one.
-            field: Name of the argument that gives the user.
-
-        Raises:
-            Unauthenticated: There is no valid token.
-            PermissionDenied: The rule does not admit the caller, or the caller may not act for this user.
+        The argument `field` names the user concerned, if any. Raises `Unauthenticated` without a valid token, and
+        `PermissionDenied` if the rule does not admit the caller, or the caller may not act for the user.
         """
         row = call_of(method)
         if row.access is Access.EVERYBODY:
@@ -80,14 +75,9 @@ class Context(RequestContext, Generic[R]):
             self.caller.require_owner(user_id, field)
 
     def show(self, method: Callable[..., Any], owner: int, missing: NotFound) -> None:
-        """Checks that the caller may see a call's result, by the access rule in the call's row.
+        """Raises `missing` if the caller may not see a call's result, by the rule in the call's row.
 
-        Args:
-            owner: The user who owns the result; 0 if that account is gone.
-
-        Raises:
-            Unauthenticated: There is no valid token.
-            NotFound: The caller may not see the result; the error is `missing`.
+        `owner` is the user whose result it is; 0 if the account is gone. Without a token, raises `Unauthenticated`.
         """
         if call_of(method).owner:
             self.caller.require_visible(owner, missing)

@@ -19,12 +19,7 @@ MAX_LINES = 1000
 
 
 async def own_order(info: GatewayInfo, number: int) -> Order:
-    """Returns the order with this id, if the caller is its owner or a partner.
-
-    Raises:
-        Unauthenticated: There is no valid token.
-        NotFound: The order does not exist, or belongs to another customer.
-    """
+    """Returns the order with this id for its owner and partners; raises `Unauthenticated`, or `NotFound` for others."""
     info.context.admit(Orders.get_order)
     order = await existing(info.context.reads.order(number), "order", number)
     info.context.show(Orders.get_order, order.user_number, no_such("order", number))
@@ -33,12 +28,7 @@ async def own_order(info: GatewayInfo, number: int) -> Order:
 
 
 async def own_payment(info: GatewayInfo, number: int) -> Payment:
-    """Returns the payment with this id, if the caller is its owner or a partner.
-
-    Raises:
-        Unauthenticated: There is no valid token.
-        NotFound: The payment does not exist, or belongs to another customer.
-    """
+    """Returns the payment with this id, and raises the errors of `own_order`."""
     info.context.admit(PaymentClient.get_payment)
     payment = await info.context.clients.payment.get_payment(number)
     info.context.show(PaymentClient.get_payment, payment.user_id, no_such("payment", number))
