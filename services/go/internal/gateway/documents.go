@@ -75,10 +75,9 @@ func newDocuments(schema *ast.Schema, tracer trace.Tracer) *documents {
 	return d
 }
 
-// ExtensionName is part of gqlgen's interface for extensions.
+// ExtensionName and Validate are part of gqlgen's interface for extensions.
 func (*documents) ExtensionName() string { return "Documents" }
 
-// Validate is part of gqlgen's interface for extensions.
 func (*documents) Validate(graphql.ExecutableSchema) error { return nil }
 
 // Get returns the document that the extension has found for a request.
