@@ -5,9 +5,8 @@ from __future__ import annotations
 import strawberry
 
 from graphql_gateway.objects.connection import Connection, Edge, check_first, connection_of
-from graphql_gateway.objects.entities import GatewayInfo, Order, OrderLine, Payment, note_products, prepare
+from graphql_gateway.objects.entities import GatewayInfo, Order, OrderLine, Payment, existing, note_products, prepare
 from graphql_gateway.objects.global_id import number_of, split_global_id
-from graphql_gateway.objects.node import existing
 from graphql_gateway.objects.selection import find_fields
 from shop.contract.ports import OrderClient, Orders, PaymentClient
 from shop.errors import InvalidArgument, no_such

@@ -8,9 +8,8 @@ from typing import cast
 import strawberry
 
 from graphql_gateway.objects.connection import Connection, check_first, connect
-from graphql_gateway.objects.entities import GatewayInfo, Product, reviews_asked
+from graphql_gateway.objects.entities import GatewayInfo, Product, existing, reviews_asked
 from graphql_gateway.objects.global_id import global_id, number_of
-from graphql_gateway.objects.node import existing
 from shop.contract.ports import Catalogue, Page
 from shop.errors import InvalidArgument
 from shop.platform.graphql.field import field

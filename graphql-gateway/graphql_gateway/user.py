@@ -5,9 +5,8 @@ from __future__ import annotations
 import strawberry
 
 from graphql_gateway.objects.connection import Connection, check_first, connect
-from graphql_gateway.objects.entities import KNOWN_OF_USER, GatewayInfo, User
+from graphql_gateway.objects.entities import KNOWN_OF_USER, GatewayInfo, User, existing
 from graphql_gateway.objects.global_id import number_of
-from graphql_gateway.objects.node import existing
 from graphql_gateway.objects.selection import asks_only
 from shop.contract.ports import UserClient
 from shop.errors import InvalidArgument

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Iterable, Sequence
-from typing import Protocol, TypeAlias, cast
+from typing import Protocol, Self, TypeAlias, TypeVar, cast
 
 import strawberry
 
 from graphql_gateway.context import Context
 from graphql_gateway.objects.connection import Connection, check_first, connect
 from graphql_gateway.objects.global_id import global_id
-from graphql_gateway.objects.node import Node, existing
 from graphql_gateway.objects.selection import argument, asks_only, find_fields, only
 from shop.contract.ports import Page, UserClient
+from shop.errors import no_such
 from shop.platform.graphql.field import computed_field, field, later
 from shop.platform.graphql.scalars import Long, Moment, Money
 from shop.values.order import JoinedOrderLine, OrderStatus
@@ -24,6 +24,8 @@ from shop.values.product import MAX_REVIEWS, ReviewedProduct
 from shop.values.product import Product as ShopProduct
 from shop.values.product import Review as ShopReview
 from shop.values.user import User as ShopUser
+
+T = TypeVar("T")
 
 DEFAULT_REVIEWS = 3
 MAX_ORDERS = 50
@@ -69,6 +71,35 @@ class Reads(Protocol):
 
 
 GatewayInfo: TypeAlias = strawberry.Info[Context[Reads], None]
+
+
+@strawberry.interface(description="Something that can be fetched by its global identifier.")
+class Node:
+    """The type of `Query.node`; `number` is the service's own identifier."""
+
+    id: strawberry.ID
+    number: strawberry.Private[int]
+
+    @classmethod
+    def is_type_of(cls, thing: object, _info: object) -> bool:
+        """Tells graphql-core whether a thing is of this type, in a third of the time of Strawberry's own check."""
+        return isinstance(thing, cls)
+
+    @classmethod
+    def known(cls, number: int) -> Self:
+        """Returns an object of which the query selects only fields that need no call."""
+        node = cls.__new__(cls)
+        node.id = strawberry.ID(global_id(cls.__name__, number))
+        node.number = number
+        return node
+
+
+async def existing(reading: Awaitable[T | None], kind: str, number: int) -> T:
+    """Returns the result of a read. Raises `NotFound` if there is none."""
+    thing = await reading
+    if thing is None:
+        raise no_such(kind, number)
+    return thing
 
 
 @strawberry.type(description="What one customer thinks of one product.")
