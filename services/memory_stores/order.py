@@ -134,8 +134,16 @@ class MemoryOrders:
         start = bisect_right(self._line_ids, after)
         for order_id, line in islice(self._lines, start, start + limit):
             order = self._orders[order_id]
-            of_order = (order_id, order.user_id, order.status, order.placed_at)
-            yield JoinedOrderLine(line.id, *of_order, line.product_id, line.quantity, line.unit_price)
+            yield JoinedOrderLine(
+                line.id,
+                order_id,
+                order.user_id,
+                order.status,
+                order.placed_at,
+                line.product_id,
+                line.quantity,
+                line.unit_price,
+            )
 
 
 class MemoryCheckouts:

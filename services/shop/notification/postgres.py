@@ -50,7 +50,7 @@ NEWEST = Statement("SELECT notification", f"SELECT {COLUMNS} FROM notification W
 BEHIND = Statement(
     "SELECT notification",
     f"""
-    SELECT {COLUMNS}, gone
+    SELECT gone, {COLUMNS}
     FROM (SELECT EXISTS (SELECT FROM shop_shared.deleted_user WHERE id = $1) AS gone) AS account
     LEFT JOIN notification ON user_id = $1 AND position > $2
     ORDER BY position LIMIT $3""",
@@ -109,5 +109,11 @@ class PostgresNotifications:
 
 
 def _notification(row: asyncpg.Record) -> Notification:
-    position, order_id, status, happened_at, read, traceparent, *_ = row
-    return Notification(position, order_id, OrderStatus(status), happened_at, read, traceparent or "")
+    return Notification(
+        row["position"],
+        row["order_id"],
+        OrderStatus(row["status"]),
+        row["happened_at"],
+        row["read"],
+        row["traceparent"] or "",
+    )
