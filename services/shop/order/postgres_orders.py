@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from itertools import groupby
-from operator import itemgetter
 
 import asyncpg
 
@@ -104,14 +103,37 @@ class PostgresOrders:
 
 def orders_of(rows: Iterable[asyncpg.Record]) -> Iterator[Order]:
     """Builds orders from rows of `WITH_LINES`, in which the lines of an order are adjacent."""
-    for id_, group in groupby(rows, key=itemgetter(0)):
-        first, *_ = each = list(group)
-        _, user_id, status, placed_at, total_minor, currency, *_ = first
-        lines = tuple(OrderLine(*row[6:10], Money(row[10], currency)) for row in each)
-        yield Order(id_, user_id, OrderStatus(status), placed_at, Money(total_minor, currency), lines)
+    for _, group in groupby(rows, key=lambda row: row["id"]):
+        lines = list(group)
+        first = lines[0]
+        currency = first["currency"]
+        yield Order(
+            id=first["id"],
+            user_id=first["user_id"],
+            status=OrderStatus(first["status"]),
+            placed_at=first["placed_at"],
+            total=Money(first["total_minor"], currency),
+            lines=tuple(
+                OrderLine(
+                    id=row["line_id"],
+                    line_number=row["line_number"],
+                    product_id=row["product_id"],
+                    quantity=row["quantity"],
+                    unit_price=Money(row["unit_price_minor"], currency),
+                )
+                for row in lines
+            ),
+        )
 
 
 def _line_of(row: asyncpg.Record) -> JoinedOrderLine:
-    id_, order_id, user_id, status, placed_at, product_id, quantity, price_minor, currency = row
-    price = Money(price_minor, currency)
-    return JoinedOrderLine(id_, order_id, user_id, OrderStatus(status), placed_at, product_id, quantity, price)
+    return JoinedOrderLine(
+        id=row["id"],
+        order_id=row["order_id"],
+        user_id=row["user_id"],
+        status=OrderStatus(row["status"]),
+        placed_at=row["placed_at"],
+        product_id=row["product_id"],
+        quantity=row["quantity"],
+        unit_price=Money(row["unit_price_minor"], row["currency"]),
+    )

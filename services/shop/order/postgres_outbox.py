@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from operator import itemgetter
 from typing import NamedTuple
 
 from shop.platform.database.pool import Database
@@ -77,6 +76,13 @@ class PostgresOutbox:
         async with self._database.transaction() as connection:
             rows = await connection.fetch(TAKE, orders)
             yield [
-                Event(id_, order_id, user_id, OrderStatus(status), happened_at, traceparent or "")
-                for id_, order_id, user_id, status, happened_at, traceparent in sorted(rows, key=itemgetter(0))
+                Event(
+                    row["id"],
+                    row["order_id"],
+                    row["user_id"],
+                    OrderStatus(row["status"]),
+                    row["happened_at"],
+                    row["traceparent"] or "",
+                )
+                for row in sorted(rows, key=lambda row: row["id"])
             ]

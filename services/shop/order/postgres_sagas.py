@@ -288,10 +288,21 @@ class PostgresCancellations:
 
 
 def checkout_of(row: asyncpg.Record) -> Checkout:
-    """Returns the checkout in a row that begins with `CHECKOUT_COLUMNS`."""
-    id_, user_id, key, request_hash, state, step, order_id, code, message, field, epoch, *_ = row
-    refusal = None if code is None else Refusal(ErrorCode(code), message, field)
-    return Checkout(str(id_), user_id, key, request_hash, SagaState(state), Step(step), order_id, refusal, epoch)
+    """Returns the checkout in a row of `CHECKOUT_COLUMNS`."""
+    refusal = None
+    if row["error_code"] is not None:
+        refusal = Refusal(ErrorCode(row["error_code"]), row["error_message"], row["error_field"])
+    return Checkout(
+        id=str(row["id"]),
+        user_id=row["user_id"],
+        idempotency_key=row["idempotency_key"],
+        request_hash=row["request_hash"],
+        state=SagaState(row["state"]),
+        step=Step(row["step"]),
+        order_id=row["order_id"],
+        refusal=refusal,
+        epoch=row["epoch"],
+    )
 
 
 def cancellation_of(row: asyncpg.Record) -> Cancellation:

@@ -96,7 +96,13 @@ class PostgresPayments:
 
 def stored_of(row: asyncpg.Record) -> StoredPayment:
     """Returns the payment in a row of `COLUMNS`."""
-    id_, checkout_id, order_id, user_id, status, amount_minor, currency, decline_reason, placed_at = row
-    amount = Money(amount_minor, currency)
-    payment = Payment(id_, str(checkout_id), order_id or 0, user_id or 0, PaymentStatus(status), amount, placed_at)
-    return StoredPayment(payment, decline_reason or "")
+    payment = Payment(
+        id=row["id"],
+        checkout_id=str(row["checkout_id"]),
+        order_id=row["order_id"] or 0,
+        user_id=row["user_id"] or 0,
+        status=PaymentStatus(row["status"]),
+        amount=Money(row["amount_minor"], row["currency"]),
+        placed_at=row["placed_at"],
+    )
+    return StoredPayment(payment, row["decline_reason"] or "")
