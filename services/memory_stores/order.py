@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from itertools import islice
 from typing import TypeVar
 
-from msgspec.structs import astuple, replace
+from msgspec.structs import replace
 
 from memory_stores.loading import in_memory
 from shop.errors import no_such
@@ -100,7 +100,10 @@ class MemoryOrders:
         """Stores an order as PENDING."""
         self._last_id += 1
         first = self._line_ids[-1] + 1 if self._line_ids else 1
-        lines = tuple(OrderLine(first + index, *astuple(line)) for index, line in enumerate(purchase.lines))
+        lines = tuple(
+            OrderLine(first + index, line.line_number, line.product_id, line.quantity, line.unit_price)
+            for index, line in enumerate(purchase.lines)
+        )
         placed_at = datetime.now(UTC).replace(microsecond=0)
         order = Order(self._last_id, user_id, OrderStatus.PENDING, placed_at, purchase.total, lines)
         self._orders[order.id] = order

@@ -15,7 +15,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import asyncpg
-from msgspec.structs import astuple, replace
+from msgspec.structs import replace
 
 from shop.errors import ErrorCode, no_such
 from shop.order.checkout_states import UNCERTAIN, Checkout, Refusal, SagaState, Step
@@ -231,7 +231,10 @@ class PostgresCheckouts:
             status=OrderStatus.PENDING,
             placed_at=rows[0]["placed_at"],
             total=purchase.total,
-            lines=tuple(OrderLine(row["line_id"], *astuple(line)) for row, line in zip(rows, lines, strict=True)),
+            lines=tuple(
+                OrderLine(row["line_id"], line.line_number, line.product_id, line.quantity, line.unit_price)
+                for row, line in zip(rows, lines, strict=True)
+            ),
         )
 
     async def complete(self, checkout: Checkout) -> None:

@@ -214,7 +214,15 @@ class PostgresProductStore:
         return reviewed_of(rows)
 
     async def add(self, product: NewProduct) -> Product:
-        row = await self._database.fetchrow(ADD, *_values(product))
+        row = await self._database.fetchrow(
+            ADD,
+            product.title,
+            product.description,
+            product.category,
+            product.price.amount_minor,
+            product.price.currency,
+            product.stock,
+        )
         assert row is not None, "INSERT RETURNING gives a row"
         return product_of(row)
 
@@ -259,7 +267,7 @@ def reviewed_of(rows: Iterable[asyncpg.Record]) -> list[ReviewedProduct]:
     return products
 
 
-def _values(fields: NewProduct | ProductChange | Product) -> tuple[str | int | None, ...]:
+def _values(fields: ProductChange | Product) -> tuple[str | int | None, ...]:
     """Returns the values of a product's columns after its id; None for fields that are None."""
     money = (None, None) if fields.price is None else (fields.price.amount_minor, fields.price.currency)
     return (fields.title, fields.description, fields.category, *money, fields.stock)

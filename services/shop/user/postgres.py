@@ -9,7 +9,6 @@ import hashlib
 from collections.abc import Sequence
 
 import asyncpg
-from msgspec.structs import astuple
 
 from shop.platform.database.pool import Database
 from shop.platform.database.statements import Statement
@@ -145,4 +144,6 @@ def _columns_of(user: User | None) -> tuple[str | None, ...]:
 
 
 def _parts(address: Address | None) -> tuple[str | None, ...]:
-    return (None,) * 5 if address is None else astuple(address)
+    if address is None:
+        return (None,) * 5
+    return (address.recipient, address.street, address.city, address.postal_code, address.country_code)
