@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from functools import partial
 from itertools import groupby
 
-from msgspec.structs import asdict, astuple, replace
+from msgspec.structs import asdict, replace
 
 from memory_stores.loading import in_memory
 from shop.fields import MAX_ID
@@ -95,7 +95,9 @@ class MemoryProductStore:
 
     async def add(self, product: NewProduct) -> Product:
         self._last_id += 1
-        added = Product(self._last_id, *astuple(product))
+        added = Product(
+            self._last_id, product.title, product.description, product.category, product.price, product.stock
+        )
         self._insert(added)
         return added
 

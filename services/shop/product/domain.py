@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct
-from msgspec.structs import astuple
 
 from shop.errors import FailedPrecondition, NotFound, OutOfStock
 from shop.money import Money
@@ -38,7 +37,15 @@ def with_reviews(products: Iterable[Product], reviews: Iterable[Review]) -> list
     for review in reviews:
         of_product.setdefault(review.product_id, []).append(review)
     return [
-        ReviewedProduct(*astuple(product), tuple(of_product.get(product.id, ())))  # its fields, then its reviews
+        ReviewedProduct(
+            product.id,
+            product.title,
+            product.description,
+            product.category,
+            product.price,
+            product.stock,
+            tuple(of_product.get(product.id, ())),
+        )
         for product in products
     ]
 
