@@ -11,11 +11,7 @@ USAGE = "usage: python -m graphql_gateway [schema]"
 
 
 def main(arguments: list[str]) -> int:
-    """Runs the command that the arguments name.
-
-    Args:
-        arguments: Empty to serve with the environment's settings, or "schema" to print the schema.
-    """
+    """Serves with the environment's settings or, with the argument "schema", prints the schema."""
     if arguments == ["schema"]:
         from graphql_gateway.schema import build_schema
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from graphql import OperationDefinitionNode
@@ -23,52 +24,31 @@ R = TypeVar("R")
 T = TypeVar("T")
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Context(RequestContext, Generic[R]):
     """One request.
 
-    Args:
-        authorization: The Authorization header; empty if it is absent. It is not checked before a resolver needs to
-            know the caller, so that open reads pay nothing for it.
-        admission: Limits the number of passwords that are hashed at a time; None for no limit.
-        address: The client's address, as the edge gives it; None for a request from inside.
-
     Attributes:
+        _authorization: The Authorization header; empty if it is absent. It is not checked before a resolver needs to
+            know the caller, so that open reads pay nothing for it.
+        _admission: Limits the number of passwords that are hashed at a time; None for no limit.
+        address: The client's address, as the edge gives it; None for a request from inside.
         shown: Ids of the products in the public fields of the answer.
     """
 
-    __slots__ = (
-        "_admission",
-        "_authenticator",
-        "_authorization",
-        "_caller",
-        "_reads",
-        "_streams",
-        "address",
-        "clients",
-        "reads",
-        "shown",
-    )
+    clients: Clients
+    _reads: Callable[[Clients], R]
+    _authenticator: Authenticator
+    _authorization: str
+    _streams: Streams
+    _admission: Admission | None
+    address: str | None
+    reads: R = field(init=False)
+    shown: set[int] = field(init=False, default_factory=set)
+    _caller: Caller | None = field(init=False, default=None)
 
-    def __init__(
-        self,
-        clients: Clients,
-        reads: Callable[[Clients], R],
-        authenticator: Authenticator,
-        authorization: str,
-        streams: Streams,
-        admission: Admission | None,
-        address: str | None,
-    ) -> None:
-        self.clients = clients
-        self.reads = reads(clients)
-        self._reads = reads
-        self._streams = streams
-        self._admission = admission
-        self.address = address
-        self.shown: set[int] = set()
-        self._authenticator = authenticator
-        self._authorization = authorization
-        self._caller: Caller | None = None
+    def __post_init__(self) -> None:
+        self.reads = self._reads(self.clients)
 
     @property
     def caller(self) -> Caller:
@@ -84,13 +64,8 @@ class Context(RequestContext, Generic[R]):
     def admit(self, method: Callable[..., Any], user_id: int | None = None, field: str = "") -> None:
         """Admits the caller to a call, by the access rule in the call's row; calls open to everybody need no token.
 
-        Args:
-            user_id: The user concerned, if the call's request names one.
-            field: Name of the argument that gives the user.
-
-        Raises:
-            Unauthenticated: There is no valid token.
-            PermissionDenied: The rule does not admit the caller, or the caller may not act for this user.
+        The argument `field` names the user concerned, if any. Raises `Unauthenticated` without a valid token, and
+        `PermissionDenied` if the rule does not admit the caller, or the caller may not act for the user.
         """
         row = call_of(method)
         if row.access is Access.EVERYBODY:
@@ -100,24 +75,15 @@ class Context(RequestContext, Generic[R]):
             self.caller.require_owner(user_id, field)
 
     def show(self, method: Callable[..., Any], owner: int, missing: NotFound) -> None:
-        """Checks that the caller may see a call's result, by the access rule in the call's row.
+        """Raises `missing` if the caller may not see a call's result, by the rule in the call's row.
 
-        Args:
-            owner: The user who owns the result; 0 if that account is gone.
-
-        Raises:
-            Unauthenticated: There is no valid token.
-            NotFound: The caller may not see the result; the error is `missing`.
+        `owner` is the user whose result it is; 0 if the account is gone. Without a token, raises `Unauthenticated`.
         """
         if call_of(method).owner:
             self.caller.require_visible(owner, missing)
 
     def hashing(self) -> AbstractContextManager[None]:
-        """Limits how many requests hash a password at a time, because the edge cannot identify them by their path.
-
-        Raises:
-            TooManyRequests: This process is hashing as many passwords as it may.
-        """
+        """Limits how many requests hash a password at a time, which the edge cannot see; raises `TooManyRequests`."""
         return nullcontext() if self._admission is None else self._admission.hashes.hold()
 
     def lasting(self, stream: AsyncGenerator[T]) -> AsyncGenerator[T]:

@@ -33,5 +33,4 @@ TARIFF = Tariff(
 
 
 def measure(schema: GraphQLSchema, document: DocumentNode) -> CostModel:
-    """Returns the cost of a validated document."""
     return CostModel(schema, document, TARIFF)

@@ -57,12 +57,7 @@ class BatchedReads:
         # If the answer does not include the order after all, nothing else retrieves this result.
         asyncio.ensure_future(self.payment_of_order(order_number)).add_done_callback(_look_at)
 
-    async def ahead(
-        self,
-        *,
-        products: Iterable[int] = (),
-        payments_of_orders: Iterable[int] = (),
-    ) -> None:
+    async def ahead(self, *, products: Iterable[int] = (), payments_of_orders: Iterable[int] = ()) -> None:
         # Start all before awaiting the first: the reads through one loader share a call, and the calls run in parallel.
         readings = [
             *[self.product(number) for number in products],
@@ -167,12 +162,7 @@ class SingleReads:
     def expect_payment(self, order_number: int) -> None:
         """Does nothing: each read waits for its turn."""
 
-    async def ahead(
-        self,
-        *,
-        products: Iterable[int] = (),
-        payments_of_orders: Iterable[int] = (),
-    ) -> None:
+    async def ahead(self, *, products: Iterable[int] = (), payments_of_orders: Iterable[int] = ()) -> None:
         """Does nothing: every resolver reads for itself."""
 
 

@@ -31,7 +31,6 @@ class Notification:
 
     @classmethod
     def of(cls, notification: values.Notification) -> Notification:
-        """Returns the service's notification as a GraphQL object."""
         return cls(
             position=notification.position,
             status=notification.status,

@@ -1,15 +1,14 @@
-"""Orders, their lines, and the checkout."""
+"""Orders, their lines, the checkout, and payments."""
 
 from __future__ import annotations
 
 import strawberry
 
 from graphql_gateway.objects.connection import Connection, Edge, check_first, connection_of
-from graphql_gateway.objects.entities import GatewayInfo, Order, OrderLine, note_products, prepare
+from graphql_gateway.objects.entities import GatewayInfo, Order, OrderLine, Payment, existing, note_products, prepare
 from graphql_gateway.objects.global_id import number_of, split_global_id
-from graphql_gateway.objects.node import existing
 from graphql_gateway.objects.selection import find_fields
-from shop.contract.ports import OrderClient, Orders
+from shop.contract.ports import OrderClient, Orders, PaymentClient
 from shop.errors import InvalidArgument, no_such
 from shop.platform.graphql.field import field
 from shop.values.order import CheckoutLine, OrderStatus
@@ -19,17 +18,20 @@ MAX_LINES = 1000
 
 
 async def own_order(info: GatewayInfo, number: int) -> Order:
-    """Returns the order with this id, if the caller is its owner or a partner.
-
-    Raises:
-        Unauthenticated: There is no valid token.
-        NotFound: The order does not exist, or belongs to another customer.
-    """
+    """Returns the order with this id for its owner and partners; raises `Unauthenticated`, or `NotFound` for others."""
     info.context.admit(Orders.get_order)
     order = await existing(info.context.reads.order(number), "order", number)
     info.context.show(Orders.get_order, order.user_number, no_such("order", number))
     await prepare(info, [order])
     return order
+
+
+async def own_payment(info: GatewayInfo, number: int) -> Payment:
+    """Returns the payment with this id, and raises the errors of `own_order`."""
+    info.context.admit(PaymentClient.get_payment)
+    payment = await info.context.clients.payment.get_payment(number)
+    info.context.show(PaymentClient.get_payment, payment.user_id, no_such("payment", number))
+    return Payment.of(payment)
 
 
 @strawberry.input
@@ -106,6 +108,15 @@ class OrderQuery:
 
 
 @strawberry.type
+class PaymentQuery:
+    """The fields of `Query` that return payments."""
+
+    @field(description="One payment; NOT_FOUND if there is none. The customer and partners only.")
+    async def payment(self, info: GatewayInfo, id: strawberry.ID) -> Payment | None:  # noqa: A002
+        return await own_payment(info, number_of(id, "Payment"))
+
+
+@strawberry.type
 class OrderMutation:
     """The fields of `Mutation` that create or change orders."""
 
@@ -117,10 +128,7 @@ class OrderMutation:
             for place, line in enumerate(input.lines)
         ]
         order = await info.context.clients.order.checkout(
-            user_id=user_id,
-            lines=lines,
-            payment_token=input.payment_token,
-            idempotency_key=input.idempotency_key,
+            user_id=user_id, lines=lines, payment_token=input.payment_token, idempotency_key=input.idempotency_key
         )
         return await _payload(info, order)
 

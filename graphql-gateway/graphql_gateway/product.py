@@ -1,24 +1,54 @@
-"""The catalogue: products and their reviews."""
+"""The catalogue: products, their reviews, and technical documents."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable
+from typing import cast
 
 import strawberry
 
 from graphql_gateway.objects.connection import Connection, check_first, connect
-from graphql_gateway.objects.document import Document
-from graphql_gateway.objects.entities import GatewayInfo, Product, reviews_asked
-from graphql_gateway.objects.global_id import number_of
-from graphql_gateway.objects.node import existing
+from graphql_gateway.objects.entities import GatewayInfo, Product, existing, reviews_asked
+from graphql_gateway.objects.global_id import global_id, number_of
 from shop.contract.ports import Catalogue, Page
 from shop.errors import InvalidArgument
 from shop.platform.graphql.field import field
-from shop.platform.graphql.scalars import Long, MoneyInput
+from shop.platform.graphql.scalars import Long, Moment, Money, MoneyInput
 from shop.values import product as values
 
 MAX_PRODUCTS = 100
 MAX_PER_PAGE = 1000
+
+
+@strawberry.type(description="One test of a technical document.")
+class DocumentRecord:
+    """Has the attributes of the service's record, so that resolvers return records, and whole sections, unchanged."""
+
+    text: str
+    count: Long = strawberry.field(description="Pieces that were tested.")
+    value: float = strawberry.field(description="What was measured, in the unit of its section.")
+    ok: bool = strawberry.field(description="Whether the value is within its limits.")
+    at: Moment | None = strawberry.field(description="When it was measured; null if that is not known.")
+    price: Money | None = strawberry.field(description="What the test cost; null if that is not known.")
+
+
+@strawberry.type(description="The records of a technical document below one heading.")
+class DocumentSection:
+    title: str
+    records: list[DocumentRecord]
+
+
+@strawberry.type(description="A technical document: the records of tests, in sections.")
+class Document:
+    id: strawberry.ID
+    sections: list[DocumentSection]
+
+    @classmethod
+    def of(cls, document: values.Document) -> Document:
+        return cls(
+            id=strawberry.ID(global_id("Document", document.id)),
+            sections=cast(list[DocumentSection], document.sections),
+        )
 
 
 @strawberry.input
@@ -43,7 +73,6 @@ class ExpectedProductInput:
     stock: Long
 
     def to_shop(self, number: int) -> values.Product:
-        """Returns the product with the given number."""
         return values.Product(number, self.title, self.description, self.category, self.price.to_shop(), self.stock)
 
 
@@ -109,13 +138,7 @@ class ProductQuery:
             info.context.shown.add(product.id)
             return Product.of(product, reviews)
 
-        return await connect(
-            fetch,
-            show,
-            check_first(first, MAX_PRODUCTS),
-            after,
-            MAX_PER_PAGE,
-        )
+        return await connect(fetch, show, check_first(first, MAX_PRODUCTS), after, MAX_PER_PAGE)
 
     @field(description="One technical document; NOT_FOUND if there is none.")
     async def document(self, info: GatewayInfo, id: strawberry.ID) -> Document | None:  # noqa: A002

@@ -5,11 +5,9 @@ from __future__ import annotations
 import strawberry
 
 from graphql_gateway.notification import NotificationMutation, NotificationQuery, Subscription
-from graphql_gateway.objects.entities import GatewayInfo, Order, Payment, Product, User, reviews_asked
+from graphql_gateway.objects.entities import GatewayInfo, Node, Order, Payment, Product, User, existing, reviews_asked
 from graphql_gateway.objects.global_id import number_of, split_global_id
-from graphql_gateway.objects.node import Node, existing
-from graphql_gateway.order import OrderMutation, OrderQuery, own_order
-from graphql_gateway.payment import PaymentQuery, own_payment
+from graphql_gateway.order import OrderMutation, OrderQuery, PaymentQuery, own_order, own_payment
 from graphql_gateway.product import ProductMutation, ProductQuery
 from graphql_gateway.user import UserMutation, UserQuery
 from shop.contract.ports import UserClient

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import strawberry
 
-from graphql_gateway.objects.address import AddressInput
 from graphql_gateway.objects.connection import Connection, check_first, connect
-from graphql_gateway.objects.entities import KNOWN_OF_USER, GatewayInfo, User
+from graphql_gateway.objects.entities import KNOWN_OF_USER, GatewayInfo, User, existing
 from graphql_gateway.objects.global_id import number_of
-from graphql_gateway.objects.node import existing
 from graphql_gateway.objects.selection import asks_only
 from shop.contract.ports import UserClient
 from shop.errors import InvalidArgument
@@ -18,6 +16,18 @@ from shop.values import user as values
 
 MAX_USERS = 100
 MAX_USERS_PER_PAGE = 1000
+
+
+@strawberry.input(description="A whole postal address; it replaces the one before.")
+class AddressInput:
+    recipient: str
+    street: str
+    city: str
+    postal_code: str
+    country_code: str
+
+    def to_shop(self) -> values.Address:
+        return values.Address(self.recipient, self.street, self.city, self.postal_code, self.country_code)
 
 
 @strawberry.input
@@ -47,7 +57,6 @@ class ExpectedUserInput:
     address: AddressInput
 
     def to_shop(self, number: int) -> values.User:
-        """Returns the user with the given number."""
         return values.User(number, self.email, self.name, self.address.to_shop())
 
 

@@ -17,7 +17,6 @@ from shop.platform.rest.openapi import as_text, document
 
 
 def main(arguments: list[str]) -> int:
-    """Runs the command and returns its exit code."""
     if not arguments:
         return launch(serve, os.environ)
     if arguments == ["openapi"]:

@@ -48,11 +48,7 @@ TAGS = {
 def build_app(
     shop: Clients, incoming: Incoming, page_token_key: bytes = DEFAULT_KEY, streams: Streams | None = None
 ) -> FastAPI:
-    """Returns the application.
-
-    Args:
-        streams: Limits and ends the streams of updates; None for no updates.
-    """
+    """Returns the application; `streams` limits and ends the streams of updates, and is None for no updates."""
     api = rest_api(
         title="Hopwise shop",
         summary="Products, users, orders and payments as resources",

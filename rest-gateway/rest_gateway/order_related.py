@@ -14,7 +14,6 @@ from shop.platform.parallel import both
 from shop.platform.rest.parameters import VALUES_KEY
 from shop.resources.documents import OrderDocument, order_document, product_document
 from shop.values.order import Order
-from shop.values.payment import Payment
 
 T = TypeVar("T")
 
@@ -30,20 +29,16 @@ Include = Annotated[
 ]
 
 
-async def get_order_and_payment(shop: Clients, order_id: int) -> tuple[Order, Payment | None]:
-    """Returns an order and its payment, read in parallel."""
-    order, payments = await both(shop.order.get_order(order_id), shop.payment.batch_get_payments_by_order([order_id]))
-    return order, payments[0] if payments else None
-
-
 async def with_related(shop: Clients, orders: Sequence[Order], include: frozenset[str]) -> list[OrderDocument]:
     """Returns orders with the requested extras."""
     if not include:
         return [order_document(order) for order in orders]
+    paid = [order.id for order in orders] if "payment" in include else []
+    buyers = [order.user_id for order in orders if order.user_id] if "user" in include else []
     payments, (users, products) = await both(
-        _batches(shop.payment.batch_get_payments_by_order, _ids(orders) if "payment" in include else ()),
+        _batches(shop.payment.batch_get_payments_by_order, paid),
         both(
-            _batches(shop.user.batch_get_users, _buyers(orders) if "user" in include else ()),
+            _batches(shop.user.batch_get_users, buyers),
             _batches(shop.product.batch_get_products, _bought(orders) if "products" in include else ()),
         ),
     )
@@ -68,14 +63,6 @@ async def _batches(fetch: Callable[[Sequence[int]], Awaitable[list[T]]], ids: It
     while batch := list(islice(left, MAX_BATCH)):
         result += await fetch(batch)
     return result
-
-
-def _ids(orders: Iterable[Order]) -> Iterable[int]:
-    return (order.id for order in orders)
-
-
-def _buyers(orders: Iterable[Order]) -> Iterable[int]:
-    return (order.user_id for order in orders if order.user_id)
 
 
 def _bought(orders: Iterable[Order]) -> Iterable[int]:

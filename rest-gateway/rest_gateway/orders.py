@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from fastapi import FastAPI
 
-from rest_gateway.order_related import INCLUDES, Include, get_order_and_payment, with_related
+from rest_gateway.order_related import INCLUDES, Include, with_related
 from shop.contract.ports import Clients, Orders
 from shop.platform.http.caching import PERSONAL
+from shop.platform.parallel import both
 from shop.platform.rest.answers import Answer, ok
 from shop.platform.rest.openapi import reading
 from shop.platform.rest.parameters import (
@@ -22,10 +23,10 @@ from shop.platform.rest.parameters import (
 from shop.platform.rest.requests import RestCall
 from shop.resources.documents import OrderDocument, OrderFields, OrderList, OrderPage, order_document
 from shop.resources.orders import add_order_changes
+from shop.values.payment import Payment
 
 
 def add_orders(api: FastAPI, shop: Clients) -> None:
-    """Declares the routes of orders."""
     orders = shop.order
 
     @api.api_route(**reading("orders", Orders.get_order, problems=[404]))
@@ -35,11 +36,13 @@ def add_orders(api: FastAPI, shop: Clients) -> None:
         """One order: a customer's own, any for partners."""
         mask = parse_fields(fields, OrderDocument)
         asked = parse_include(include, INCLUDES)
-        payment = None
+        payments: list[Payment] = []
         if "payment" in asked:
-            order, payment = await get_order_and_payment(shop, order_id)
+            reading = shop.payment.batch_get_payments_by_order([order_id])
+            order, payments = await both(orders.get_order(order_id), reading)
         else:
             order = await orders.get_order(order_id)
+        payment = payments[0] if payments else None
         rest = asked - {"payment"}
         if not rest:
             return ok(call, order_document(order, payment), PERSONAL, mask)

@@ -14,7 +14,6 @@ from shop.resources.documents import PaymentDocument, PaymentList, payment_docum
 
 
 def add_payments(api: FastAPI, shop: Clients) -> None:
-    """Declares the routes of payments."""
     payments = shop.payment
 
     @api.api_route(**reading("payments", PaymentClient.batch_get_payments_by_order))

@@ -27,7 +27,6 @@ PAUSE_S = 0.5
 
 
 def arguments() -> argparse.ArgumentParser:
-    """Returns the parser of the command line."""
     parser = argparse.ArgumentParser(prog="python -m dataset", description="The database of an experiment.")
     commands = parser.add_subparsers(dest="command", required=True)
     prepare = commands.add_parser("prepare", help="create the seeded template unless it exists, and print its name")
@@ -55,11 +54,7 @@ def arguments() -> argparse.ArgumentParser:
 
 
 def run(argv: Sequence[str], env: Mapping[str, str] = os.environ) -> int:
-    """Runs a command line.
-
-    Returns:
-        The exit code: 0 done, 1 an invariant is broken, 2 the input is wrong or the database does not answer.
-    """
+    """Runs a command line; returns 0, 1 if an invariant is broken, or 2 for wrong input or an unreachable database."""
     options = arguments().parse_args(argv)
     try:
         admin_url = admin_url_of(env)

@@ -24,11 +24,7 @@ DEFAULT_GRACE_S = 30.0
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """The result of checking one invariant.
-
-    Attributes:
-        samples: Descriptions of the first few violations.
-    """
+    """The result of checking one invariant; the samples describe the first few violations."""
 
     name: str
     promise: str
@@ -45,14 +41,11 @@ def audit(
     acknowledged: Iterable[Acknowledgement] | None = None,
     grace_s: float = DEFAULT_GRACE_S,
 ) -> list[Finding]:
-    """Checks every invariant on one snapshot of a trial's database.
+    """Checks every invariant on one snapshot of a trial's database, in a fixed order.
 
     Args:
         acknowledged: Checkouts that clients saw succeed; None skips the invariants about them.
         grace_s: Age in seconds from which an unfinished saga counts as stuck.
-
-    Returns:
-        A finding for each invariant, in a fixed order.
 
     Raises:
         psycopg.Error: The database does not answer, or `prepare` did not make it.
@@ -87,14 +80,13 @@ def as_json(name: str, findings: Sequence[Finding]) -> str:
 def print_table(name: str, findings: Sequence[Finding]) -> None:
     """Prints the findings for people, with examples of violations."""
     from rich.console import Console
-    from rich.table import Table
+    from rich.table import Column, Table
     from rich.text import Text
 
     # Text is printed as it is: brackets in a name or a sample are not markup.
     console = Console(markup=False, emoji=False)
-    table = Table(title=f"Invariants of {name}", title_justify="left")
-    for heading, justify in (("invariant", "left"), ("checked", "right"), ("violations", "right"), ("", "left")):
-        table.add_column(heading, justify="right" if justify == "right" else "left")
+    numbers = [Column(heading, justify="right") for heading in ("checked", "violations")]
+    table = Table("invariant", *numbers, "", title=f"Invariants of {name}", title_justify="left")
     for finding in findings:
         verdict = Text("ok", style="green") if finding.ok else Text("BROKEN", style="bold red")
         table.add_row(finding.promise, f"{finding.checked:,}", f"{finding.violations:,}", verdict)

@@ -8,8 +8,7 @@ from contextlib import asynccontextmanager
 from opentelemetry import propagate
 
 from measured.settings import Measurement
-from recording.account import SpanAccount
-from recording.cache_account import CacheAccount
+from recording.account import CacheAccount, SpanAccount
 from recording.cost import span_costs
 from recording.injected_delay import injected_delays
 from recording.loop import LoopNotes
@@ -25,11 +24,7 @@ from shop.platform.telemetry.tracing import Spans
 
 @asynccontextmanager
 async def running(config: ServiceConfig, measurement: Measurement) -> AsyncIterator[Runtime]:
-    """Sets up what the settings select, for as long as the context lasts.
-
-    Raises:
-        StartError: The port of the metrics is in use.
-    """
+    """Sets up what the settings select, while the context lasts; raises `StartError` if the metrics' port is in use."""
     async with telemetry(config, measurement) as spans, metering(config) as meters, admission(config) as limit:
         cache = CacheAccount(measurement.account_file(config, "cache"))
         with injected_delays(measurement.delay_us, measurement.hold_us, measurement.hold_every) as delays:
@@ -40,12 +35,7 @@ async def running(config: ServiceConfig, measurement: Measurement) -> AsyncItera
 
 @asynccontextmanager
 async def telemetry(config: ServiceConfig, measurement: Measurement) -> AsyncIterator[Spans]:
-    """Sends the spans of this process to a collector, flushes them at the end, and writes an account of them.
-
-    Args:
-        config: Names the component and the collector; without a collector, nothing is traced.
-        measurement: Names the recorder, the topology, the trial, and the folder of the account.
-    """
+    """Sends the spans of this process to a collector, if there is one, and writes an account of them at the end."""
     if config.otlp_endpoint is None:
         yield Spans()
         return

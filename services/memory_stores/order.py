@@ -54,10 +54,7 @@ class MemoryOrders:
     """
 
     def __init__(
-        self,
-        orders: Iterable[Order] = (),
-        checkout_ids: Iterable[tuple[int, str]] = (),
-        gone: Set[int] = frozenset(),
+        self, orders: Iterable[Order] = (), checkout_ids: Iterable[tuple[int, str]] = (), gone: Set[int] = frozenset()
     ) -> None:
         self._orders = {order.id: order for order in orders}
         self._checkout_ids = dict(checkout_ids)
@@ -117,7 +114,6 @@ class MemoryOrders:
         return order
 
     def confirm(self, order_id: int) -> None:
-        """Makes an order CONFIRMED."""
         self._orders[order_id] = replace(self._orders[order_id], status=OrderStatus.CONFIRMED)
 
     def cancel(self, order_id: int) -> str | None:
@@ -154,11 +150,7 @@ class MemoryOrders:
 
 
 class MemoryCheckouts:
-    """The checkout store in one process.
-
-    Args:
-        checkouts: The checkouts, with the seconds until their leases end.
-    """
+    """The checkout store in one process; checkouts come with the seconds until their leases end."""
 
     def __init__(
         self,
@@ -216,12 +208,8 @@ class MemoryCheckouts:
         self._keep(self._require(checkout), seconds)
 
     async def take_stuck(self, limit: int) -> list[Checkout]:
-        return [
-            self._keep(replace(stuck, epoch=stuck.epoch + 1))
-            for stuck in (
-                self._checkouts[checkout_id] for checkout_id in _find_ended(self._leases, self._clock(), limit)
-            )
-        ]
+        stuck = [self._checkouts[checkout_id] for checkout_id in _find_ended(self._leases, self._clock(), limit)]
+        return [self._keep(replace(checkout, epoch=checkout.epoch + 1)) for checkout in stuck]
 
     def _require(
         self, checkout: Checkout, *, states: Sequence[SagaState] = _DRIVEN, steps: Sequence[Step] = tuple(Step)
@@ -243,11 +231,7 @@ class MemoryCheckouts:
 
 
 class MemoryCancellations:
-    """The cancellation store in one process.
-
-    Args:
-        cancellations: Cancellations under way, with the seconds until their leases end.
-    """
+    """The cancellation store in one process; cancellations come with the seconds until their leases end."""
 
     def __init__(
         self,
@@ -288,7 +272,6 @@ class MemoryCancellations:
 
 
 async def load(connection: Connection) -> OrderStores:
-    """Returns stores that hold the rows of the tables."""
     orders = MemoryOrders(
         orders_of(await connection.fetch(ORDERS)),
         [(row[0], str(row[1])) for row in await connection.fetch(CHECKOUT_IDS)],

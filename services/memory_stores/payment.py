@@ -19,8 +19,6 @@ GONE = "SELECT id FROM shop_shared.deleted_user"
 
 
 class MemoryPayments:
-    """The payment store in one process."""
-
     def __init__(self, payments: Iterable[StoredPayment] = (), gone: Set[int] = frozenset()) -> None:
         self._of_checkout: dict[str, StoredPayment] = {}
         self._checkouts: dict[int, str] = {}
@@ -32,7 +30,6 @@ class MemoryPayments:
 
     @classmethod
     async def load(cls, connection: Connection) -> MemoryPayments:
-        """Returns a store that holds the rows of the tables."""
         payments = [stored_of(row) for row in await connection.fetch(PAYMENTS)]
         return cls(payments, frozenset(row[0] for row in await connection.fetch(GONE)))
 

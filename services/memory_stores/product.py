@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from functools import partial
 from itertools import groupby
 
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from memory_stores.loading import in_memory
 from shop.fields import MAX_ID
@@ -38,11 +38,7 @@ DOCUMENTS = f"{RECORDS} ORDER BY document_id, number"
 
 
 class MemoryProductStore:
-    """The catalogue's tables in one process.
-
-    Args:
-        reservations: The reservations, whose pieces are already subtracted from the products' stock.
-    """
+    """The catalogue's tables in one process; reservations are already subtracted from the products' stock."""
 
     def __init__(
         self,
@@ -67,7 +63,6 @@ class MemoryProductStore:
 
     @classmethod
     async def load(cls, connection: Connection) -> MemoryProductStore:
-        """Returns a store that holds the rows of the tables."""
         return cls(
             [product_of(row) for row in await connection.fetch(PAGE, 0, MAX_ID)],
             [Review(*row) for row in await connection.fetch(REVIEWS)],
@@ -111,14 +106,7 @@ class MemoryProductStore:
             before = self._products.get(product_id)
             if before is None or expected not in (None, before):
                 return None
-            after = Product(
-                before.id,
-                before.title if change.title is None else change.title,
-                before.description if change.description is None else change.description,
-                before.category if change.category is None else change.category,
-                before.price if change.price is None else change.price,
-                before.stock if change.stock is None else change.stock,
-            )
+            after = replace(before, **{name: value for name, value in asdict(change).items() if value is not None})
             if after.category != before.category:
                 self._remove(product_id)
                 self._insert(after)
@@ -167,11 +155,7 @@ class MemoryProductStore:
 
 
 class MemoryStockTransaction:
-    """One transaction on stock.
-
-    Args:
-        undo: Collects functions, each of which undoes a change.
-    """
+    """One transaction on stock; `undo` collects functions, each of which undoes a change."""
 
     def __init__(self, store: MemoryProductStore, undo: list[Callable[[], object]]) -> None:
         self._store = store

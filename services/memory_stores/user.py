@@ -6,6 +6,8 @@ import time
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Sequence
 
+from msgspec.structs import asdict, replace
+
 from memory_stores.loading import in_memory
 from shop.platform.database.pool import Connection
 from shop.user.domain import Credentials, NewUser, UserChange
@@ -48,7 +50,6 @@ class MemoryUserStore:
 
     @classmethod
     async def load(cls, connection: Connection) -> MemoryUserStore:
-        """Returns a store that holds the rows of the tables."""
         accounts = [(user_of(row), row[8]) for row in await connection.fetch(ACCOUNTS)]
         return cls(accounts, [(row[0], row[1], row[2]) for row in await connection.fetch(FAILED_LOGINS)])
 
@@ -101,9 +102,8 @@ class MemoryUserStore:
         user = self._users.get(user_id)
         if user is None or expected not in (None, user):
             return None
-        name = user.name if change.name is None else change.name
-        address = user.address if change.address is None else change.address
-        self._users[user_id] = changed = User(user.id, user.email, name, address)
+        changes = {name: value for name, value in asdict(change).items() if value is not None}
+        self._users[user_id] = changed = replace(user, **changes)
         return changed
 
     async def delete(self, user_id: int, expected: User | None) -> bool:

@@ -1,12 +1,17 @@
-"""A process's account of its tracing: how many spans it recorded, exported and lost, and what they cost."""
+"""A process's accounts: of its spans and what they cost, and of its cache hits, second by second."""
 
 from __future__ import annotations
 
 import os
+import time
+from collections import deque
 from collections.abc import Mapping
 from pathlib import Path
 
 import orjson
+
+KEPT_S = 7_200
+"""Number of the most recent seconds that a cache's account covers: enough for the longest load."""
 
 
 class SpanAccount:
@@ -27,12 +32,7 @@ class SpanAccount:
         self.export_cpu_s = 0.0
 
     def write(self, cost_ns: Mapping[str, int] | None = None) -> None:
-        """Writes the file, whole or not at all.
-
-        Args:
-            cost_ns: What a span of each kind costs the thread that makes it, in ns of CPU time; None until it has been
-                measured.
-        """
+        """Writes the file, whole or not at all; `cost_ns` has the CPU time of each kind of span, once measured."""
         if self._path is None:
             return
         account = {
@@ -46,3 +46,27 @@ class SpanAccount:
         scratch = self._path.with_suffix(".partial")
         scratch.write_bytes(orjson.dumps(account))
         os.replace(scratch, self._path)
+
+
+class CacheAccount:
+    """The account of a process, in a file for the experiment."""
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+        self._seconds: deque[list[int]] = deque(maxlen=KEPT_S)
+
+    def note(self, asked: int, hits: int, unanswered: int) -> None:
+        """Counts rows requested from the cache, rows that it had, and commands that it did not answer in time."""
+        now = int(time.time())
+        if not self._seconds or self._seconds[-1][0] != now:
+            self._seconds.append([now, 0, 0, 0])
+        second = self._seconds[-1]
+        second[1] += asked
+        second[2] += hits
+        second[3] += unanswered
+
+    def write(self) -> None:
+        """Writes the account's file; call it at the end of the process."""
+        if self._path is not None:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            self._path.write_bytes(orjson.dumps(list(self._seconds)))

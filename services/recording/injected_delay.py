@@ -20,8 +20,7 @@ import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from typing import Protocol, TypeAlias
+from contextlib import ExitStack, closing, contextmanager
 
 from opentelemetry import trace
 
@@ -31,22 +30,6 @@ TOOK_ATTRIBUTE = "shop.injected_delay_took_ms"
 SLEEPING_THREADS = 64
 _ABSOLUTE = 1  # TFD_TIMER_ABSTIME
 _NS = 1_000_000_000
-
-
-class Timer(Protocol):
-    """Wakes the event loop at a given time.
-
-    Attributes:
-        early_ns: Upper bound of the time that waking the loop usually takes.
-    """
-
-    early_ns: int
-
-    async def until(self, deadline_ns: int) -> None:
-        """Returns at a time of the monotonic clock, in ns, or as soon after it as possible; never before it."""
-
-    def close(self) -> None:
-        """Releases the timer; call it once no request waits for the timer any more."""
 
 
 class KernelTimer:
@@ -60,6 +43,7 @@ class KernelTimer:
     """
 
     early_ns = 100_000
+    """Upper bound of the time that waking the loop usually takes."""
 
     def __init__(self) -> None:
         try:
@@ -76,6 +60,7 @@ class KernelTimer:
         self._loop.add_reader(self._fd, self._woken)
 
     async def until(self, deadline_ns: int) -> None:
+        """Returns at a time of the monotonic clock, or as soon after it as possible; never before it."""
         waiter: asyncio.Future[None] = self._loop.create_future()
         self._made += 1
         heapq.heappush(self._waiting, (deadline_ns, self._made, waiter))
@@ -124,16 +109,12 @@ def _sleep_until(deadline_ns: int) -> None:
 
 
 class InjectedDelay:
-    """Delays requests by a fixed time.
-
-    Args:
-        kernel: Whether to use the kernel's timer if there is one.
-    """
+    """Delays requests by a fixed time; uses the kernel's timer if `kernel` is true and there is such a timer."""
 
     def __init__(self, delay_us: int, *, kernel: bool = sys.platform == "linux") -> None:
         self._delay_us = delay_us
         self._kernel = kernel
-        self._timer: Timer | None = None
+        self._timer: KernelTimer | ThreadTimer | None = None
 
     async def pause(self) -> None:
         """Waits for the delay, counted from this call, and records its actual length on the current span."""
@@ -150,12 +131,11 @@ class InjectedDelay:
             span.set_attribute(TOOK_ATTRIBUTE, (time.monotonic_ns() - began_ns) / 1_000_000)
 
     def close(self) -> None:
-        """Releases the timer."""
         if self._timer is not None:
             self._timer.close()
             self._timer = None
 
-    def _make_timer(self) -> Timer:
+    def _make_timer(self) -> KernelTimer | ThreadTimer:
         if self._kernel:
             try:
                 return KernelTimer()
@@ -165,11 +145,7 @@ class InjectedDelay:
 
 
 class InjectedHold:
-    """Blocks the event loop for a fixed time at every Nth request; all other requests wait meanwhile.
-
-    Args:
-        every: That N.
-    """
+    """Blocks the event loop for a fixed time at every Nth request (`every`); all other requests wait meanwhile."""
 
     def __init__(self, hold_us: int, every: int) -> None:
         self._hold_us = hold_us
@@ -189,29 +165,14 @@ class InjectedHold:
             span.set_attribute(ASKED_ATTRIBUTE, self._hold_us / 1_000)
             span.set_attribute(TOOK_ATTRIBUTE, took_ns / 1_000_000)
 
-    def close(self) -> None:
-        """Does nothing: there is nothing to release."""
-
-
-Delay: TypeAlias = InjectedDelay | InjectedHold
-
 
 @contextmanager
-def injected_delays(delay_us: int, hold_us: int, hold_every: int) -> Iterator[tuple[Delay, ...]]:
-    """Yields the delays of every request that this process serves.
-
-    Args:
-        delay_us: Delay of every request, in microseconds; 0 for no delay.
-        hold_us: How long every Nth request blocks the event loop, in microseconds; 0 for no blocking.
-        hold_every: That N.
-    """
-    delays: list[Delay] = []
-    if delay_us:
-        delays.append(InjectedDelay(delay_us))
-    if hold_us:
-        delays.append(InjectedHold(hold_us, hold_every))
-    try:
+def injected_delays(delay_us: int, hold_us: int, hold_every: int) -> Iterator[tuple[InjectedDelay | InjectedHold, ...]]:
+    """Yields the delays of every request that this process serves; 0 us of delay or of blocking make none."""
+    with ExitStack() as stack:
+        delays: list[InjectedDelay | InjectedHold] = []
+        if delay_us:
+            delays.append(stack.enter_context(closing(InjectedDelay(delay_us))))
+        if hold_us:
+            delays.append(InjectedHold(hold_us, hold_every))
         yield tuple(delays)
-    finally:
-        for delay in delays:
-            delay.close()

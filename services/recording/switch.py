@@ -25,11 +25,7 @@ class Instrument(Protocol):
 
 
 def instrument_of(name: str) -> Instrument:
-    """Returns a way to record spans; imports only this way.
-
-    Args:
-        name: One of `TRACINGS`.
-    """
+    """Returns the way to record spans that a name of `TRACINGS` stands for; imports only this way."""
     if name == "sdk":
         from recording import sdk
 

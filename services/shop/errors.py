@@ -1,26 +1,5 @@
 """Errors of the shop, the same in every protocol.
 
-    ShopError
-    ├── InvalidArgument        the caller sent a value out of range.
-    │   └── InvalidPageToken   a page token that no listing returned.
-    ├── Unauthenticated        no token, a bad token, or wrong credentials.
-    ├── PermissionDenied       a valid token that does not allow this.
-    ├── NotFound               the thing does not exist.
-    ├── AlreadyExists          the new thing exists already.
-    ├── FailedPrecondition     the thing is in a state that forbids this.
-    │   ├── OutOfStock         too few pieces of a product.
-    │   ├── PaymentDeclined    the bank declined the payment.
-    │   └── IdempotencyKeyReused   the key was used with another body.
-    ├── Conflict               another call is changing the same thing; try again later.
-    ├── PreconditionFailed     the thing has changed since the caller read it.
-    ├── PreconditionRequired   a change that must say what the caller read.
-    ├── PositionGone           notifications after a position of a stream are no longer kept.
-    ├── ResourceExhausted      a limit of the server (depth, cost, size) is exceeded.
-    │   └── TooManyRequests    the same thing was tried too often; try again later.
-    ├── DeadlineExceeded       the caller's time is up.
-    ├── Unavailable            a required component does not answer; try again.
-    └── Internal               everything else; its cause stays in the log.
-
 The table that maps errors to gRPC statuses, HTTP problems and GraphQL codes is `shop.platform.error_codes`.
 """
 

@@ -14,12 +14,7 @@ MAX_ID = 2**63 - 1
 
 
 def describe(description: str | None = None, **keywords: int | str) -> Meta:
-    """Returns a note on a field, to put into `Annotated`.
-
-    Args:
-        description: One sentence for the readers of the schema; None if the field's name says it all.
-        keywords: Keywords of JSON Schema that narrow the field's type: `minimum=1`.
-    """
+    """Returns a note for `Annotated`: a sentence for its readers, and keywords of JSON Schema (`minimum=1`)."""
     return Meta(description=description, extra_json_schema=keywords or None)
 
 

@@ -37,11 +37,7 @@ OWNERS = {**{schema.name: schema.service for schema in SCHEMAS}, MONITOR: "postg
 
 
 def make_secrets(folder: Path) -> None:
-    """Creates missing secrets, and rewrites the files that are derived from others.
-
-    Raises:
-        OSError: A file cannot be read or written.
-    """
+    """Creates missing secrets, and rewrites files derived from others; raises `OSError` if a file is inaccessible."""
     admin = folder / "admin"
     _write(admin / "pgpass", _pgpass(ADMIN, _keep(admin / "password", _password)))
     kept = json.loads(_keep(admin / "role-passwords", lambda: "{}"))

@@ -78,7 +78,6 @@ async def connect(
 
 
 def connection_of(edges: Sequence[Edge[T]], *, has_next: bool, has_previous: bool) -> Connection[T]:
-    """Returns a connection of these edges."""
     info = PageInfo(
         has_next_page=has_next,
         has_previous_page=has_previous,

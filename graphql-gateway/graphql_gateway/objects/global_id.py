@@ -18,11 +18,7 @@ def global_id(kind: str, number: int) -> str:
 
 
 def split_global_id(value: str, field: str = "id") -> tuple[str, int]:
-    """Returns the type's name and the service's id in a global identifier.
-
-    Raises:
-        InvalidArgument: The text does not come from this gateway.
-    """
+    """Returns type and service's id in a global identifier; raises `InvalidArgument` for another text."""
     try:
         kind, _, digits = a2b_base64(value.encode(), strict_mode=True).decode().partition(":")
         if kind.isalpha() and digits.isascii() and digits.isdecimal() and len(digits) < 19:
@@ -35,11 +31,7 @@ def split_global_id(value: str, field: str = "id") -> tuple[str, int]:
 
 
 def number_of(value: str, kind: str, field: str = "id") -> int:
-    """Returns the service's id in a global identifier of one type, at least 1.
-
-    Raises:
-        InvalidArgument: The identifier does not come from this gateway, or is of another type.
-    """
+    """Returns the service's id, at least 1, in an identifier of this type; raises `InvalidArgument` for any other."""
     given, number = split_global_id(value, field)
     if given != kind or number < 1:
         raise InvalidArgument(

@@ -6,24 +6,13 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 import strawberry
-from graphql import (
-    FieldNode,
-    FragmentSpreadNode,
-    InlineFragmentNode,
-    SelectionNode,
-    Undefined,
-    value_from_ast_untyped,
-)
+from graphql import FieldNode, FragmentSpreadNode, InlineFragmentNode, SelectionNode, Undefined, value_from_ast_untyped
 
 from shop.platform.graphql.schema import core_info
 
 
 def asks_only(info: strawberry.Info[Any, Any], known: frozenset[str]) -> bool:
-    """Returns whether the query selects only fields that are already known.
-
-    Args:
-        known: GraphQL names of the fields that need no call.
-    """
+    """Returns whether the query selects only fields that need no call; `known` has their GraphQL names."""
     return only(info, core_info(info).field_nodes, known)
 
 
@@ -38,12 +27,7 @@ def only(info: strawberry.Info[Any, Any], nodes: Iterable[FieldNode], known: fro
 
 
 def find_fields(info: strawberry.Info[Any, Any], *path: str) -> list[FieldNode]:
-    """Returns the selected fields at the end of a path.
-
-    Args:
-        info: Strawberry's data about the field inside which the path begins.
-        path: GraphQL names of the fields on the path, down to the fields to find.
-    """
+    """Returns the selected fields at the end of a path of GraphQL names, which begins inside the current field."""
     nodes = core_info(info).field_nodes
     for name in path:
         nodes = [node for node in _inside(info, nodes) if node.name.value == name]
@@ -51,7 +35,6 @@ def find_fields(info: strawberry.Info[Any, Any], *path: str) -> list[FieldNode]:
 
 
 def argument(info: strawberry.Info[Any, Any], node: FieldNode, name: str, default: object) -> object:
-    """Returns the value of a field's argument."""
     for given in node.arguments or ():
         if given.name.value == name:
             value = value_from_ast_untyped(given.value, info.variable_values)

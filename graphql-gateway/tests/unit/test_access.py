@@ -17,12 +17,7 @@ from shop.platform.admission import MAX_HASHES, Admission
 from shop.platform.incoming import Incoming
 from shop.platform.process.runtime import Runtime
 
-USER_1, USER_2, ORDER_1, PAYMENT_1 = (
-    global_id("User", 1),
-    global_id("User", 2),
-    global_id("Order", 1),
-    global_id("Payment", 1),
-)
+USER_1, ORDER_1, PAYMENT_1 = (global_id(kind, 1) for kind in ("User", "Order", "Payment"))
 LINES = f'[{{productId: "{global_id("Product", 1)}", quantity: 1}}]'
 NEW_PRODUCT = '{title: "T", category: "c0001", price: {amountMinor: 1}, stock: 1}'
 

@@ -84,19 +84,12 @@ async def test_login_and_profile(gateway: Any) -> None:
     token = data["login"]["token"]
     response = await gateway.post({"query": document("profile")}, authorization=f"Bearer {token}")
 
-    assert response.json()["data"]["me"] == {
-        "id": global_id("User", 3),
-        "email": "user3@example.com",
-        "name": "User 3",
-    }
+    assert response.json()["data"]["me"] == {"id": global_id("User", 3), "email": "user3@example.com", "name": "User 3"}
     assert gateway.shop.record.methods == ["batch_get_users"]
 
 
 async def test_checkout_makes_one_call_and_is_idempotent(gateway: Any) -> None:
-    lines = [
-        {"productId": global_id("Product", 3), "quantity": 2},
-        {"productId": global_id("Product", 4), "quantity": 1},
-    ]
+    lines = [{"productId": global_id("Product", id_), "quantity": pieces} for id_, pieces in ((3, 2), (4, 1))]
     variables = {"input": {"idempotencyKey": "key-1", "lines": lines, "paymentToken": "tok_ok"}}
     first = await gateway.data(document("checkout"), variables, user=7)
     assert gateway.shop.record.methods == ["checkout"]

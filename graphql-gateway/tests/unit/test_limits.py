@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from graphql import get_introspection_query, parse
+from graphql import build_client_schema, get_introspection_query, parse, print_schema
 
 from conforming import says
 from graphql_gateway.cost import measure
@@ -97,11 +97,7 @@ def test_graphiql_s_query_for_the_whole_schema_is_below_the_limits() -> None:
         ('{ __type(name: "Order") { ofType { ofType { ofType { ofType { name } } } } } }', {}, 1 + 6 * 4),
         ("{ document(id: 1) { sections { title records { text } } } }", {}, 50 + 1 + 260 * (2 + 25)),
         ("{ notifications { position order { id } } }", {}, 50 + 100 * 3),
-        (
-            "{ order(id: 1) { lines { order { lines { order { id } } } } } }",
-            {},
-            50 + 1 + 100 * (1 + 1 + 100 * (1 + 1)),
-        ),
+        ("{ order(id: 1) { lines { order { lines { order { id } } } } } }", {}, 50 + 1 + 100 * (1 + 1 + 100 * (1 + 1))),
         ("{ me { email address { city } } }", {}, 50 + 16 + 16 + 1),
     ],
 )
@@ -247,8 +243,6 @@ async def test_an_omitted_variable_costs_what_it_fetches(gateway: Any) -> None:
 
 
 async def test_graphiql_can_ask_for_the_whole_schema(gateway: Any) -> None:
-    from graphql import build_client_schema, get_introspection_query, print_schema
-
     data = await gateway.data(get_introspection_query(descriptions=True))
 
     assert "type Product implements Node" in print_schema(build_client_schema(data))

@@ -11,14 +11,10 @@ import pytest
 from graphql_gateway.objects.global_id import global_id
 
 DOCUMENTS = Path(__file__).resolve().parents[3] / "load" / "internal" / "graphql" / "documents"
+OF_HISTORY = {"list_orders_by_user": 1, "batch_get_payments_by_order": 10, "get_product": 20}
 CASES: list[tuple[str, dict[str, Any], bool, dict[str, int]]] = [
     ("browse", {"category": "c0001"}, False, {"list_products": 1, "batch_list_reviews": 20}),
-    (
-        "order_history",
-        {"first": 10},
-        False,
-        {"list_orders_by_user": 1, "batch_get_payments_by_order": 10, "get_product": 20},
-    ),
+    ("order_history", {"first": 10}, False, OF_HISTORY),
     ("order_status", {"id": global_id("Order", 4)}, True, {"get_order": 1, "batch_get_payments_by_order": 1}),
     ("product", {"id": global_id("Product", 7)}, False, {"get_product": 1}),
     ("profile", {}, False, {"get_user": 1}),
@@ -27,12 +23,7 @@ CASES: list[tuple[str, dict[str, Any], bool, dict[str, int]]] = [
 
 @pytest.mark.parametrize(("name", "variables", "partner", "calls"), CASES, ids=[case[0] for case in CASES])
 async def test_the_answers_are_the_same_and_the_calls_are_many(
-    gateway: Any,
-    naive_gateway: Any,
-    name: str,
-    variables: dict[str, Any],
-    partner: bool,
-    calls: dict[str, int],
+    gateway: Any, naive_gateway: Any, name: str, variables: dict[str, Any], partner: bool, calls: dict[str, int]
 ) -> None:
     asked = {"user": None if partner else 1, "partner": partner}
     document = (DOCUMENTS / f"{name}.graphql").read_text()

@@ -16,8 +16,6 @@ from shop.errors import Unavailable
 HISTORY = (
     "query ($n: Int!) { me { orders(first: $n) { edges { node { payment { id } lines { product { title } } } } } } }"
 )
-
-
 PRODUCTS, REVIEWED = ["list_products"], ["list_products_with_reviews"]
 
 
@@ -41,11 +39,7 @@ async def tasks_of(request: Coroutine[Any, Any, Any]) -> int:
 
 @pytest.mark.ours
 @pytest.mark.parametrize(
-    "query",
-    [
-        "query ($n: Int!) { products(first: $n) { edges { node { reviews { id } } } } }",
-        HISTORY,
-    ],
+    "query", ["query ($n: Int!) { products(first: $n) { edges { node { reviews { id } } } } }", HISTORY]
 )
 async def test_items_resolve_without_a_task_each(gateway: Any, monkeypatch: pytest.MonkeyPatch, query: str) -> None:
     monkeypatch.setattr("shop.platform.graphql.execution.NOTICED_AFTER_S", 60)  # which would be a task more
@@ -92,11 +86,7 @@ async def test_a_length_that_is_refused_is_not_read(gateway: Any, first: int) ->
 
 
 async def test_a_failure_is_reported_once_where_null_is_not_allowed(gateway: Any) -> None:
-    async def fail(method: str) -> None:
-        if method == "list_products_with_reviews":
-            raise Unavailable("product does not answer")
-
-    gateway.shop.record.on_call = fail
+    gateway.shop.record.fail(Unavailable("product does not answer"), "list_products_with_reviews")
     answer = await gateway.run("{ products(first: 3) { edges { node { id reviews { id } } } } }")
 
     assert answer["data"] is None
@@ -106,11 +96,7 @@ async def test_a_failure_is_reported_once_where_null_is_not_allowed(gateway: Any
 
 
 async def test_a_failure_is_reported_for_each_item_where_null_is_allowed(gateway: Any) -> None:
-    async def fail(method: str) -> None:
-        if method == "batch_get_payments_by_order":
-            raise Unavailable("payment does not answer")
-
-    gateway.shop.record.on_call = fail
+    gateway.shop.record.fail(Unavailable("payment does not answer"), "batch_get_payments_by_order")
     answer = await gateway.run(HISTORY, {"n": 2}, user=1)
 
     nodes = [edge["node"] for edge in answer["data"]["me"]["orders"]["edges"]]
@@ -155,11 +141,8 @@ async def test_each_part_of_a_query_gets_its_own_selection_of_an_order(gateway: 
       again: order(id: $id) { lines { product { id } } } }"""
     data = await gateway.data(query, {"id": global_id("Order", 1)}, user=1)
 
-    assert (
-        data["ids"]
-        == data["again"]
-        == {"lines": [{"product": {"id": global_id("Product", number)}} for number in (8, 9)]}
-    )
+    ids = {"lines": [{"product": {"id": global_id("Product", number)}} for number in (8, 9)]}
+    assert data["ids"] == data["again"] == ids
     assert data["titles"] == {"lines": [{"product": {"title": f"Product {number}"}} for number in (8, 9)]}
     assert gateway.shop.record.methods == ["batch_get_orders", "batch_get_products"]
 
@@ -188,11 +171,7 @@ async def test_a_cancelled_request_cancels_its_calls() -> None:
 
 async def test_a_failed_read_ahead_is_left_to_the_resolver() -> None:
     shop = MemoryShop.demo()
-
-    async def fail(_method: str) -> None:
-        raise Unavailable("product does not answer")
-
-    shop.record.on_call = fail
+    shop.record.fail(Unavailable("product does not answer"))
     reads = BatchedReads(shop.clients)
     await reads.ahead(products=[1, 2], payments_of_orders=[1])
 

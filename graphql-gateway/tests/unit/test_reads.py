@@ -70,10 +70,8 @@ async def test_no_reviews_are_read_of_products_that_a_page_leaves_out(gateway: A
 async def test_authors_are_one_call_and_show_their_names_only(gateway: Any) -> None:
     data = await gateway.data("{ products(first: 5) { edges { node { reviews { author { id name } } } } } }")
 
-    assert data["products"]["edges"][0]["node"]["reviews"][0]["author"] == {
-        "id": global_id("User", 2),
-        "name": "User 2",
-    }
+    author = data["products"]["edges"][0]["node"]["reviews"][0]["author"]
+    assert author == {"id": global_id("User", 2), "name": "User 2"}
     assert gateway.shop.record.methods == ["list_products_with_reviews", "batch_get_users"]
 
 
@@ -125,17 +123,9 @@ async def test_a_line_of_the_bulk_read_can_tell_everything(gateway: Any) -> None
     assert third["cursor"] == third["node"]["id"] == global_id("OrderLine", 3)
     assert third["node"]["lineNumber"] == 1
     assert third["node"]["order"]["user"] == {"name": "User 2", "email": "user2@example.com"}
-    assert data["orderLines"]["pageInfo"] == {
-        "hasNextPage": True,
-        "hasPreviousPage": False,
-        "endCursor": global_id("OrderLine", 3),
-    }
-    assert sorted(gateway.shop.record.methods) == [
-        "batch_get_orders",
-        "batch_get_products",
-        "batch_get_users",
-        "stream_order_lines",
-    ]
+    info, calls = data["orderLines"]["pageInfo"], gateway.shop.record.methods
+    assert info == {"hasNextPage": True, "hasPreviousPage": False, "endCursor": global_id("OrderLine", 3)}
+    assert sorted(calls) == ["batch_get_orders", "batch_get_products", "batch_get_users", "stream_order_lines"]
 
 
 async def pages(gateway: Any, query: str, name: str, **who: Any) -> list[list[str]]:
@@ -171,18 +161,13 @@ async def test_every_edge_can_be_resumed_from(gateway: Any) -> None:
       edges { cursor node { id } } pageInfo { startCursor endCursor hasNextPage } } } }"""
 
     async def orders(first: int, after: str | None) -> dict[str, Any]:
-        connection: dict[str, Any] = (await gateway.data(query, {"first": first, "after": after}, user=1))["me"][
-            "orders"
-        ]
-        return connection
+        data = await gateway.data(query, {"first": first, "after": after}, user=1)
+        return dict(data["me"]["orders"])
 
     whole = await orders(10, None)
     ids = [edge["node"]["id"] for edge in whole["edges"]]
-    assert whole["pageInfo"] == {
-        "startCursor": whole["edges"][0]["cursor"],
-        "endCursor": whole["edges"][9]["cursor"],
-        "hasNextPage": False,
-    }
+    start, end = whole["edges"][0]["cursor"], whole["edges"][9]["cursor"]
+    assert whole["pageInfo"] == {"startCursor": start, "endCursor": end, "hasNextPage": False}
     for page in (whole, await orders(4, None)):
         for place, edge in enumerate(page["edges"]):
             rest = await orders(3, edge["cursor"])
@@ -219,6 +204,7 @@ async def test_an_empty_connection(gateway: Any) -> None:
     assert data["products"] == {"edges": [], "pageInfo": {"endCursor": None, "hasNextPage": False}}
 
 
+ORDER_1, USER_1 = global_id("Order", 1), global_id("User", 1)
 BAD_INPUT = [
     ('{ product(id: "12") { id } }', "INVALID_ARGUMENT", "id", "not a global identifier"),
     ('{ product(id: "") { id } }', "INVALID_ARGUMENT", "id", "not a global identifier"),
@@ -243,19 +229,9 @@ BAD_INPUT = [
     ('{ products(after: "2000.") { edges { cursor } } }', "INVALID_PAGE_TOKEN", "after", "not a cursor"),
     ('{ products(after: "1000.x") { edges { cursor } } }', "INVALID_PAGE_TOKEN", "after", "not a cursor"),
     ('{ orderLines(after: "x") { edges { cursor } } }', "INVALID_ARGUMENT", "after", "not a global identifier"),
-    (
-        f'{{ orderLines(after: "{global_id("Order", 1)}") {{ edges {{ cursor }} }} }}',
-        "INVALID_ARGUMENT",
-        "after",
-        "OrderLine",
-    ),
+    (f'{{ orderLines(after: "{ORDER_1}") {{ edges {{ cursor }} }} }}', "INVALID_ARGUMENT", "after", "OrderLine"),
     ("{ products(first: 1) { edges { node { reviews(first: 21) { id } } } } }", "INVALID_ARGUMENT", "first", "1 to 20"),
-    (
-        f'{{ user(id: "{global_id("User", 1)}") {{ orders(first: 51) {{ edges {{ cursor }} }} }} }}',
-        "INVALID_ARGUMENT",
-        "first",
-        "1 to 50",
-    ),
+    (f'{{ user(id: "{USER_1}") {{ orders(first: 51) {{ edges {{ cursor }} }} }} }}', "INVALID_ARGUMENT", "first", "50"),
 ]
 
 
@@ -290,11 +266,8 @@ async def test_reading_ahead_follows_fragments_and_variables(gateway: Any) -> No
 
 
 async def test_a_failed_read_ahead_is_the_fields_error(gateway: Any) -> None:
-    async def fail(method: str) -> None:
-        if method == "batch_get_products":
-            raise DeadlineExceeded("the product service was late")  # not repeated, as Unavailable is
-
-    gateway.shop.record.on_call = fail
+    # Not repeated, as Unavailable is.
+    gateway.shop.record.fail(DeadlineExceeded("the product service was late"), "batch_get_products")
     query = "{ me { orders(first: 1) { edges { node { id payment { status } lines { product { title } } } } } } }"
     answer = await gateway.run(query, user=1)
 

@@ -14,22 +14,19 @@ from shop.values.order import OrderStatus
 
 Headers = dict[str, str]
 
+PERSONAL = (
+    *("/v1/users", "/v1/users/3", "/v1/users/3/orders", "/v1/orders?ids=3", "/v1/orders/3"),
+    *("/v1/payments?order_ids=3", "/v1/payments/3", "/v1/order-lines"),
+)
+"""Paths whose answers each caller gets alone."""
+
 
 @pytest.mark.parametrize(
     ("path", "cache_control", "vary"),
     [
-        ("/v1/products", "public, max-age=60", "accept-encoding"),
-        ("/v1/products/3", "public, max-age=60", "accept-encoding"),
-        ("/v1/users", "private, no-cache", "accept-encoding, authorization"),
-        ("/v1/users/3", "private, no-cache", "accept-encoding, authorization"),
-        ("/v1/users/3/orders", "private, no-cache", "accept-encoding, authorization"),
-        ("/v1/orders?ids=3", "private, no-cache", "accept-encoding, authorization"),
-        ("/v1/orders/3", "private, no-cache", "accept-encoding, authorization"),
-        ("/v1/payments?order_ids=3", "private, no-cache", "accept-encoding, authorization"),
-        ("/v1/payments/3", "private, no-cache", "accept-encoding, authorization"),
-        ("/v1/order-lines", "private, no-cache", "accept-encoding, authorization"),
-        ("/openapi.json", "public, max-age=300", "accept-encoding"),
-        ("/docs", "public, max-age=300", "accept-encoding"),
+        *[(path, "public, max-age=60", "accept-encoding") for path in ("/v1/products", "/v1/products/3")],
+        *[(path, "private, no-cache", "accept-encoding, authorization") for path in PERSONAL],
+        *[(path, "public, max-age=300", "accept-encoding") for path in ("/openapi.json", "/docs")],
     ],
 )
 async def test_every_read_says_how_long_it_may_be_kept(

@@ -15,13 +15,6 @@ from shop.platform.error_codes import ERROR_TABLE, Row
 Headers = dict[str, str]
 
 
-def fails_with(shop: MemoryShop, error: Exception) -> None:
-    async def fail(method: str) -> None:
-        raise error
-
-    shop.record.on_call = fail
-
-
 @pytest.mark.parametrize("path", ["/", "/v1", "/v1/orders/1/lines", "/v1/products/", "/V1/products", "/v1/%00"])
 async def test_an_unknown_path_is_a_problem(api: httpx.AsyncClient, path: str) -> None:
     answer = await api.get(path)
@@ -83,7 +76,7 @@ async def test_a_problem_names_kind_and_place(api: httpx.AsyncClient) -> None:
 async def test_every_error_of_the_table_has_its_status(
     app: FastAPI, shop: MemoryShop, partner: Headers, row: Row
 ) -> None:
-    fails_with(shop, row.error("what to change", field="id"))
+    shop.record.fail(row.error("what to change", field="id"))
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://gateway") as client:
         answer = await client.get("/v1/products/1", headers=partner)
 
@@ -97,11 +90,7 @@ async def test_every_error_of_the_table_has_its_status(
 async def test_a_part_that_fails_fails_the_whole_answer(
     api: httpx.AsyncClient, shop: MemoryShop, partner: Headers, error: ShopError
 ) -> None:
-    async def fail(method: str) -> None:
-        if method == "batch_get_payments_by_order":
-            raise error
-
-    shop.record.on_call = fail
+    shop.record.fail(error, "batch_get_payments_by_order")
     answer = await api.get("/v1/orders/3", params={"include": "payment"}, headers=partner)
 
     assert answer.status_code == ERROR_TABLE[error.code].http
@@ -109,8 +98,7 @@ async def test_a_part_that_fails_fails_the_whole_answer(
 
 
 async def test_an_unavailable_part_says_when_to_try_again(api: httpx.AsyncClient, shop: MemoryShop) -> None:
-    fails_with(shop, Unavailable("product does not answer; try again"))
-
+    shop.record.fail(Unavailable("product does not answer; try again"))
     assert (await api.get("/v1/products/1")).headers["retry-after"] == "1"
 
 

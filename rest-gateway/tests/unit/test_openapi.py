@@ -1,8 +1,9 @@
-"""The OpenAPI document."""
+"""The OpenAPI document, and Swagger UI, which shows it."""
 
 from __future__ import annotations
 
 import json
+import re
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -134,3 +135,20 @@ def test_an_answer_that_differs_from_the_document_is_noticed(documented: OpenApi
     assert not unselectable.is_valid_response(answer({"id": 17}))
     for wrong in ({**good, "price": 5}, {**good, "colour": "red"}, {**good, "id": "17"}, {"id": "17"}):
         assert not operation.is_valid_response(answer(wrong))
+
+
+@pytest.mark.ours
+async def test_swagger_ui_loads_nothing_from_elsewhere(api: httpx.AsyncClient) -> None:
+    page = await api.get("/docs")
+
+    assert page.headers["content-type"] == "text/html; charset=utf-8"
+    links = re.findall(r'(?:src|href)="([^"]+)"', page.text)
+    assert len(links) == 3
+    kinds = {"js": "text/javascript", "css": "text/css", "png": "image/png"}
+    for link in links:
+        assert link.startswith("/docs/")
+        part = await api.get(link)
+        assert (part.status_code, part.headers["content-type"]) == (200, kinds[link.rpartition(".")[2]])
+        assert part.content
+    assert "/openapi.json" in page.text
+    assert "https://" not in page.text

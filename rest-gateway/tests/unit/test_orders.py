@@ -43,12 +43,8 @@ async def test_includes_user_and_products_in_one_call_each(
     order = answer.json()
     assert order["user"]["id"] == order["user_id"]
     assert [product["id"] for product in order["products"]] == [line["product_id"] for line in order["lines"]]
-    assert sorted(shop.record.methods) == [
-        "batch_get_payments_by_order",
-        "batch_get_products",
-        "batch_get_users",
-        "get_order",
-    ]
+    calls = sorted(shop.record.methods)
+    assert calls == ["batch_get_payments_by_order", "batch_get_products", "batch_get_users", "get_order"]
 
 
 async def test_the_order_of_a_deleted_account_is_only_for_partners(
@@ -159,9 +155,7 @@ async def test_two_keys_are_refused(api: httpx.AsyncClient, partner: Headers) ->
 async def test_short_stock_is_a_conflict(api: httpx.AsyncClient, partner: Headers) -> None:
     for key in ("a", "b"):
         answer = await api.post(
-            "/v1/orders",
-            json={**BODY, "lines": [{"product_id": 5, "quantity": 900}]},
-            headers=add_key(partner, key),
+            "/v1/orders", json={**BODY, "lines": [{"product_id": 5, "quantity": 900}]}, headers=add_key(partner, key)
         )
 
     assert answer.status_code == 409

@@ -11,13 +11,8 @@ from conforming import says
 from memory_shop import MemoryShop
 from shop.values.product import StockLine
 
-NEW = {
-    "title": "Lamp",
-    "description": "Gives light.",
-    "category": "c0001",
-    "price": {"amount_minor": 1999, "currency": "EUR"},
-    "stock": 5,
-}
+PRICE = {"amount_minor": 1999, "currency": "EUR"}
+NEW = {"title": "Lamp", "description": "Gives light.", "category": "c0001", "price": PRICE, "stock": 5}
 
 
 async def test_lists_a_page_of_a_category_with_reviews_in_one_call(api: httpx.AsyncClient, shop: MemoryShop) -> None:
@@ -122,12 +117,8 @@ async def test_a_reserved_product_stays(api: httpx.AsyncClient, shop: MemoryShop
 async def test_an_unknown_field_names_the_valid_ones(api: httpx.AsyncClient, partner: dict[str, str]) -> None:
     answer = await api.patch("/v1/products/3", json={"colour": "red"}, headers=partner)
 
-    assert answer.json()["errors"] == [
-        {
-            "field": "colour",
-            "message": "this field is unknown; valid ones are title, description, category, price, stock",
-        }
-    ]
+    message = "this field is unknown; valid ones are title, description, category, price, stock"
+    assert answer.json()["errors"] == [{"field": "colour", "message": message}]
 
 
 async def test_every_error_is_named(api: httpx.AsyncClient, partner: dict[str, str]) -> None:

@@ -63,6 +63,7 @@ PURCHASES = [
     ({"coupon": "free"}, 400, "coupon"),
 ]
 TO_STATUS = "status: it must be one of: SHIPPED, DELIVERED"
+TOO_LATE = "order 1 is SHIPPED; only a CONFIRMED order can be cancelled"
 NO_LOGIN = "e-mail and password do not match"
 INCLUDES = [
     ("/v1/orders/3?include=refunds", "include='refunds' is not valid; valid: payment, products, user"),
@@ -92,14 +93,7 @@ REFUSED: list[tuple[str | int, str, str, Any, int, str]] = [
     ],
     *[("partner", "POST", "/v1/orders", BUY | change, status, said) for change, status, said in PURCHASES],
     *[("partner", "PATCH", "/v1/orders/4", {"status": to}, 400, TO_STATUS) for to in ("CONFIRMED", "shipped", 3, None)],
-    (
-        "partner",
-        "POST",
-        "/v1/orders/1:cancel",
-        None,
-        409,
-        "order 1 is SHIPPED; only a CONFIRMED order can be cancelled",
-    ),
+    ("partner", "POST", "/v1/orders/1:cancel", None, 409, TOO_LATE),
     *[
         ("", "GET", f"/v1/products/999{query}", None, 404, "there is no product 999")
         for query in ("", "?include=reviews")

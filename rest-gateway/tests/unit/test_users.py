@@ -8,13 +8,7 @@ import httpx
 
 Headers = dict[str, str]
 
-ADDRESS = {
-    "recipient": "Ada",
-    "street": "Example Street 1",
-    "city": "Springfield",
-    "postal_code": "12345",
-    "country_code": "DE",
-}
+ADDRESS = {"recipient": "Ada", "street": "Street 1", "city": "Paris", "postal_code": "12345", "country_code": "DE"}
 NEW = {"email": "ada@example.com", "name": "Ada", "address": ADDRESS, "password": "correct horse"}
 
 
@@ -47,12 +41,8 @@ async def test_an_address_is_replaced_as_a_whole(api: httpx.AsyncClient, custome
     answer = await api.patch("/v1/users/3", json={"address": {"city": "Berlin"}}, headers=customer(3))
 
     assert answer.status_code == 400
-    assert {error["field"] for error in answer.json()["errors"]} == {
-        "address.recipient",
-        "address.street",
-        "address.postal_code",
-        "address.country_code",
-    }
+    missing = ADDRESS.keys() - {"city"}
+    assert {error["field"] for error in answer.json()["errors"]} == {f"address.{part}" for part in missing}
 
 
 async def test_a_partner_reads_any_user(api: httpx.AsyncClient, partner: Headers) -> None:

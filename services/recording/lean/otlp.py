@@ -36,7 +36,6 @@ class Batch:
         return len(self._spans.spans)
 
     def add(self, ended: EndedSpan) -> None:
-        """Adds a span."""
         trace_id, span_id, parent_id, remote, state, name, kind, start, end, code, description, link, common = ended[
             :FIELDS
         ]

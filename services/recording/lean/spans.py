@@ -15,15 +15,7 @@ from collections.abc import Callable, Mapping
 from random import getrandbits
 from typing import Any, TypeAlias
 
-from opentelemetry.trace import (
-    DEFAULT_TRACE_STATE,
-    Span,
-    SpanContext,
-    Status,
-    StatusCode,
-    TraceFlags,
-    TraceState,
-)
+from opentelemetry.trace import DEFAULT_TRACE_STATE, Span, SpanContext, Status, StatusCode, TraceFlags, TraceState
 
 from shop.platform.telemetry.recorder import Attributes, Parent, SharedAttributes
 
@@ -62,18 +54,13 @@ class Recorder:
     def __init__(self, max_waiting: int = MAX_WAITING) -> None:
         self.max_waiting = max_waiting
         self.waiting: deque[EndedSpan] = deque()
-        self.wake: Callable[[], None] = _nobody_waits
+        self.wake: Callable[[], None] = lambda: None
         self.started = 0
         self.ended = 0
         self.lost = 0
 
     def start(
-        self,
-        name: str,
-        kind: int,
-        parent: Parent,
-        attributes: Attributes = None,
-        shared: SharedAttributes = (),
+        self, name: str, kind: int, parent: Parent, attributes: Attributes = None, shared: SharedAttributes = ()
     ) -> RecordedSpan:
         return RecordedSpan(self, name, kind, parent, attributes, shared)
 
@@ -118,9 +105,6 @@ class Recorder:
         if not waiting:
             self.wake()
         waiting.append(ended)
-
-
-def _nobody_waits() -> None: ...
 
 
 class RecordedSpan(Span):

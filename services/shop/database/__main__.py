@@ -28,7 +28,6 @@ from shop.database.schemas import SCHEMAS, ServiceSchema
 
 
 def arguments() -> argparse.ArgumentParser:
-    """Returns the parser of the command line."""
     parser = argparse.ArgumentParser(prog="python -m shop.database", description="The shop's database.")
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser(
@@ -41,11 +40,7 @@ def arguments() -> argparse.ArgumentParser:
 
 
 def run(argv: Sequence[str], env: Mapping[str, str] = os.environ) -> int:
-    """Runs a command line.
-
-    Returns:
-        The exit code: 0 done, 2 the input is wrong or the database does not answer.
-    """
+    """Runs a command line; returns 0, or 2 if the input is wrong or the database does not answer."""
     options = arguments().parse_args(argv)
     try:
         if options.command == "await":

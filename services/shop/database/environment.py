@@ -15,11 +15,7 @@ def admin_url_of(env: Mapping[str, str]) -> str:
 
 
 def passwords_of(env: Mapping[str, str]) -> dict[str, str]:
-    """Returns the passwords of `SHOP_ROLE_PASSWORDS`, by role.
-
-    Raises:
-        ValueError: There are no passwords, or one is missing.
-    """
+    """Returns the passwords of `SHOP_ROLE_PASSWORDS` by role; raises `ValueError` if one is missing."""
     example = json.dumps({schema.name: "…" for schema in SCHEMAS})
     text = variable(env, "SHOP_ROLE_PASSWORDS", example)
     try:

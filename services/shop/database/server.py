@@ -20,10 +20,6 @@ UNFINISHED = (psycopg.OperationalError, InsufficientPrivilege, UndefinedTable, T
 def until_schema_is_there(limit_s: float, url: str, schema: ServiceSchema) -> None:
     """Waits until a schema has every migration of this version; reports what is missing on standard error.
 
-    Args:
-        limit_s: How long to wait, in seconds.
-        url: URL of the database, with the role of the schema.
-
     Raises:
         TimeoutError: Migrations are still missing at the end; the error names them.
         psycopg.Error: The database still refuses the role at the end.

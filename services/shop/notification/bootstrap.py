@@ -41,12 +41,11 @@ async def bootstrap(config: ServiceConfig, runtime: Runtime = BARE) -> AsyncIter
         if runtime.meters is not None:
             runtime.meters.gauge("shop.notification.watchers", "Streams that wait for news.", lambda: watchers.count)
 
-        def heard(user: str | None) -> None:
-            watchers.wake(None if user is None else int(user))
-
         async with (
             connect(config.peers, config.component, config.sockets, runtime) as clients,
-            listening_to(CHANNEL, database_url(config), heard),
+            listening_to(
+                CHANNEL, database_url(config), lambda user: watchers.wake(None if user is None else int(user))
+            ),
         ):
             service = NotificationService(
                 store, watchers, streams, apply_owner_rules(ORDER, clients.order), clients.user
@@ -55,7 +54,6 @@ async def bootstrap(config: ServiceConfig, runtime: Runtime = BARE) -> AsyncIter
 
 
 def offer(service: NotificationService) -> Offer:
-    """Returns what the process serves."""
     return Offer(NOTIFICATION, service)
 
 

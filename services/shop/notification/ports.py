@@ -12,11 +12,7 @@ class NotificationStore(Protocol):
     """Each customer's latest notifications, by position; every method is one statement."""
 
     async def add(self, events: Sequence[Event]) -> None:
-        """Adds the new events, all or nothing, and drops each customer's oldest notifications beyond the limit.
-
-        Raises:
-            Conflict: Another call is adding one of the events.
-        """
+        """Adds new events, all or none, and drops old ones beyond the limit; raises `Conflict` for a rival's event."""
 
     async def newest(self, user_id: int) -> list[Notification]:
         """Returns all of a customer's notifications, newest first; none if the account is gone."""
@@ -28,8 +24,4 @@ class NotificationStore(Protocol):
         """Returns the position of a customer's newest notification; None if there is none, or the account is gone."""
 
     async def behind(self, user_id: int, position: int, limit: int) -> list[Notification]:
-        """Returns a customer's notifications after a position, oldest first.
-
-        Raises:
-            NotFound: The account is gone.
-        """
+        """Returns notifications after a position, oldest first; raises `NotFound` if the customer's account is gone."""

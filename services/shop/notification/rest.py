@@ -24,7 +24,6 @@ TAGS = {TAG: "Changes of orders, sent to their buyers."}
 
 
 def build_app(service: NotificationService, incoming: Incoming) -> FastAPI:
-    """Returns the application."""
     api = service_api("notification", "Customers' notifications of their orders", TAGS, incoming)
 
     # The service itself checks whose order it is, and ends the streams.

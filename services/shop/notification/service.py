@@ -19,11 +19,7 @@ MAX_EVENTS = 100
 
 
 class NotificationService:
-    """The use cases of notifications: the methods and errors of `shop.contract.ports.NotificationClient`.
-
-    Args:
-        orders: Client for orders; it shows callers only the orders that they may see.
-    """
+    """The use cases of notifications: the methods and errors of `shop.contract.ports.NotificationClient`."""
 
     def __init__(
         self, store: NotificationStore, watchers: Watchers, streams: Streams, orders: OrderClient, users: UserClient
@@ -31,7 +27,7 @@ class NotificationService:
         self._store = store
         self._watchers = watchers
         self._streams = streams
-        self._orders = orders
+        self._orders = orders  # shows callers only the orders that they may see
         self._users = users
 
     async def notify(self, events: Sequence[Event]) -> None:

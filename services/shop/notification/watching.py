@@ -24,11 +24,7 @@ AT_ONCE = 100
 
 
 class Watchers:
-    """All watchers of this process.
-
-    Args:
-        silence_s: Seconds of silence after which a stream says that it is still open.
-    """
+    """All watchers of this process."""
 
     def __init__(
         self, store: NotificationStore, traces: EventTraces = NOT_TRACED, *, silence_s: float = SILENCE_S
@@ -57,11 +53,7 @@ class Watchers:
             after: Position after which to begin, at least 0; None to begin with new updates.
             order_id: The order; None for all.
 
-        Raises:
-            InvalidArgument: There is no such position.
-            NotFound: The customer's account is gone.
-            PositionGone: Notifications after the position are no longer kept.
-            Unavailable: The database does not answer.
+        Raises the errors of `begin_behind` and of the store.
         """
         # Registered before the first read, so that no update is missed.
         with self._waits(user_id) as news:

@@ -39,11 +39,7 @@ stop may take."""
 
 @dataclass(frozen=True, slots=True)
 class OrderParts:
-    """The parts of the order service: its use cases, and its background work.
-
-    Attributes:
-        relay: Delivers order events; None where the topology has no notifications.
-    """
+    """The parts of the order service; the relay is None where the topology has no notifications."""
 
     service: OrderService
     recovery: Recovery
@@ -71,10 +67,7 @@ async def in_postgres(config: ServiceConfig, runtime: Runtime) -> AsyncIterator[
 async def bootstrap(
     config: ServiceConfig, runtime: Runtime = BARE, open_stores: OpenStore[OrderStores] = in_postgres
 ) -> AsyncIterator[OrderParts]:
-    """Opens what orders need; at the end, unfinished sagas get a moment to finish.
-
-    Raises the errors of `opened_database`.
-    """
+    """Opens what orders need, and drains unfinished sagas at the end. Raises the errors of `opened_database`."""
     async with AsyncExitStack() as stack:
         stores = await stack.enter_async_context(open_stores(config, runtime))
         clients = await stack.enter_async_context(connect(config.peers, config.component, config.sockets, runtime))
@@ -104,7 +97,6 @@ async def _relay(config: ServiceConfig, runtime: Runtime, clients: Clients, stac
 
 
 def offer(service: OrderService, page_token_key: bytes = DEFAULT_KEY) -> Offer:
-    """Returns the service as the process offers it."""
     return Offer(ORDER, service, (page_token_key,))
 
 

@@ -53,14 +53,6 @@ class Compensation(StrEnum):
     RELEASE_STOCK = "RELEASE_STOCK"
 
 
-class Direction(StrEnum):
-    """How to finish an interrupted saga."""
-
-    UNDO = "UNDO"
-    SETTLE = "SETTLE"
-    NOTHING = "NOTHING"
-
-
 UNCERTAIN = frozenset(
     {
         ErrorCode.CONFLICT,
@@ -82,13 +74,7 @@ class Refusal(Struct, frozen=True, gc=False):
 
     @classmethod
     def of(cls, error: ShopError) -> Refusal:
-        """Returns the refusal for an error."""
         return cls(error.code, error.message, error.field)
-
-    @property
-    def final(self) -> bool:
-        """Whether a retry of the checkout gets the same answer; otherwise the retry starts the checkout anew."""
-        return self.code not in UNCERTAIN
 
 
 class Checkout(Struct, frozen=True, gc=False):
@@ -141,12 +127,3 @@ def compensations(step: Step) -> tuple[Compensation, ...]:
         Step.RESERVE: (Compensation.RELEASE_STOCK,),
         Step.AUTHORIZE: (Compensation.VOID_PAYMENT, Compensation.RELEASE_STOCK),
     }[step]
-
-
-def direction(checkout: Checkout) -> Direction:
-    """Returns what to do with a checkout that no process drives any more."""
-    if checkout.state in (SagaState.COMPLETED, SagaState.FAILED):
-        return Direction.NOTHING
-    if checkout.step is Step.SETTLE:
-        return Direction.SETTLE
-    return Direction.UNDO

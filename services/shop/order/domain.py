@@ -13,11 +13,7 @@ from shop.values.user import Address
 
 
 def status_before(status: OrderStatus) -> OrderStatus:
-    """Returns the status that an order must have before it can move to another.
-
-    Raises:
-        InvalidArgument: Orders cannot be moved to that status by hand.
-    """
+    """Returns the status from which an order moves to this status; raises `InvalidArgument` if none does by hand."""
     before = STATUS_BEFORE.get(status)
     if before is None:
         raise InvalidArgument(f"status must be one of: {', '.join(STATUS_BEFORE)}", field="status")
@@ -25,11 +21,7 @@ def status_before(status: OrderStatus) -> OrderStatus:
 
 
 def check_address(user_id: int, address: Address) -> None:
-    """Checks that goods can be sent to a customer's address.
-
-    Raises:
-        FailedPrecondition: A part of the address is missing.
-    """
+    """Checks that goods can be sent to a customer's address; raises `FailedPrecondition` if a part is missing."""
     if not all((address.recipient, address.street, address.city, address.postal_code, address.country_code)):
         raise FailedPrecondition(f"user {user_id} has no complete address; complete it first", field="user_id")
 
@@ -51,14 +43,7 @@ class Purchase(Struct, frozen=True, gc=False):
 
 
 def purchase(lines: Sequence[CheckoutLine], prices: Mapping[int, Money]) -> Purchase:
-    """Prices the lines of a checkout.
-
-    Args:
-        lines: The customer's lines; they are numbered in this order.
-
-    Raises:
-        FailedPrecondition: The products' prices have more than one currency.
-    """
+    """Prices and numbers the lines of a checkout; raises `FailedPrecondition` if the prices have several currencies."""
     priced = tuple(
         PricedLine(number, line.product_id, line.quantity, prices[line.product_id])
         for number, line in enumerate(lines, start=1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager
-from typing import NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, Protocol
 
 from msgspec import Struct
 
@@ -128,35 +128,3 @@ class OrderStores(NamedTuple):
     orders: OrderStore
     checkouts: CheckoutStore
     cancellations: CancellationStore
-
-
-class Resumable(Protocol):
-    """An interrupted saga."""
-
-    @property
-    def id(self) -> str:
-        """Name of the saga in the log."""
-
-    @property
-    def epoch(self) -> int:
-        """How many times the saga has been taken over."""
-
-
-S = TypeVar("S", bound=Resumable)
-
-
-class Saga(Protocol[S]):
-    """A kind of saga that another process can resume halfway."""
-
-    async def take_stuck(self, limit: int) -> list[S]:
-        """Takes over up to `limit` sagas without a driver."""
-
-    async def take_up(self, saga: S) -> None:
-        """Finishes a saga that was taken over from a dead process.
-
-        Raises:
-            ShopError: The saga cannot be finished now.
-        """
-
-    async def postpone(self, saga: S, seconds: float) -> None:
-        """Leaves a saga that could not be finished to a later attempt, after `seconds`."""

@@ -63,11 +63,7 @@ ROWS_AT_ONCE = 5_000
 
 
 class PostgresOrders:
-    """The order store in the schema `shop_order`.
-
-    Args:
-        adds_events: Whether a change of status adds an event to the outbox.
-    """
+    """The order store in the schema `shop_order`; `adds_events` if changes of status add events to the outbox."""
 
     def __init__(self, database: Database, *, adds_events: bool = False) -> None:
         self._database = database

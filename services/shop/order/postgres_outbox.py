@@ -66,12 +66,7 @@ class Change(NamedTuple):
 
 
 class PostgresOutbox:
-    """The outbox in the schema `shop_order`.
-
-    Args:
-        database: Separate connections whose search_path is that schema, so that deliveries do not occupy the
-            connections that requests need.
-    """
+    """The outbox in the schema `shop_order`, over separate connections: deliveries must not delay requests."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

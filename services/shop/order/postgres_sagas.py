@@ -12,8 +12,7 @@ row.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import asyncpg
 from msgspec.structs import replace
@@ -171,8 +170,7 @@ TAKE_STUCK_CANCELLATIONS = Statement(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Driver:
+class Driver(NamedTuple):
     """The process that drives sagas.
 
     Attributes:
@@ -199,8 +197,7 @@ class PostgresCheckouts:
             checkout.user_id,
             checkout.idempotency_key,
             checkout.request_hash,
-            self._driver.instance,
-            self._driver.boot,
+            *self._driver,
             [code.value for code in UNCERTAIN],
         )
         if row is not None:
@@ -255,7 +252,7 @@ class PostgresCheckouts:
         await self._change(POSTPONE, checkout, seconds)
 
     async def take_stuck(self, limit: int) -> list[Checkout]:
-        rows = await self._database.fetch(TAKE_STUCK, self._driver.instance, self._driver.boot, limit)
+        rows = await self._database.fetch(TAKE_STUCK, *self._driver, limit)
         return [checkout_of(row) for row in rows]
 
     async def _change(self, statement: Statement, checkout: Checkout, *values: Any) -> list[asyncpg.Record]:
@@ -275,7 +272,7 @@ class PostgresCancellations:
 
     async def begin(self, order_id: int) -> Cancellation | None:
         statement, context = BEGIN_CANCELLATION.choose(adds_events=self._adds_events)
-        row = await self._database.fetchrow(statement, order_id, self._driver.instance, self._driver.boot, *context)
+        row = await self._database.fetchrow(statement, order_id, *self._driver, *context)
         return None if row is None else cancellation_of(row)
 
     async def find_running(self, order_id: int) -> Cancellation | None:
@@ -289,7 +286,7 @@ class PostgresCancellations:
         await self._database.fetchrow(POSTPONE_CANCELLATION, cancellation.order_id, seconds)
 
     async def take_stuck(self, limit: int) -> list[Cancellation]:
-        rows = await self._database.fetch(TAKE_STUCK_CANCELLATIONS, self._driver.instance, self._driver.boot, limit)
+        rows = await self._database.fetch(TAKE_STUCK_CANCELLATIONS, *self._driver, limit)
         return [cancellation_of(row) for row in rows]
 
 

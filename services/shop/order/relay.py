@@ -35,11 +35,7 @@ LOOK_S = 5.0
 
 
 class Relay:
-    """Takes events out of the outbox and delivers them to the notification service.
-
-    Args:
-        look_s: How long after the last call of `wake` the relay looks for events by itself, in seconds.
-    """
+    """Takes events out of the outbox and delivers them to the notification service."""
 
     def __init__(
         self,
@@ -57,11 +53,7 @@ class Relay:
         self._later: asyncio.TimerHandle | None = None
 
     def wake(self, status: str | None = None) -> None:
-        """Makes the relay look for events.
-
-        Args:
-            status: The status that orders have reached; PENDING can wait a little.
-        """
+        """Makes the relay look for events, a little later if the orders have only reached PENDING."""
         if status != OrderStatus.PENDING:
             self._woken.set()
         elif self._later is None:

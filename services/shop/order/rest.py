@@ -26,30 +26,12 @@ from shop.resources.orders import add_order_changes
 from shop.resources.service_api import service_api
 from shop.values.order import JoinedOrderLine
 
-TAGS = {
-    "orders": "Checkout, reads and status changes of orders.",
-    "order lines": "Bulk read for partners.",
-}
+TAGS = {"orders": "Checkout, reads and status changes of orders.", "order lines": "Bulk read for partners."}
 
 
 def build_app(service: OrderService, incoming: Incoming, page_token_key: bytes = DEFAULT_KEY) -> FastAPI:
-    """Returns the application."""
     api = service_api("order", "Orders and the checkout", TAGS, incoming)
-    _add_reads(api, service)
-    add_order_changes(api, service)
 
-    async def lines(*, after_line_id: int = 0, limit: int = 0) -> AsyncIterator[JoinedOrderLine]:
-        async with aclosing(service.stream_order_lines(after_line_id=after_line_id, limit=limit)) as chunks:
-            async for chunk in chunks:
-                for line in chunk:
-                    yield line
-
-    add_order_lines(api, lines, page_token_key)
-    add_docs(api)
-    return api
-
-
-def _add_reads(api: FastAPI, service: OrderService) -> None:
     @api.api_route(**reading("orders", Orders.get_order, problems=[404]))
     async def get_order(call: RestCall, order_id: OrderId, fields: OrderFields = "") -> Answer[OrderDocument]:
         """One order: a customer's own, any for partners."""
@@ -75,3 +57,15 @@ def _add_reads(api: FastAPI, service: OrderService) -> None:
         page = await service.list_orders_by_user(user_id, page_size=page_size, page_token=page_token)
         orders = [order_document(order) for order in page.items]
         return ok(call, OrderPage(orders, page.next_page_token), PERSONAL, mask)
+
+    add_order_changes(api, service)
+
+    async def lines(*, after_line_id: int = 0, limit: int = 0) -> AsyncIterator[JoinedOrderLine]:
+        async with aclosing(service.stream_order_lines(after_line_id=after_line_id, limit=limit)) as chunks:
+            async for chunk in chunks:
+                for line in chunk:
+                    yield line
+
+    add_order_lines(api, lines, page_token_key)
+    add_docs(api)
+    return api

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
-from types import MappingProxyType
 
 from shop.money import Money
 from shop.platform.telemetry.tracing import child_span
 
-ANSWERS: Mapping[str, str] = MappingProxyType(
-    {"tok_ok": "", "tok_declined": "card declined", "tok_insufficient_funds": "insufficient funds"}
-)
+ANSWERS = {"tok_ok": "", "tok_declined": "card declined", "tok_insufficient_funds": "insufficient funds"}
 """Why each token is declined; empty for the token that is accepted."""
 
 

@@ -28,7 +28,6 @@ async def bootstrap(
 
 
 def offer(service: PaymentService) -> Offer:
-    """Returns the service as the process offers it."""
     return Offer(PAYMENT, service)
 
 

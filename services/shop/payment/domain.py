@@ -22,9 +22,6 @@ class StoredPayment(Struct, frozen=True, gc=False):
 def decide_authorization(stored: StoredPayment, user_id: int, amount: Money) -> Payment:
     """Decides the outcome of an authorisation from the stored payment of its checkout.
 
-    Args:
-        stored: The checkout's one payment, made by this call or by an earlier call.
-
     Returns:
         The payment, which is already captured if the call is a late retry.
 

@@ -16,11 +16,7 @@ class Bank(Protocol):
         """Returns whether the bank knows tokens of this form; the bank may still decline this token."""
 
     async def authorize(self, amount: Money, payment_token: str) -> str:
-        """Asks the bank to reserve an amount.
-
-        Returns:
-            The bank's reason for declining; empty if the bank accepts.
-        """
+        """Asks the bank to reserve an amount; returns the bank's reason for declining, or an empty text."""
 
 
 class PaymentStore(Protocol):

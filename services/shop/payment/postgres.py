@@ -66,7 +66,8 @@ class PostgresPayments:
         row = await self._database.fetchrow(
             ADD, checkout_id, user_id, status.value, amount.amount_minor, amount.currency, decline_reason or None
         )
-        return _present(row)
+        assert row is not None, "INSERT RETURNING gives a row"
+        return stored_of(row)
 
     async def capture(self, checkout_id: str, order_id: int) -> StoredPayment | None:
         try:
@@ -77,7 +78,8 @@ class PostgresPayments:
 
     async def void(self, checkout_id: str) -> StoredPayment:
         row = await self._database.fetchrow(VOID, checkout_id, NOTHING.amount_minor, NOTHING.currency)
-        return _present(row)
+        assert row is not None, "INSERT RETURNING gives a row"
+        return stored_of(row)
 
     async def of_checkout(self, checkout_id: str) -> StoredPayment | None:
         row = await self._database.fetchrow(OF_CHECKOUT, checkout_id)
@@ -90,12 +92,6 @@ class PostgresPayments:
     async def of_orders(self, order_ids: Sequence[int]) -> list[StoredPayment]:
         rows = await self._database.fetch(OF_ORDERS, order_ids)
         return [stored_of(row) for row in rows]
-
-
-def _present(row: asyncpg.Record | None) -> StoredPayment:
-    if row is None:
-        raise RuntimeError("an INSERT with RETURNING gave no row")
-    return stored_of(row)
 
 
 def stored_of(row: asyncpg.Record) -> StoredPayment:

@@ -24,15 +24,8 @@ TAGS = {"payments": "Payments of orders; changed by other parts of the shop only
 
 
 def build_app(service: PaymentService, incoming: Incoming) -> FastAPI:
-    """Returns the application."""
     api = service_api("payment", "Payments of orders", TAGS, incoming)
-    _add_reads(api, service)
-    _add_changes(api, service)
-    add_docs(api)
-    return api
 
-
-def _add_reads(api: FastAPI, service: PaymentService) -> None:
     @api.api_route(**reading("payments", PaymentClient.batch_get_payments_by_order))
     async def list_payments(call: RestCall, order_ids: OrderIdsOfPayments) -> Answer[InnerPaymentList]:
         """The payments of many orders; a customer's own, any for partners. Others are left out as unknown ones are."""
@@ -44,8 +37,6 @@ def _add_reads(api: FastAPI, service: PaymentService) -> None:
         """One payment: a customer's own, any for partners."""
         return ok(call, _document(await service.get_payment(payment_id)), PERSONAL)
 
-
-def _add_changes(api: FastAPI, service: PaymentService) -> None:
     @api.api_route(**changing("payments", PaymentClient.authorize_payment, problems=[402, 409]))
     async def authorize_payment(checkout_id: CheckoutId, new: Authorization) -> Answer[InnerPaymentDocument]:
         """Asks the bank to set an amount aside; the same again changes nothing."""
@@ -66,6 +57,9 @@ def _add_changes(api: FastAPI, service: PaymentService) -> None:
     async def void_payment(checkout_id: CheckoutId) -> Answer[InnerPaymentDocument]:
         """Gives an amount back; an unknown checkout is remembered as voided."""
         return answer_changed(_document(await service.void_payment(checkout_id)))
+
+    add_docs(api)
+    return api
 
 
 def _document(payment: Payment) -> InnerPaymentDocument:

@@ -13,8 +13,7 @@ from shop.platform.http.edge_cache import edge_cache
 from shop.platform.page_token import DEFAULT_KEY
 from shop.platform.process.runtime import BARE, Runtime
 from shop.platform.serve import Offer, run_servers
-from shop.product.announced import AnnouncedProductStore
-from shop.product.cached import CachedProductStore
+from shop.product.cached import AnnouncedProductStore, CachedProductStore
 from shop.product.ports import ProductStore
 from shop.product.postgres import PostgresProductStore
 from shop.product.service import ProductService
@@ -38,7 +37,6 @@ async def bootstrap(
 
 
 def offer(service: ProductService, page_token_key: bytes = DEFAULT_KEY) -> Offer:
-    """Returns the service as the process offers it."""
     return Offer(PRODUCT, service, (page_token_key,))
 
 

@@ -1,13 +1,15 @@
-"""The catalogue's tables behind a cache, which returns products by their ids."""
+"""The catalogue's tables behind caches: of products by their ids, and of answers in front of the edge."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
+from shop.platform.http.caching import CATALOGUE, PRODUCTS
+from shop.platform.http.edge_cache import EdgeCache
 from shop.platform.parallel import both
-from shop.product.domain import ProductChange, with_reviews
+from shop.product.domain import NewProduct, ProductChange, with_reviews
 from shop.product.ports import ProductStore, StockTransaction
 from shop.values.product import Product, Reservation, ReservedLine, ReviewedProduct
 
@@ -55,12 +57,43 @@ class CachedProductStore:
         return [] if product is None else [product]
 
 
-class RecordingStock:
-    """A transaction that records which products it changes.
+class AnnouncedProductStore:
+    """The catalogue's tables. A change that failed for the caller also purges: it may have been committed."""
 
-    Args:
-        changed: Set that collects their ids.
-    """
+    def __init__(self, store: ProductStore, cache: EdgeCache) -> None:
+        self._store = store
+        self._cache = cache
+        self.get, self.batch_get, self.page, self.reviews = store.get, store.batch_get, store.page, store.reviews
+        self.batch_get_with_reviews, self.page_with_reviews = store.batch_get_with_reviews, store.page_with_reviews
+        self.rows, self.document = store.rows, store.document
+
+    async def add(self, product: NewProduct) -> Product:
+        added = await self._store.add(product)
+        self._cache.take_out([PRODUCTS, CATALOGUE])
+        return added
+
+    async def change(self, product_id: int, change: ProductChange, expected: Product | None) -> Product | None:
+        try:
+            return await self._store.change(product_id, change, expected)
+        finally:
+            self._announce([product_id])
+
+    @asynccontextmanager
+    async def transaction(self) -> AsyncIterator[StockTransaction]:
+        changed: set[int] = set()
+        try:
+            async with self._store.transaction() as stock:
+                yield RecordingStock(stock, changed)
+        finally:
+            self._announce(changed)
+
+    def _announce(self, product_ids: Iterable[int]) -> None:
+        keys = [f"product-{id_}" for id_ in product_ids]
+        self._cache.take_out([CATALOGUE, *keys] if keys else [])
+
+
+class RecordingStock:
+    """A transaction that adds the ids of the products that it changes to a set."""
 
     def __init__(self, stock: StockTransaction, changed: set[int]) -> None:
         self._stock = stock

@@ -30,11 +30,6 @@ class ProductChange(Struct, frozen=True, gc=False):
     price: Money | None = None
     stock: int | None = None
 
-    @property
-    def is_empty(self) -> bool:
-        """Whether nothing would change."""
-        return self == ProductChange()
-
 
 def with_reviews(products: Iterable[Product], reviews: Iterable[Review]) -> list[ReviewedProduct]:
     """Joins products with their reviews; products and reviews stay in the given order."""
@@ -56,13 +51,7 @@ def with_reviews(products: Iterable[Product], reviews: Iterable[Review]) -> list
 
 
 def reserve(lines: Sequence[StockLine], products: Mapping[int, Product]) -> tuple[ReservedLine, ...]:
-    """Checks that the products have enough stock for all requested lines.
-
-    Args:
-        lines: Requested lines; no product is in two of them.
-
-    Returns:
-        The lines with current prices, sorted by product id.
+    """Returns the requested lines, each of another product, with current prices and sorted by product id.
 
     Raises:
         NotFound: A product does not exist.
@@ -83,14 +72,7 @@ def reserve(lines: Sequence[StockLine], products: Mapping[int, Product]) -> tupl
 
 
 def reserved_again(reservation: Reservation, lines: Sequence[StockLine]) -> Reservation:
-    """Answers a second request for the same reservation.
-
-    Returns:
-        The reservation, held or already confirmed.
-
-    Raises:
-        FailedPrecondition: The reservation was released, or it holds other lines.
-    """
+    """Answers a second request; raises `FailedPrecondition` if the reservation is released or has other lines."""
     if reservation.state is ReservationState.RELEASED:
         raise FailedPrecondition(f"reservation {reservation.id} was released; choose a new id", field="reservation_id")
     if {(line.product_id, line.quantity) for line in reservation.lines} != {
@@ -103,14 +85,7 @@ def reserved_again(reservation: Reservation, lines: Sequence[StockLine]) -> Rese
 
 
 def must_be_confirmed(reservation: Reservation) -> bool:
-    """Decides whether a reservation still has to be confirmed.
-
-    Returns:
-        False if the reservation is already confirmed.
-
-    Raises:
-        FailedPrecondition: The reservation was released.
-    """
+    """Returns whether a reservation is still to be confirmed; raises `FailedPrecondition` if it was released."""
     if reservation.state is ReservationState.RELEASED:
         raise FailedPrecondition(
             f"reservation {reservation.id} was released and cannot be confirmed", field="reservation_id"

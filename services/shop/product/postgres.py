@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
-from datetime import datetime
 from itertools import groupby
 from operator import itemgetter
 
@@ -139,8 +138,6 @@ DELETE = Statement("DELETE product", "DELETE FROM product WHERE id = $1")
 
 
 class PostgresStockTransaction:
-    """One transaction on stock."""
-
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
@@ -187,8 +184,6 @@ class PostgresStockTransaction:
 
 
 class PostgresProductStore:
-    """The catalogue's tables."""
-
     def __init__(self, database: Database) -> None:
         self._database = database
 
@@ -232,12 +227,7 @@ class PostgresProductStore:
         return product_of(row)
 
     async def change(self, product_id: int, change: ProductChange, expected: Product | None) -> Product | None:
-        row = await self._database.fetchrow(
-            CHANGE,
-            product_id,
-            *_values(change),
-            *_values(expected or ProductChange()),
-        )
+        row = await self._database.fetchrow(CHANGE, product_id, *_values(change), *_values(expected or ProductChange()))
         return product_of(row) if row is not None else None
 
     async def reviews(self, product_ids: Sequence[int], limit: int) -> list[Review]:
@@ -288,22 +278,13 @@ def document_of(document_id: int, rows: Iterable[asyncpg.Record]) -> Document:
     return Document(
         document_id,
         tuple(
-            DocumentSection(title, tuple(_record_of(*record) for record in records))
+            DocumentSection(title, tuple(map(_record_of, records)))
             for title, records in groupby(rows, key=itemgetter(0))
         ),
     )
 
 
-def _record_of(
-    _section: str,
-    text: str,
-    count: int,
-    value: float,
-    ok: bool,
-    at: datetime | None,
-    price_minor: int | None,
-    currency: str,
-    _document_id: int,
-) -> DocumentRecord:
+def _record_of(row: asyncpg.Record) -> DocumentRecord:
+    _, text, count, value, ok, at, price_minor, currency, _ = row
     price = None if price_minor is None else Money(price_minor, currency)
     return DocumentRecord(text, count, value, ok, at, price)

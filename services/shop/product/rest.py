@@ -40,17 +40,9 @@ _ROWS = "product-rows"
 
 
 def build_app(service: ProductService, incoming: Incoming, page_token_key: bytes = DEFAULT_KEY) -> FastAPI:
-    """Returns the application."""
     api = service_api("product", "The catalogue and its stock", TAGS, incoming)
     add_products(api, service)
-    _add_reviews(api, service)
-    _add_rows(api, service, page_token_key)
-    _add_reservations(api, service)
-    add_docs(api)
-    return api
 
-
-def _add_reviews(api: FastAPI, service: ProductService) -> None:
     @api.api_route(**reading("products", ProductClient.batch_list_reviews))
     async def batch_list_reviews(
         call: RestCall, product_ids: ProductIds, limit: Limit20 = REVIEWS
@@ -60,8 +52,6 @@ def _add_reviews(api: FastAPI, service: ProductService) -> None:
         listed = [ProductReviews(product_id, tuple(some)) for product_id, some in reviews.items()]
         return ok(call, ReviewList(listed), PUBLIC, keys=surrogate_keys(reviews, listed=False))
 
-
-def _add_rows(api: FastAPI, service: ProductService, key: bytes) -> None:
     @api.api_route(**reading("products", ProductClient.stream_product_rows))
     async def list_product_rows(
         call: RestCall,
@@ -70,19 +60,13 @@ def _add_rows(api: FastAPI, service: ProductService, key: bytes) -> None:
         page_token: PageToken = "",
     ) -> Answer[ProductRowsPage]:
         """A page of all products, by ascending id, each at the size of an order line."""
-        after = start(_ROWS, page_token, "after_product_id", after_product_id, key)
+        after = start(_ROWS, page_token, "after_product_id", after_product_id, page_token_key)
         chunks = service.stream_product_rows(after_product_id=after, limit=page_size)
         rows = [row async for chunk in chunks for row in chunk]
-        token = next_token(_ROWS, rows, page_size, lambda row: row.product_id, key)
-        return ok(
-            call,
-            ProductRowsPage(rows, token),
-            PUBLIC,
-            keys=surrogate_keys([row.product_id for row in rows], listed=True),
-        )
+        token = next_token(_ROWS, rows, page_size, lambda row: row.product_id, page_token_key)
+        keys = surrogate_keys([row.product_id for row in rows], listed=True)
+        return ok(call, ProductRowsPage(rows, token), PUBLIC, keys=keys)
 
-
-def _add_reservations(api: FastAPI, service: ProductService) -> None:
     @api.api_route(**changing("reservations", ProductClient.reserve_stock, problems=[409]))
     async def reserve_stock(reservation_id: ReservationId, new: NewReservation) -> Answer[Reservation]:
         """Takes stock until it is confirmed or released, all lines or none; the same again changes nothing."""
@@ -98,3 +82,6 @@ def _add_reservations(api: FastAPI, service: ProductService) -> None:
     async def release_reservation(reservation_id: ReservationId) -> Answer[Reservation]:
         """Gives stock back, held or sold; an unknown id is remembered as released."""
         return answer_changed(await service.release_reservation(reservation_id))
+
+    add_docs(api)
+    return api

@@ -8,28 +8,11 @@ from functools import partial
 from typing import TypeVar, Unpack
 
 from shop.contract.ports import Page
-from shop.errors import (
-    FailedPrecondition,
-    InvalidArgument,
-    NotFound,
-    PreconditionRequired,
-    changed_since,
-    no_such,
-)
+from shop.errors import FailedPrecondition, InvalidArgument, NotFound, PreconditionRequired, changed_since, no_such
 from shop.fields import MAX_ID
 from shop.money import Money
 from shop.platform import page_token as page_tokens
-from shop.platform.validation import (
-    between,
-    distinct,
-    identifier,
-    identifiers,
-    matching,
-    positive_money,
-    size,
-    text,
-    uuid_text,
-)
+from shop.platform import validation
 from shop.product.domain import NewProduct, ProductChange, must_be_confirmed, reserve, reserved_again
 from shop.product.ports import ProductStore
 from shop.values.order import MAX_LINES
@@ -75,20 +58,20 @@ class ProductService:
         self._key = page_token_key
 
     async def get_product(self, product_id: int) -> Product:
-        product = await self._store.get(identifier(product_id, "id"))
+        product = await self._store.get(validation.identifier(product_id, "id"))
         if product is None:
             raise no_such("product", product_id)
         return product
 
     async def batch_get_products(self, ids: Sequence[int]) -> list[Product]:
-        wanted = identifiers(ids, "ids")
+        wanted = validation.identifiers(ids, "ids")
         return _in_order(wanted, await self._store.batch_get(wanted))
 
     async def batch_get_products_with_reviews(
         self, ids: Sequence[int], *, review_limit: int = 0
     ) -> list[ReviewedProduct]:
-        wanted = identifiers(ids, "ids")
-        each = size(review_limit, "review_limit", default=REVIEWS, maximum=MAX_REVIEWS)
+        wanted = validation.identifiers(ids, "ids")
+        each = validation.size(review_limit, "review_limit", default=REVIEWS, maximum=MAX_REVIEWS)
         return _in_order(wanted, await self._store.batch_get_with_reviews(wanted, each))
 
     async def list_products(self, *, page_size: int = 0, page_token: str = "", category: str = "") -> Page[Product]:
@@ -97,16 +80,16 @@ class ProductService:
     async def list_products_with_reviews(
         self, *, page_size: int = 0, page_token: str = "", category: str = "", review_limit: int = 0
     ) -> Page[ReviewedProduct]:
-        each = size(review_limit, "review_limit", default=REVIEWS, maximum=MAX_REVIEWS)
+        each = validation.size(review_limit, "review_limit", default=REVIEWS, maximum=MAX_REVIEWS)
         read = partial(self._store.page_with_reviews, review_limit=each)
         return await self._page(read, page_size, page_token, category)
 
     async def _page(
         self, read: Callable[..., Awaitable[list[P]]], page_size: int, page_token: str, category: str
     ) -> Page[P]:
-        limit = size(page_size, "page_size", default=PAGE_SIZE, maximum=MAX_PAGE)
+        limit = validation.size(page_size, "page_size", default=PAGE_SIZE, maximum=MAX_PAGE)
         if category:
-            matching(category, "category", _CATEGORY, _CATEGORY_FORM)
+            validation.matching(category, "category", _CATEGORY, _CATEGORY_FORM)
         scope = f"ListProducts:{category}"
         after = page_tokens.decode(page_token, scope, key=self._key)
         # One product more than the page holds shows whether there is a next page.
@@ -114,20 +97,20 @@ class ProductService:
         return Page(*page_tokens.cut(products, limit, scope, key=self._key))
 
     async def create_product(self, *, title: str, description: str, category: str, price: Money, stock: int) -> Product:
-        _check_fields(title, description, category, price, stock)
-        return await self._store.add(NewProduct(title, description, category, price, stock))
+        product = NewProduct(title, description, category, price, stock)
+        _check_fields(product)
+        return await self._store.add(product)
 
     async def update_product(
         self, product_id: int, *, expected: Product | None = None, **fields: Unpack[ProductFields]
     ) -> Product:
-        identifier(product_id, "product.id")
+        validation.identifier(product_id, "product.id")
         change = ProductChange(**fields)
-        if change.is_empty:
+        if change == ProductChange():
             raise InvalidArgument(
-                "update_mask must name at least one of: title, description, category, price, stock",
-                field="update_mask",
+                "update_mask must name at least one of: title, description, category, price, stock", field="update_mask"
             )
-        _check_fields(change.title, change.description, change.category, change.price, change.stock)
+        _check_fields(change)
         if expected is not None:
             _check_expected(expected, product_id)
         elif change.stock is not None:
@@ -143,7 +126,7 @@ class ProductService:
         return product
 
     async def delete_product(self, product_id: int, *, expected: Product | None = None) -> None:
-        identifier(product_id, "id")
+        validation.identifier(product_id, "id")
         if expected is not None:
             _check_expected(expected, product_id)
         async with self._store.transaction() as stock:
@@ -157,15 +140,15 @@ class ProductService:
             await stock.delete(product_id)
 
     async def batch_list_reviews(self, product_ids: Sequence[int], *, limit: int = 0) -> dict[int, list[Review]]:
-        wanted = identifiers(product_ids, "product_ids")
-        each = size(limit, "limit", default=REVIEWS, maximum=MAX_REVIEWS)
+        wanted = validation.identifiers(product_ids, "product_ids")
+        each = validation.size(limit, "limit", default=REVIEWS, maximum=MAX_REVIEWS)
         reviews: dict[int, list[Review]] = {product_id: [] for product_id in wanted}
         for review in await self._store.reviews(wanted, each):
             reviews[review.product_id].append(review)
         return reviews
 
     async def reserve_stock(self, reservation_id: str, lines: Sequence[StockLine]) -> Reservation:
-        key = uuid_text(reservation_id, "reservation_id")
+        key = validation.uuid_text(reservation_id, "reservation_id")
         _check_lines(lines)
         async with self._store.transaction() as stock:
             if not await stock.claim(key, ReservationState.HELD):
@@ -179,7 +162,7 @@ class ProductService:
         return Reservation(key, ReservationState.HELD, reserved)
 
     async def confirm_reservation(self, reservation_id: str) -> Reservation:
-        key = uuid_text(reservation_id, "reservation_id")
+        key = validation.uuid_text(reservation_id, "reservation_id")
         async with self._store.transaction() as stock:
             reservation = await stock.find_locked(key)
             if reservation is None:
@@ -189,7 +172,7 @@ class ProductService:
         return Reservation(key, ReservationState.CONFIRMED, reservation.lines)
 
     async def release_reservation(self, reservation_id: str) -> Reservation:
-        key = uuid_text(reservation_id, "reservation_id")
+        key = validation.uuid_text(reservation_id, "reservation_id")
         async with self._store.transaction() as stock:
             if await stock.claim(key, ReservationState.RELEASED):
                 return Reservation(key, ReservationState.RELEASED, ())
@@ -204,8 +187,8 @@ class ProductService:
         self, *, after_product_id: int = 0, limit: int = 0
     ) -> AsyncIterator[Sequence[ProductRow]]:
         """Yields product rows by ascending id, in chunks of up to `ROWS_PER_CHUNK`."""
-        after = between(after_product_id, "after_product_id", 0, MAX_ID)
-        left = size(limit, "limit", default=ROWS, maximum=MAX_ROWS)
+        after = validation.between(after_product_id, "after_product_id", 0, MAX_ID)
+        left = validation.size(limit, "limit", default=ROWS, maximum=MAX_ROWS)
         while left > 0:
             asked = min(left, ROWS_PER_QUERY)
             rows = await self._store.rows(after=after, limit=asked)
@@ -217,7 +200,7 @@ class ProductService:
             left -= asked
 
     async def get_document(self, document_id: int) -> Document:
-        document = await self._store.document(identifier(document_id, "id"))
+        document = await self._store.document(validation.identifier(document_id, "id"))
         if document is None:
             raise no_such("document", document_id)
         return document
@@ -234,38 +217,35 @@ def _in_order(ids: Sequence[int], products: Sequence[P]) -> list[P]:
     return [by_id[product_id] for product_id in ids if product_id in by_id]
 
 
-def _check_fields(
-    title: str | None, description: str | None, category: str | None, price: Money | None, stock: int | None
-) -> None:
-    """Checks the given fields of a product."""
-    if title is not None:
-        text(title, "product.title", 1, 200)
-    if description is not None:
-        text(description, "product.description", 0, 4_000)
-    if category is not None:
-        matching(category, "product.category", _CATEGORY, _CATEGORY_FORM)
-    if price is not None:
-        positive_money(price, "product.price", maximum=MAX_PRICE_MINOR)
-    if stock is not None:
-        between(stock, "product.stock", 0, MAX_STOCK)
+def _check_fields(given: NewProduct | ProductChange) -> None:
+    if given.title is not None:
+        validation.text(given.title, "product.title", 1, 200)
+    if given.description is not None:
+        validation.text(given.description, "product.description", 0, 4_000)
+    if given.category is not None:
+        validation.matching(given.category, "product.category", _CATEGORY, _CATEGORY_FORM)
+    if given.price is not None:
+        validation.positive_money(given.price, "product.price", maximum=MAX_PRICE_MINOR)
+    if given.stock is not None:
+        validation.between(given.stock, "product.stock", 0, MAX_STOCK)
 
 
 def _check_expected(expected: Product, product_id: int) -> None:
     """Checks that an expected product can be compared with the row."""
-    between(expected.id, "expected.id", product_id, product_id)
+    validation.between(expected.id, "expected.id", product_id, product_id)
     for field, value in (
         ("title", expected.title),
         ("description", expected.description),
         ("category", expected.category),
         ("price.currency", expected.price.currency),
     ):
-        text(value, f"expected.{field}", 0, 4_000)
+        validation.text(value, f"expected.{field}", 0, 4_000)
 
 
 def _check_lines(lines: Sequence[StockLine]) -> None:
     if not 1 <= len(lines) <= MAX_LINES:
         raise InvalidArgument(f"lines has {len(lines)} entries; it must have 1 to {MAX_LINES}", field="lines")
     for index, line in enumerate(lines):
-        identifier(line.product_id, f"lines[{index}].product_id")
-        between(line.quantity, f"lines[{index}].quantity", 1, MAX_PIECES)
-    distinct([line.product_id for line in lines], lambda index: f"lines[{index}].product_id")
+        validation.identifier(line.product_id, f"lines[{index}].product_id")
+        validation.between(line.quantity, f"lines[{index}].quantity", 1, MAX_PIECES)
+    validation.distinct([line.product_id for line in lines], lambda index: f"lines[{index}].product_id")

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import AsyncIterator, Mapping
-from contextlib import AbstractContextManager, asynccontextmanager
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, closing
 from pathlib import Path
 
 from shop.contract.calls import USER
@@ -29,34 +28,24 @@ OPEN_STORE = in_postgres(PostgresUserStore)
 async def bootstrap(
     config: ServiceConfig, runtime: Runtime = BARE, open_store: OpenStore[UserStore] = OPEN_STORE
 ) -> AsyncIterator[UserService]:
-    """Opens what the accounts need and yields their use cases.
-
-    Raises:
-        ConfigError: A setting is missing, or the key cannot be used.
-        StartError: The database does not answer.
-    """
+    """Opens what accounts need and yields their use cases. Raises `ConfigError`, or `StartError` for the database."""
     signer = _signer(require_setting(config.jwt_private_key_file, "SHOP_JWT_PRIVATE_KEY_FILE", "keys/jwt-private.pem"))
     async with (
         open_store(config, runtime) as store,
         behind_cache(config, store, User, CachedUserStore, runtime.note_cache) as accounts,
     ):
-        with contextlib.closing(Argon2Passwords()) as passwords:
+        with closing(Argon2Passwords()) as passwords:
             yield UserService(accounts, passwords, signer, page_token_key=config.page_token_key)
 
 
 def offer(service: UserService) -> Offer:
-    """Returns the service as the process offers it."""
-    return Offer(USER, service, around={"Login": _count_failure})
+    return Offer(USER, service, around={"Login": lambda metadata: count_failure(metadata.get(EDGE_MARK))})
 
 
 async def serve(config: ServiceConfig, runtime: Runtime, open_store: OpenStore[UserStore] = OPEN_STORE) -> None:
     """Serves the accounts until the process is stopped."""
     async with bootstrap(config, runtime, open_store) as service:
         await run_servers(config, offer(service), runtime)
-
-
-def _count_failure(metadata: Mapping[str, str]) -> AbstractContextManager[None]:
-    return count_failure(metadata.get(EDGE_MARK))
 
 
 def _signer(path: str) -> TokenSigner:

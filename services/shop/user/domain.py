@@ -27,11 +27,6 @@ class UserChange(Struct, frozen=True, gc=False):
     name: str | None = None
     address: Address | None = None
 
-    @property
-    def is_empty(self) -> bool:
-        """Whether nothing would change."""
-        return self == UserChange()
-
 
 class Credentials(Struct, frozen=True, gc=False):
     """The data for checking a login.

@@ -37,11 +37,7 @@ class UserStore(Protocol):
         """Changes a user; returns None if the user does not exist, or differs from a given `expected`."""
 
     async def delete(self, user_id: int, expected: User | None) -> bool:
-        """Removes a user, and records the id as deleted.
-
-        Returns:
-            False if the user does not exist, or differs from a given `expected`.
-        """
+        """Removes a user, and records the id as deleted; returns False for no user, or one unlike `expected`."""
 
 
 class PasswordHasher(Protocol):

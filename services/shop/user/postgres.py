@@ -86,8 +86,6 @@ FORGET_FAILURES = Statement(
 
 
 class PostgresUserStore:
-    """The accounts' table."""
-
     def __init__(self, database: Database) -> None:
         self._database = database
 

@@ -10,14 +10,10 @@ from shop.resources.service_api import service_api
 from shop.resources.users import add_users
 from shop.user.service import UserService
 
-TAGS = {
-    "users": "Customers: each sees only itself, partners see all.",
-    "sessions": "Logins of customers.",
-}
+TAGS = {"users": "Customers: each sees only itself, partners see all.", "sessions": "Logins of customers."}
 
 
 def build_app(service: UserService, incoming: Incoming) -> FastAPI:
-    """Returns the application."""
     api = service_api("user", "Customers and their logins", TAGS, incoming)
     add_users(api, service)
     add_docs(api)

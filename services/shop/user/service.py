@@ -35,6 +35,7 @@ MAX_FAILED_LOGINS = 10
 _SCOPE = "ListUsers"
 
 _COUNTRY = re.compile(r"[A-Z]{2}")
+_COUNTRY_FORM = "an ISO 3166-1 alpha-2 code in capitals, such as DE"
 
 
 class UserService:
@@ -116,16 +117,11 @@ class UserService:
         return added
 
     async def update_user(
-        self,
-        user_id: int,
-        *,
-        name: str | None = None,
-        address: Address | None = None,
-        expected: User | None = None,
+        self, user_id: int, *, name: str | None = None, address: Address | None = None, expected: User | None = None
     ) -> User:
         identifier(user_id, "user.id")
         change = UserChange(name, address)
-        if change.is_empty:
+        if change == UserChange():
             raise InvalidArgument("update_mask must name at least one of: name, address", field="update_mask")
         if name is not None:
             line(name, "user.name", 1, 100)
@@ -171,9 +167,4 @@ def _check_address(address: Address) -> None:
     line(address.street, "user.address.street", 1, 200)
     line(address.city, "user.address.city", 1, 100)
     line(address.postal_code, "user.address.postal_code", 1, 20)
-    matching(
-        address.country_code,
-        "user.address.country_code",
-        _COUNTRY,
-        "an ISO 3166-1 alpha-2 code in capitals, such as DE",
-    )
+    matching(address.country_code, "user.address.country_code", _COUNTRY, _COUNTRY_FORM)

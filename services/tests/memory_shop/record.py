@@ -28,6 +28,15 @@ class Record:
     calls: list[Call] = field(default_factory=list)
     _moments: int = 0
 
+    def fail(self, error: Exception, method: str = "") -> None:
+        """Makes calls fail from now on: of one method, or all."""
+
+        async def raise_error(called: str) -> None:
+            if method in ("", called):
+                raise error
+
+        self.on_call = raise_error
+
     async def note(self, method: str) -> None:
         """Records one call of the method, after the hook has let it through."""
         started = self._moment()

@@ -9,20 +9,7 @@ import pytest
 
 from shop import errors
 from shop.errors import ErrorCode, ShopError
-from shop.order.checkout_states import (
-    UNCERTAIN,
-    Checkout,
-    Compensation,
-    Direction,
-    Refusal,
-    SagaState,
-    Step,
-    compensations,
-    direction,
-    request_hash,
-    uncertain,
-    undo_from,
-)
+from shop.order.checkout_states import UNCERTAIN, Compensation, Step, compensations, request_hash, uncertain, undo_from
 from shop.order.sagas.retries import ATTEMPTS, MAX_BACKOFF_S, backoff, with_retries
 from shop.platform.error_codes import ERROR_TABLE
 from shop.values.order import CheckoutLine
@@ -46,26 +33,9 @@ def test_an_unknown_error_is_uncertain() -> None:
     assert undo_from(Step.AUTHORIZE, KeyError("x")) is Step.AUTHORIZE
 
 
-@pytest.mark.parametrize("code", ErrorCode)
-def test_a_failed_checkout_may_start_anew_unless_the_error_is_an_answer(code: ErrorCode) -> None:
-    assert Refusal.of(ERROR_TABLE[code].error("because")).final is (code not in UNCERTAIN)
-
-
 def test_a_step_also_undoes_earlier_steps_newest_first() -> None:
     assert compensations(Step.RESERVE) == (Compensation.RELEASE_STOCK,)
     assert compensations(Step.AUTHORIZE) == (Compensation.VOID_PAYMENT, Compensation.RELEASE_STOCK)
-
-
-@pytest.mark.parametrize("step", Step)
-@pytest.mark.parametrize("state", SagaState)
-def test_the_pivot_decides_which_way_an_interrupted_saga_goes(state: SagaState, step: Step) -> None:
-    checkout = Checkout("id", 1, "key", b"", state, step)
-    if state in (SagaState.COMPLETED, SagaState.FAILED):
-        assert direction(checkout) is Direction.NOTHING
-    elif step is Step.SETTLE:
-        assert direction(checkout) is Direction.SETTLE
-    else:
-        assert direction(checkout) is Direction.UNDO
 
 
 def test_bodies_that_differ_have_different_hashes() -> None:

@@ -77,7 +77,7 @@ func New(c config.Config) (*Authenticator, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &Authenticator{edgeIdentity: c.EdgeIdentity, known: known}
+	a := &Authenticator{edgeIdentity: c.EdgeIdentity, trustDomain: trustDomain(c.EdgeIdentity), known: known}
 	if c.PublicKeyFile != "" {
 		key, err := publicKey(c.PublicKeyFile)
 		if err != nil {
@@ -86,12 +86,9 @@ func New(c config.Config) (*Authenticator, error) {
 		}
 		a.key = key
 	}
-	if c.EdgeIdentity != "" {
-		a.trustDomain = trustDomain(c.EdgeIdentity)
-		if a.trustDomain == "" {
-			return nil, config.Error(fmt.Sprintf("SHOP_EDGE_IDENTITY is %q; valid: a SPIFFE ID, "+
-				"as spiffe://cluster.local/ns/default/sa/edge", c.EdgeIdentity))
-		}
+	if c.EdgeIdentity != "" && a.trustDomain == "" {
+		return nil, config.Error(fmt.Sprintf("SHOP_EDGE_IDENTITY is %q; valid: a SPIFFE ID, "+
+			"as spiffe://cluster.local/ns/default/sa/edge", c.EdgeIdentity))
 	}
 	return a, nil
 }

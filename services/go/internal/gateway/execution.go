@@ -33,10 +33,9 @@ var _ interface {
 	graphql.ResponseInterceptor
 } = limits{}
 
-// ExtensionName is part of gqlgen's interface for extensions.
+// ExtensionName and Validate are part of gqlgen's interface for extensions.
 func (limits) ExtensionName() string { return "Limits" }
 
-// Validate is part of gqlgen's interface for extensions.
 func (limits) Validate(graphql.ExecutableSchema) error { return nil }
 
 // MutateOperationContext checks an operation with its variables.

@@ -73,11 +73,8 @@ func scan(text string) (tokens, error) {
 	return t, nil
 }
 
-// shape is the depth of a document, its number of aliases, and the maximum number of pairs that validation compares.
-type shape struct{ depth, aliases, pairs int }
-
-func (t tokens) shapeOf(document *ast.QueryDocument) shape {
-	s := shape{aliases: t.aliases}
+// measure returns the depth of a document, and the maximum number of pairs that validation compares.
+func (t tokens) measure(document *ast.QueryDocument) (depth, pairs int) {
 	names := make(map[string]int)
 	var count func(ast.SelectionSet)
 	count = func(set ast.SelectionSet) {
@@ -96,16 +93,15 @@ func (t tokens) shapeOf(document *ast.QueryDocument) shape {
 	depths := make(map[string]int)
 	for _, operation := range document.Operations {
 		count(operation.SelectionSet)
-		s.depth = max(s.depth, depthOf(operation.SelectionSet, document, depths))
+		depth = max(depth, depthOf(operation.SelectionSet, document, depths))
 	}
 	for _, fragment := range document.Fragments {
 		count(fragment.SelectionSet)
 	}
 	for _, times := range names {
-		s.pairs += times * (times - 1) / 2
+		pairs += times * (times - 1) / 2
 	}
-	s.pairs += len(document.Operations) * t.dollars
-	return s
+	return depth, pairs + len(document.Operations)*t.dollars
 }
 
 func (t tokens) check(document *ast.QueryDocument) error {
@@ -113,14 +109,14 @@ func (t tokens) check(document *ast.QueryDocument) error {
 		return exhausted("the number at line %d, column %d has %d digits; the limit is %d",
 			n.Pos.Line, n.Pos.Column, len(n.Value), maxDigits)
 	}
-	switch s := t.shapeOf(document); {
-	case s.aliases > maxAliases:
-		return exhausted("the document has %d aliases; the limit is %d", s.aliases, maxAliases)
-	case s.depth > maxDepth:
-		return exhausted("the operation has a depth of %d; the limit is %d", s.depth, maxDepth)
-	case s.pairs > maxPairs:
+	switch depth, pairs := t.measure(document); {
+	case t.aliases > maxAliases:
+		return exhausted("the document has %d aliases; the limit is %d", t.aliases, maxAliases)
+	case depth > maxDepth:
+		return exhausted("the operation has a depth of %d; the limit is %d", depth, maxDepth)
+	case pairs > maxPairs:
 		return exhausted("the document has %d pairs of fields with the same name, of fragment spreads, or of operations "+
-			"and variables; the limit is %d; ask for each field once", s.pairs, maxPairs)
+			"and variables; the limit is %d; ask for each field once", pairs, maxPairs)
 	}
 	return nil
 }

@@ -80,10 +80,7 @@ func (mutations) DeleteProduct(
 func (mutations) Login(ctx context.Context, input schema.LoginInput) (*schema.LoginPayload, error) {
 	made, err := graph.Of(ctx).Services.User.Login(
 		ctx, &userv1.LoginRequest{Email: input.Email, Password: input.Password})
-	if err != nil {
-		return nil, err
-	}
-	return &schema.LoginPayload{Token: made.Token, User: &graph.User{User: made.User, Own: true}}, nil
+	return &schema.LoginPayload{Token: made.GetToken(), User: &graph.User{User: made.GetUser(), Own: true}}, err
 }
 
 func (mutations) CreateUser(ctx context.Context, input schema.CreateUserInput) (*schema.UserPayload, error) {

@@ -85,10 +85,7 @@ func (queries) Products(ctx context.Context, first int32, after, category *strin
 			}, first, after, maxPerPage)
 		r.ExpectAuthors(products...)
 	}
-	if err != nil {
-		return nil, err
-	}
-	return &schema.ProductConnection{Edges: edges, PageInfo: info}, nil
+	return &schema.ProductConnection{Edges: edges, PageInfo: info}, err
 }
 
 func (queries) Document(ctx context.Context, id string) (*graph.Document, error) {
@@ -97,19 +94,10 @@ func (queries) Document(ctx context.Context, id string) (*graph.Document, error)
 		return nil, err
 	}
 	document, err := graph.Of(ctx).Services.Product.GetDocument(ctx, &productv1.GetDocumentRequest{Id: number})
-	if err != nil {
-		return nil, err
-	}
-	return &graph.Document{Document: document}, nil
+	return &graph.Document{Document: document}, err
 }
 
-func (queries) Me(ctx context.Context) (*graph.User, error) {
-	number, err := graph.Of(ctx).CustomerID()
-	if err != nil {
-		return nil, err
-	}
-	return graph.Of(ctx).Me(ctx, number)
-}
+func (queries) Me(ctx context.Context) (*graph.User, error) { return graph.Of(ctx).Me(ctx) }
 
 func (queries) User(ctx context.Context, id string) (*graph.User, error) {
 	number, err := graph.Number(id, "User", "id")
@@ -256,11 +244,8 @@ func (users) Orders(ctx context.Context, of *graph.User, first int32, after *str
 			orders = append(orders, graph.Of(ctx).NewOrder(item))
 			return &schema.OrderEdge{Node: orders[len(orders)-1], Cursor: cursor}
 		}, first, after, maxOrdersPerPage)
-	if err != nil {
-		return nil, err
-	}
 	graph.ExpectOrders(ctx, orders, "edges", "node")
-	return &schema.OrderConnection{Edges: edges, PageInfo: info}, nil
+	return &schema.OrderConnection{Edges: edges, PageInfo: info}, err
 }
 
 // ownUser returns the user with this id, if the caller is this user or a partner.

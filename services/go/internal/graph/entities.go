@@ -171,8 +171,12 @@ func (r *Request) userKnown(ctx context.Context, id int64) (*User, error) {
 	return r.Users.Load(id)
 }
 
-// Me returns the user with this id, without a call if the query selects only known fields.
-func (r *Request) Me(ctx context.Context, id int64) (*User, error) {
+// Me returns the calling customer, without a call if the query selects only known fields.
+func (r *Request) Me(ctx context.Context) (*User, error) {
+	id, err := r.CustomerID()
+	if err != nil {
+		return nil, err
+	}
 	u, err := r.userKnown(ctx, id)
 	return shoperr.Existing(u, err, "user", id)
 }

@@ -48,7 +48,12 @@ type ReviewsKey struct {
 func WithRequest(ctx context.Context, services *peer.Services, authenticate func() (access.Caller, error)) context.Context {
 	r := &Request{Services: services, Caller: sync.OnceValues(authenticate)}
 	ctx = context.WithValue(ctx, requestKey{}, r)
-	r.setLoaders(ctx)
+	r.Products = loader[int64, *Product]{ctx: ctx, fetch: r.products}
+	r.Reviewed = loader[ReviewsKey, *Product]{ctx: ctx, fetch: r.readReviewed}
+	r.Users = loader[int64, *User]{ctx: ctx, fetch: r.users}
+	r.Orders = loader[int64, *Order]{ctx: ctx, fetch: r.orders}
+	r.Payments = loader[int64, *Payment]{ctx: ctx, fetch: r.payments}
+	r.Reviews = loader[ReviewsKey, []*Review]{ctx: ctx, fetch: r.reviews}
 	return ctx
 }
 
@@ -102,15 +107,6 @@ func (r *Request) CustomerID() (int64, error) {
 
 // Of returns the Request in a resolver's context.
 func Of(ctx context.Context) *Request { return ctx.Value(requestKey{}).(*Request) }
-
-func (r *Request) setLoaders(ctx context.Context) {
-	r.Products = loader[int64, *Product]{ctx: ctx, fetch: r.products}
-	r.Reviewed = loader[ReviewsKey, *Product]{ctx: ctx, fetch: r.readReviewed}
-	r.Users = loader[int64, *User]{ctx: ctx, fetch: r.users}
-	r.Orders = loader[int64, *Order]{ctx: ctx, fetch: r.orders}
-	r.Payments = loader[int64, *Payment]{ctx: ctx, fetch: r.payments}
-	r.Reviews = loader[ReviewsKey, []*Review]{ctx: ctx, fetch: r.reviews}
-}
 
 func (r *Request) products(ctx context.Context, ids []int64) (map[int64]*Product, error) {
 	answer, err := r.Product.BatchGetProducts(ctx, &productv1.BatchGetProductsRequest{Ids: ids})

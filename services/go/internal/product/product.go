@@ -162,11 +162,8 @@ func pageOf[P identified](
 
 // CreateProduct adds a product.
 func (s *Service) CreateProduct(ctx context.Context, r *pb.CreateProductRequest) (*pb.Product, error) {
-	all, err := changeOf(r.Product, changeable)
-	if err == nil {
-		err = all.check()
-	}
-	if err != nil {
+	all, _ := changeOf(r.Product, changeable)
+	if err := all.check(); err != nil {
 		return nil, err
 	}
 	return s.add(ctx, r.Product)

@@ -167,7 +167,7 @@ func (d door) remove(ctx context.Context, c *rest.Call) (any, error) {
 
 // readExpected returns the version that the client read, so that only this version is changed; nil without a condition.
 func (d door) readExpected(ctx context.Context, c *rest.Call, id int64) (*pb.Product, error) {
-	condition := strings.TrimSpace(c.Header("If-Match"))
+	condition := strings.TrimSpace(c.Header.Get("If-Match"))
 	if c.Err() != nil || condition == "" || condition == "*" {
 		return nil, c.Err()
 	}
@@ -236,13 +236,13 @@ func (d door) reserve(ctx context.Context, c *rest.Call) (any, error) {
 	if c.Err() != nil {
 		return nil, c.Err()
 	}
-	return encode(asReservation)(d.ReserveStock(ctx, &pb.ReserveStockRequest{ReservationId: c.Item(), Lines: lines}))
+	return encode(asReservation)(d.ReserveStock(ctx, &pb.ReserveStockRequest{ReservationId: c.Item, Lines: lines}))
 }
 
 func (d door) confirm(ctx context.Context, c *rest.Call) (any, error) {
-	return encode(asReservation)(d.ConfirmReservation(ctx, &pb.ConfirmReservationRequest{ReservationId: c.Item()}))
+	return encode(asReservation)(d.ConfirmReservation(ctx, &pb.ConfirmReservationRequest{ReservationId: c.Item}))
 }
 
 func (d door) release(ctx context.Context, c *rest.Call) (any, error) {
-	return encode(asReservation)(d.ReleaseReservation(ctx, &pb.ReleaseReservationRequest{ReservationId: c.Item()}))
+	return encode(asReservation)(d.ReleaseReservation(ctx, &pb.ReleaseReservationRequest{ReservationId: c.Item}))
 }

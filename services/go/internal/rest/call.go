@@ -31,8 +31,8 @@ var surrogate = regexp.MustCompile(`\\u[dD][89a-fA-F]`)
 
 // Call is a request with a well-formed query and body. Its methods read arguments, and keep the first error for Err.
 type Call struct {
-	header http.Header
-	item   string
+	Header http.Header
+	Item   string // the parameter in the path
 	query  url.Values
 	body   []byte
 	err    error
@@ -54,7 +54,7 @@ func receive(w http.ResponseWriter, r *http.Request, route *Route, item string) 
 			return nil, web.RefuseRepetition(name)
 		}
 	}
-	c := &Call{header: r.Header, item: item, query: query}
+	c := &Call{Header: r.Header, Item: item, query: query}
 	if !route.HasBody {
 		return c, nil
 	}
@@ -85,14 +85,8 @@ func (c *Call) fail(field, format string, values ...any) {
 	}
 }
 
-// Header returns the value of a header; empty if the request does not have it.
-func (c *Call) Header(name string) string { return c.header.Get(name) }
-
-// Item returns the parameter in the path.
-func (c *Call) Item() string { return c.item }
-
 // ID returns the parameter in the path, which is an id.
-func (c *Call) ID(name string) int64 { return c.whole(name, c.item, 1, math.MaxInt64) }
+func (c *Call) ID(name string) int64 { return c.whole(name, c.Item, 1, math.MaxInt64) }
 
 // Has tells whether the query has a parameter.
 func (c *Call) Has(name string) bool { return c.query.Has(name) }

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 
 from shop.contract.ports import PaymentClient, ProductClient
 from shop.errors import Conflict, FailedPrecondition, ShopError, Unavailable, no_such
 from shop.order.ports import Cancellation, CancellationStore, OrderStore
-from shop.order.sagas.retries import FINISH_LIMIT_S, with_retries
+from shop.order.sagas.retries import FINISH_LIMIT_S, all_with_retries
 from shop.platform.deadline import own_deadline
 from shop.values.order import Order, OrderStatus
 
@@ -26,6 +25,7 @@ class CancellationSaga:
         self, store: CancellationStore, orders: OrderStore, *, product: ProductClient, payment: PaymentClient
     ) -> None:
         self._store = store
+        self.take_stuck, self.postpone = store.take_stuck, store.postpone
         self._orders = orders
         self._product = product
         self._payment = payment
@@ -57,22 +57,13 @@ class CancellationSaga:
         return order
 
     async def take_up(self, cancellation: Cancellation) -> None:
+        """Returns stock and money; raises `ShopError` if that is impossible now."""
         with own_deadline(FINISH_LIMIT_S):
-            done = await asyncio.gather(
-                with_retries(lambda: self._payment.void_payment(cancellation.checkout_id)),
-                with_retries(lambda: self._product.release_reservation(cancellation.checkout_id)),
-                return_exceptions=True,
+            await all_with_retries(
+                lambda: self._payment.void_payment(cancellation.checkout_id),
+                lambda: self._product.release_reservation(cancellation.checkout_id),
             )
-            for outcome in done:
-                if isinstance(outcome, BaseException):
-                    raise outcome
             await self._store.complete(cancellation)
-
-    async def take_stuck(self, limit: int) -> list[Cancellation]:
-        return await self._store.take_stuck(limit)
-
-    async def postpone(self, cancellation: Cancellation, seconds: float) -> None:
-        await self._store.postpone(cancellation, seconds)
 
     async def _finish(self, cancellation: Cancellation) -> None:
         try:

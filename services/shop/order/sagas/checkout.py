@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import uuid
 from collections.abc import Awaitable, Sequence
@@ -16,18 +15,16 @@ from shop.errors import Conflict, ErrorCode, IdempotencyKeyReused, Internal, Sho
 from shop.order.checkout_states import (
     Checkout,
     Compensation,
-    Direction,
     Refusal,
     SagaState,
     Step,
     compensations,
-    direction,
     request_hash,
     undo_from,
 )
 from shop.order.domain import Purchase, check_address, purchase
 from shop.order.ports import CheckoutStore, OrderStore, TakenOver
-from shop.order.sagas.retries import FINISH_LIMIT_S, FORWARD_LIMIT_S, with_retries
+from shop.order.sagas.retries import FINISH_LIMIT_S, FORWARD_LIMIT_S, all_with_retries, with_retries
 from shop.platform.deadline import deadline, own_deadline, remaining
 from shop.platform.error_codes import error_for_code
 from shop.values.order import CheckoutLine, Order, OrderStatus
@@ -62,6 +59,7 @@ class CheckoutSaga:
         payment: PaymentClient,
     ) -> None:
         self._store = store
+        self.take_stuck, self.postpone = store.take_stuck, store.postpone
         self._orders = orders
         self._product = product
         self._user = user
@@ -103,22 +101,14 @@ class CheckoutSaga:
         return replace(order, status=OrderStatus.CONFIRMED)
 
     async def take_up(self, checkout: Checkout) -> None:
-        match direction(checkout):
-            case Direction.SETTLE:
-                await self._settle(checkout)
-            case Direction.UNDO:
-                with own_deadline(FINISH_LIMIT_S):
-                    if checkout.state is SagaState.RUNNING:
-                        checkout = await self._store.start_undo(checkout, checkout.step, INTERRUPTED)
-                    await self._undo(checkout)
-            case Direction.NOTHING:
-                pass
-
-    async def take_stuck(self, limit: int) -> list[Checkout]:
-        return await self._store.take_stuck(limit)
-
-    async def postpone(self, checkout: Checkout, seconds: float) -> None:
-        await self._store.postpone(checkout, seconds)
+        """Finishes a checkout that was taken over from a dead process; raises `ShopError` if that is impossible now."""
+        if checkout.step is Step.SETTLE:
+            await self._settle(checkout)
+            return
+        with own_deadline(FINISH_LIMIT_S):
+            if checkout.state is SagaState.RUNNING:
+                checkout = await self._store.start_undo(checkout, checkout.step, INTERRUPTED)
+            await self._undo(checkout)
 
     async def _repeat(self, first: Checkout, wanted: bytes) -> Order:
         if first.request_hash != wanted:
@@ -141,7 +131,8 @@ class CheckoutSaga:
     async def _forward(self, checkout: Checkout, request: CheckoutRequest) -> tuple[Checkout, Order]:
         """Runs up to the pivot, or undoes everything and raises the failure."""
         await self._attempt(checkout, None, self._check_user(request.user_id))
-        reservation = await self._attempt(checkout, Step.RESERVE, self._reserve(checkout, request.lines))
+        wanted = [StockLine(line.product_id, line.quantity) for line in request.lines]
+        reservation = await self._attempt(checkout, Step.RESERVE, self._product.reserve_stock(checkout.id, wanted))
         bought = await self._attempt(checkout, Step.AUTHORIZE, self._authorize(checkout, request, reservation))
         try:
             with own_deadline(FINISH_LIMIT_S):
@@ -166,18 +157,11 @@ class CheckoutSaga:
     async def _check_user(self, user_id: int) -> None:
         check_address(user_id, (await self._user.get_user(user_id)).address)
 
-    async def _reserve(self, checkout: Checkout, lines: Sequence[CheckoutLine]) -> Reservation:
-        wanted = [StockLine(line.product_id, line.quantity) for line in lines]
-        return await self._product.reserve_stock(checkout.id, wanted)
-
     async def _authorize(self, checkout: Checkout, request: CheckoutRequest, reservation: Reservation) -> Purchase:
         bought = purchase(request.lines, {line.product_id: line.unit_price for line in reservation.lines})
         await self._store.advance(checkout, Step.AUTHORIZE)
         await self._payment.authorize_payment(
-            checkout_id=checkout.id,
-            user_id=request.user_id,
-            amount=bought.total,
-            payment_token=request.payment_token,
+            checkout_id=checkout.id, user_id=request.user_id, amount=bought.total, payment_token=request.payment_token
         )
         remaining()  # a caller that has stopped waiting buys nothing
         return bought
@@ -211,14 +195,10 @@ class CheckoutSaga:
         if order_id is None:
             raise Internal(f"checkout {checkout.id} has no order to settle")
         with own_deadline(FINISH_LIMIT_S):
-            done = await asyncio.gather(
-                with_retries(lambda: self._product.confirm_reservation(checkout.id)),
-                with_retries(lambda: self._payment.capture_payment(checkout_id=checkout.id, order_id=order_id)),
-                return_exceptions=True,
+            await all_with_retries(
+                lambda: self._product.confirm_reservation(checkout.id),
+                lambda: self._payment.capture_payment(checkout_id=checkout.id, order_id=order_id),
             )
-            for outcome in done:
-                if isinstance(outcome, BaseException):
-                    raise outcome
             await self._store.complete(checkout)
 
     async def _leave(self, checkout: Checkout) -> None:

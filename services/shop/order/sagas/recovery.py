@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from shop.errors import ShopError
-from shop.order.checkout_states import Checkout
-from shop.order.ports import Cancellation, S, Saga, TakenOver
+from shop.order.ports import TakenOver
+from shop.order.sagas.cancellation import CancellationSaga
+from shop.order.sagas.checkout import CheckoutSaga
 from shop.order.sagas.retries import backoff
 
 log = logging.getLogger(__name__)
@@ -17,16 +17,14 @@ log = logging.getLogger(__name__)
 BATCH = 16
 """Number of sagas per batch; they are driven in parallel, so that no saga waits until its lease has ended."""
 PERIOD_S = 1.0
+Saga: TypeAlias = CheckoutSaga | CancellationSaga
 
 
 class Recovery:
     """Finishes sagas without a driver."""
 
-    def __init__(
-        self, checkouts: Saga[Checkout], cancellations: Saga[Cancellation], *, period_s: float = PERIOD_S
-    ) -> None:
-        self._kinds: Sequence[Saga[Any]] = (checkouts, cancellations)
-        self._period_s = period_s
+    def __init__(self, checkouts: CheckoutSaga, cancellations: CancellationSaga) -> None:
+        self._kinds: tuple[Saga, ...] = (checkouts, cancellations)
 
     async def run(self) -> None:
         """Looks for stuck sagas until it is cancelled; no failure ends it."""
@@ -37,17 +35,13 @@ class Recovery:
                 log.warning("recovery could not look for stuck sagas: %s", error.message)
             except Exception:
                 log.exception("recovery could not look for stuck sagas")
-            await asyncio.sleep(self._period_s)
+            await asyncio.sleep(PERIOD_S)
 
     async def sweep(self) -> int:
-        """Takes over every stuck saga once; returns how many it finished.
-
-        Raises:
-            ShopError: The database does not answer.
-        """
+        """Takes over every stuck saga once; returns how many it finished. Raises `ShopError` without the database."""
         return sum([await self._sweep(kind) for kind in self._kinds])
 
-    async def _sweep(self, kind: Saga[Any]) -> int:
+    async def _sweep(self, kind: Saga) -> int:
         finished = 0
         while stuck := await kind.take_stuck(BATCH):
             finished += sum(await asyncio.gather(*(self._finish(kind, saga) for saga in stuck)))
@@ -58,7 +52,7 @@ class Recovery:
         return finished
 
     @staticmethod
-    async def _finish(kind: Saga[S], saga: S) -> bool:
+    async def _finish(kind: Saga, saga: Any) -> bool:
         try:
             await kind.take_up(saga)
         except TakenOver:

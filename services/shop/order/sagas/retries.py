@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
@@ -25,11 +26,7 @@ MAX_BACKOFF_S = 30.0
 
 
 async def with_retries(call: Callable[[], Awaitable[T]]) -> T:
-    """Makes a call that must succeed and may be repeated; repeats it if necessary.
-
-    Raises:
-        ShopError: The call was refused, or even the last attempt got no answer.
-    """
+    """Makes a call that may be repeated, until it succeeds; raises `ShopError` if refused, or if all attempts fail."""
     attempts = AsyncRetrying(
         stop=stop_after_attempt(ATTEMPTS),
         wait=wait_random_exponential(multiplier=FIRST_PAUSE_S, max=MAX_PAUSE_S),
@@ -43,10 +40,14 @@ async def with_retries(call: Callable[[], Awaitable[T]]) -> T:
     raise AssertionError("the last attempt raises")
 
 
-def backoff(epoch: int) -> float:
-    """Returns the pause before the next attempt to finish a saga, in seconds.
+async def all_with_retries(*calls: Callable[[], Awaitable[object]]) -> None:
+    """Makes calls in parallel, as `with_retries` does; after all of them have ended, raises the first failure."""
+    outcomes = await asyncio.gather(*(with_retries(call) for call in calls), return_exceptions=True)
+    for outcome in outcomes:
+        if isinstance(outcome, BaseException):
+            raise outcome
 
-    Args:
-        epoch: How many times the saga has been taken over, 1 or more; each time doubles the pause.
-    """
+
+def backoff(epoch: int) -> float:
+    """Returns the pause in seconds before the next attempt to finish a saga; each takeover, from 1, doubles it."""
     return float(min(MAX_BACKOFF_S, 0.5 * 2.0 ** min(epoch, 10)))

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from recording.injected_delay import InjectedDelay, KernelTimer, ThreadTimer, Timer, injected_delays
+from recording.injected_delay import InjectedDelay, KernelTimer, ThreadTimer, injected_delays
 
 TIMERS = [
     pytest.param(KernelTimer, marks=pytest.mark.skipif(sys.platform != "linux", reason="Linux has timerfd")),
@@ -24,7 +24,7 @@ async def took_ns(action: Callable[[], Awaitable[None]]) -> int:
 
 
 @pytest.mark.parametrize("timer", TIMERS)
-async def test_wakes_each_at_its_own_time_and_never_before(timer: Callable[[], Timer]) -> None:
+async def test_wakes_each_at_its_own_time_and_never_before(timer: type[KernelTimer | ThreadTimer]) -> None:
     made = timer()
     now = time.monotonic_ns()
     order: list[int] = []
@@ -44,7 +44,7 @@ async def test_wakes_each_at_its_own_time_and_never_before(timer: Callable[[], T
 
 
 @pytest.mark.parametrize("timer", TIMERS)
-async def test_the_loop_continues_and_a_cancelled_request_is_forgotten(timer: Callable[[], Timer]) -> None:
+async def test_the_loop_continues_and_a_cancelled_request_is_forgotten(timer: type[KernelTimer | ThreadTimer]) -> None:
     made = timer()
     turns = 0
 
