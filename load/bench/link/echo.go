@@ -207,8 +207,7 @@ func check(got, want int, err error) error {
 // raw passes gRPC messages unchanged.
 type raw struct{}
 
-func (raw) Name() string { return "raw" }
-
+func (raw) Name() string                  { return "raw" }
 func (raw) Marshal(v any) ([]byte, error) { return *v.(*[]byte), nil }
 
 func (raw) Unmarshal(data []byte, v any) error {

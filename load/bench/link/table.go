@@ -41,7 +41,6 @@ type neighbour struct {
 	OK       bool       `json:"ok"`      // whether the interval shows no slowdown; on a shared link, whether it shows one
 }
 
-// add adds the rows of another round.
 func (m *measured) add(rows []row, neighbours []neighbour) {
 	if m.Rows == nil {
 		m.Rows, m.Neighbours = rows, neighbours
@@ -94,7 +93,6 @@ func interval(values []float64) (low, high float64, ok bool) {
 	return sorted[left-1], sorted[n-left], true
 }
 
-// print prints medians and ranges over the rounds.
 func (m measured) print(out io.Writer) error {
 	fmt.Fprintf(out, "%-9s %-16s %10s %22s %9s %8s\n", "protocol", "asked", "median", "range", "off by", "payload")
 	for _, r := range m.Rows {

@@ -50,7 +50,6 @@ func main() {
 	}
 }
 
-// serve answers questions until there are no more.
 func serve(in io.Reader, out io.Writer) error {
 	questions, answers := json.NewDecoder(in), json.NewEncoder(out)
 	subjects := map[[2]string]*subject{}

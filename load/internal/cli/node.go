@@ -42,7 +42,6 @@ type readiness struct {
 	AtNs       int64      `json:"at_ns"`    // Unix time by the node's clock
 }
 
-// ending is a node's last message.
 type ending struct {
 	ExitCode int    `json:"exit_code"`
 	Error    string `json:"error"` // empty after success

@@ -93,7 +93,6 @@ Customers and partners hold valid sessions before the load; only the login journ
 	return cmd
 }
 
-// register adds the flags that every replay has.
 func (f *replayFlags) register(cmd *cobra.Command) {
 	f.common.register(cmd)
 	flags := cmd.Flags()

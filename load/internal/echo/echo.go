@@ -38,7 +38,6 @@ type Server struct {
 	finished chan error
 }
 
-// Start binds the addresses and serves.
 func Start(at Addresses) (*Server, error) {
 	s := &Server{finished: make(chan error, 2)}
 	if at.HTTP != "" {
@@ -80,7 +79,6 @@ func (s *Server) Wait(ctx context.Context) error {
 	}
 }
 
-// Close stops serving.
 func (s *Server) Close() {
 	if s.http != nil {
 		_ = s.http.Close()

@@ -206,10 +206,8 @@ func (direct) DialContext(ctx context.Context, network, address string) (net.Con
 }
 
 func (direct) Packets(socket net.PacketConn) net.PacketConn { return socket }
-
-func (direct) At(net.Addr) *connection { return nil }
-
-func (direct) Emulated() bool { return false }
+func (direct) At(net.Addr) *connection                      { return nil }
+func (direct) Emulated() bool                               { return false }
 
 // dial opens a connection without TLS; TLS is added on top of it.
 func (c *Client) dial(ctx context.Context, network, address string) (net.Conn, error) {

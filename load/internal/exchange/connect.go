@@ -85,7 +85,6 @@ func reads(method string) bool {
 	return options.GetIdempotencyLevel() == descriptorpb.MethodOptions_NO_SIDE_EFFECTS
 }
 
-// Invoke sends one unary call and reads its answer.
 func (c *connectChannel) Invoke(ctx context.Context, method string, request, answer any, _ ...grpc.CallOption) error {
 	call, ctx := c.start(ctx, method, c.protocol != target.Connect || !reads(method))
 	asks := connect.NewRequest(&rawproto.Message{Of: request.(proto.Message)})
@@ -285,10 +284,7 @@ func (s *connectStream) RecvMsg(message any) error {
 // CloseSend does nothing: the request's only message has been sent.
 func (s *connectStream) CloseSend() error { return nil }
 
-// Context returns the call's context.
-func (s *connectStream) Context() context.Context { return s.ctx }
-
-// Header returns no headers.
+func (s *connectStream) Context() context.Context     { return s.ctx }
 func (s *connectStream) Header() (metadata.MD, error) { return metadata.MD{}, nil }
 
 // Trailer is empty: its content is in the error.

@@ -157,7 +157,6 @@ func (s *Customers) giveBack(p *pool, c *Client, reusable bool) {
 	p.idle = append(p.idle, c)
 }
 
-// Networks returns the emulated network of each channel's customers.
 func (s *Customers) Networks() map[target.Channel]link.Network {
 	networks := map[target.Channel]link.Network{}
 	for channel, p := range s.pools {

@@ -148,7 +148,6 @@ func (x *Exchange) compare(b need.Beyond) {
 // Untraced returns traffic that belongs to no journey.
 func Untraced(at *Entrance) *Exchange { return New(at, telemetry.Untraced()) }
 
-// Sizes returns the sizes of the bodies so far.
 func (x *Exchange) Sizes() Sizes {
 	return Sizes{In: x.sizes.in.Load(), InRaw: x.sizes.inRaw.Load(), Out: x.sizes.out.Load()}
 }
@@ -166,7 +165,6 @@ type Shape struct {
 	OpeningRoundTrips int64         // round trips that requests waited for connections to open, and answers for the congestion windows of new connections
 }
 
-// Shape returns the shape of the journey so far.
 func (x *Exchange) Shape() Shape {
 	x.mu.Lock()
 	defer x.mu.Unlock()

@@ -18,7 +18,6 @@ type watched struct {
 	reach reach
 }
 
-// ClientHandshake does the handshake of the wrapped credentials.
 func (w watched) ClientHandshake(ctx context.Context, authority string, raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
 	secure, info, err := w.TransportCredentials.ClientHandshake(ctx, authority, raw)
 	if err != nil {
@@ -30,7 +29,6 @@ func (w watched) ClientHandshake(ctx context.Context, authority string, raw net.
 	return secure, info, nil
 }
 
-// Clone copies the credentials.
 func (w watched) Clone() credentials.TransportCredentials {
 	return watched{w.TransportCredentials.Clone(), w.reach}
 }

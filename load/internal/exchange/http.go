@@ -239,7 +239,6 @@ type kept struct {
 	answer Response
 }
 
-// NewCache returns an empty cache.
 func NewCache() *Cache { return &Cache{kept: map[resource]kept{}} }
 
 // NotModified returns the number of answers that came from the cache after the shop answered 304.

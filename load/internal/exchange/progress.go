@@ -94,5 +94,4 @@ func (progressHandler) HandleRPC(ctx context.Context, event stats.RPCStats) {
 }
 
 func (progressHandler) TagConn(ctx context.Context, _ *stats.ConnTagInfo) context.Context { return ctx }
-
-func (progressHandler) HandleConn(context.Context, stats.ConnStats) {}
+func (progressHandler) HandleConn(context.Context, stats.ConnStats)                       {}

@@ -101,7 +101,6 @@ type rpcChannel struct {
 	token string
 }
 
-// Invoke sends one unary RPC and reads its answer.
 func (c *rpcChannel) Invoke(ctx context.Context, method string, request, answer any, options ...grpc.CallOption) error {
 	r, ctx := c.start(ctx, method)
 	channel, err := r.channel(ctx)

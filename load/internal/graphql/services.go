@@ -17,7 +17,6 @@ type Services struct{ Client }
 
 var _ shop.Services = Services{}
 
-// NewServices returns access to the shop in the session of the token.
 func NewServices(x *exchange.Exchange, token string, sends Sends) Services {
 	return Services{NewClient(x, token, sends)}
 }

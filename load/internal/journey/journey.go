@@ -82,7 +82,6 @@ var byName = func() map[Name]*definition {
 	return index
 }()
 
-// Names returns all journeys.
 func Names() []Name {
 	names := make([]Name, len(all))
 	for i, d := range all {
@@ -91,7 +90,6 @@ func Names() []Name {
 	return names
 }
 
-// Known tells whether the journey exists.
 func (n Name) Known() bool { return byName[n] != nil }
 
 // Shows returns the fields of its resource that the journey's screen shows, by their names in REST; nil for all fields,

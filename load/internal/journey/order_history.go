@@ -101,7 +101,6 @@ type orderHistoryAnswer struct {
 	Orders []historyOrder `json:"orders"`
 }
 
-// historyOrder is one order of the history.
 type historyOrder struct {
 	ID            int64         `json:"id"`
 	Lines         []historyLine `json:"lines"`

@@ -61,7 +61,6 @@ type orderStatusAnswer struct {
 	Total   shop.Money    `json:"total"`
 }
 
-// statusPayment is the payment of the order.
 type statusPayment struct {
 	Amount shop.Money `json:"amount"`
 	Status string     `json:"status"`

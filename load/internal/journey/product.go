@@ -39,7 +39,6 @@ func asksProduct[A Answer](answer func(shop.Product) A) graphQLPlan {
 	)
 }
 
-// productAnswer is the product.
 type productAnswer struct {
 	Category    string     `json:"category"`
 	Description string     `json:"description"`

@@ -13,12 +13,10 @@ import (
 const UpdateProfile Name = "update_profile"
 
 var updateProfile = definition{
-	name:    UpdateProfile,
-	senders: customers,
-	needs:   []string{"user_id", "address"},
-	draw: func(d dice) Params {
-		return Params{UserID: d.From(d.scale.ProfileUsers(d.pool)), Address: d.address()}
-	},
+	name:       UpdateProfile,
+	senders:    customers,
+	needs:      []string{"user_id", "address"},
+	draw:       func(d dice) Params { return Params{UserID: d.From(d.scale.ProfileUsers(d.pool)), Address: d.address()} },
 	federation: updateProfileFederated,
 	graphQL: asks(
 		func(e Entry) graphql.Variables {

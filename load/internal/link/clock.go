@@ -17,7 +17,6 @@ type Clock struct {
 	closed bool
 }
 
-// NewClock returns a running clock, which Close stops.
 func NewClock() (*Clock, error) {
 	precise, err := timer.New()
 	if err != nil {

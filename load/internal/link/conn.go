@@ -19,7 +19,6 @@ type Link struct {
 	up, down line
 }
 
-// New returns an unused link.
 func New(c *Clock, n Network, v Visit) *Link {
 	return &Link{
 		clock: c, network: n, visit: v,
@@ -155,20 +154,17 @@ func (c *Conn) Close() error {
 	return nil
 }
 
-// SetDeadline sets the deadlines of Read and Write.
 func (c *Conn) SetDeadline(t time.Time) error {
 	c.down.deadline.set(t)
 	c.limit.set(t)
 	return nil
 }
 
-// SetReadDeadline sets the deadline of Read, also of a Read that is already waiting.
 func (c *Conn) SetReadDeadline(t time.Time) error {
 	c.down.deadline.set(t)
 	return nil
 }
 
-// SetWriteDeadline sets the deadline of Write.
 func (c *Conn) SetWriteDeadline(t time.Time) error {
 	c.limit.set(t)
 	return nil

@@ -14,7 +14,6 @@ import (
 // Wish is the user's requested priority.
 type Wish string
 
-// The wishes.
 const (
 	Auto     Wish = "auto"     // real-time if the system allows it, otherwise prompt if possible, otherwise normal
 	Normal   Wish = "normal"   // like any other process

@@ -35,7 +35,6 @@ func (j joinedOrder) order() shop.Order {
 	return j.Order
 }
 
-// ListJoinedOrders lists orders that the gateway has joined with their products and payments.
 func (g Gateway) ListJoinedOrders(ctx context.Context, user int64) ([]shop.Order, error) {
 	query := latestOrders()
 	query.Set("include", "payment,products")
@@ -49,7 +48,6 @@ func (g Gateway) ListJoinedOrders(ctx context.Context, user int64) ([]shop.Order
 	return orders, err
 }
 
-// GetOrder reads an order that the gateway has joined with its payment.
 func (g Gateway) GetOrder(ctx context.Context, id int64) (shop.Order, error) {
 	joined, err := Get[joinedOrder](ctx, g.Client, "/v1/orders/{id}", id, url.Values{"include": {"payment"}})
 	return joined.order(), err

@@ -43,7 +43,6 @@ type Plan struct {
 // Take is the way in which journeys take the rows of a table.
 type Take string
 
-// The ways to take rows.
 const (
 	Once   Take = "once"   // in order, each row for one journey of a tape
 	Again  Take = "again"  // in order, starting again after the last row
@@ -180,10 +179,8 @@ func (p *Plan) Toward(endpoints map[string]target.Entry) error {
 	return nil
 }
 
-// Has tells whether there is a journey with this name.
 func (p *Plan) Has(name string) bool { return p.byName[name] != nil }
 
-// Names returns the names of all journeys.
 func (p *Plan) Names() (names []string) {
 	for _, journey := range p.Journeys {
 		names = append(names, journey.Name)

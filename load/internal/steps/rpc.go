@@ -39,7 +39,6 @@ type types interface {
 // Mistake is a mistake in a plan: a step does not fit the target's description of its methods.
 type Mistake struct{ error }
 
-// Unwrap returns the cause.
 func (m Mistake) Unwrap() error { return m.error }
 
 // Prepare finds the gRPC methods of the journeys, once before the load: in a set of descriptors, or through the

@@ -89,8 +89,6 @@ func (f *Failure) Where() string {
 }
 
 func (f *Failure) Error() string { return f.Where() + ": " + f.step.secrets.Hide(f.cause.Error()) }
-
-// Unwrap returns the cause.
 func (f *Failure) Unwrap() error { return f.cause }
 
 func (s *Step) send(ctx context.Context, values Values, x *exchange.Exchange) (answered, error) {

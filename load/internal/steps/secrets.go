@@ -20,8 +20,7 @@ func secretsOf(plan []byte) Secrets {
 		if value == "" {
 			continue
 		}
-		inJSON := string(marshal(value))
-		for _, written := range []string{value, inJSON[1 : len(inJSON)-1], url.QueryEscape(value), url.PathEscape(value)} {
+		for _, written := range []string{value, inJSON(value), url.QueryEscape(value), url.PathEscape(value)} {
 			pairs = append(pairs, written, string(found[0]))
 		}
 	}

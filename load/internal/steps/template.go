@@ -47,10 +47,11 @@ func asText(v Values, name string) string  { return v.text(name) }
 func asPath(v Values, name string) string  { return url.PathEscape(v.text(name)) }
 func asQuery(v Values, name string) string { return url.QueryEscape(v.text(name)) }
 func asValue(v Values, name string) string { return string(v[name]) }
+func asPart(v Values, name string) string  { return inJSON(v.text(name)) }
 
-// asPart returns a variable within a JSON string.
-func asPart(v Values, name string) string {
-	quoted := marshal(v.text(name))
+// inJSON returns a text as it is within a JSON string.
+func inJSON(text string) string {
+	quoted := marshal(text)
 	return string(quoted[1 : len(quoted)-1])
 }
 
@@ -172,11 +173,7 @@ func compile(t template, value any) (_ template, err error) {
 			}
 			return append(t, piece{variable: name[1], form: asValue}), nil
 		}
-		escaped := func(text string) string {
-			quoted := marshal(text)
-			return string(quoted[1 : len(quoted)-1])
-		}
-		parts, err := split(v, escaped, asPart)
+		parts, err := split(v, inJSON, asPart)
 		if err != nil {
 			return nil, err
 		}

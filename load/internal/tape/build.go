@@ -66,8 +66,7 @@ func (s Spec) check() error {
 	return choice.Check(s.pool(), shopdata.Pools(), "pool", "pools")
 }
 
-func (s Spec) pool() shopdata.Pool { return cmp.Or(s.Pool, s.Workload.Pool) }
-
+func (s Spec) pool() shopdata.Pool  { return cmp.Or(s.Pool, s.Workload.Pool) }
 func (s Spec) readsDocuments() bool { return slices.Contains(s.Workload.Journeys(), journey.Document) }
 
 // Build makes a tape from a specification; the same specification gives the same tape on every machine.

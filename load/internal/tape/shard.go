@@ -24,12 +24,9 @@ var (
 	_ encoding.TextUnmarshaler = (*Shard)(nil)
 )
 
-func (s Shard) String() string { return fmt.Sprintf("%d/%d", s.Index, s.Count) }
-
-// MarshalText returns the form I/N.
+func (s Shard) String() string               { return fmt.Sprintf("%d/%d", s.Index, s.Count) }
 func (s Shard) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// UnmarshalText reads the form I/N.
 func (s *Shard) UnmarshalText(text []byte) error {
 	index, count, _ := strings.Cut(string(text), "/")
 	i, badIndex := strconv.Atoi(index)

@@ -44,7 +44,6 @@ var protocols = []Protocol{GraphQL, GraphQLServices, Federation, REST, RESTServi
 // Channel is the kind of client that sends a journey.
 type Channel string
 
-// The three channels.
 const (
 	Web     Channel = "web"
 	Mobile  Channel = "mobile"
@@ -53,7 +52,6 @@ const (
 
 var channels = []Channel{Web, Mobile, Partner}
 
-// Channels returns all channels.
 func Channels() []Channel { return slices.Clone(channels) }
 
 // Check returns an error that lists the valid channels if this is not a valid channel.
@@ -62,7 +60,6 @@ func (c Channel) Check() error { return choice.Check(c, channels, "channel", "ch
 // Plan is the way in which a client composes answers.
 type Plan string
 
-// The plans.
 const (
 	Best  Plan = "best"  // batch requests, and independent requests in parallel
 	Naive Plan = "naive" // a request per item, one after another
@@ -75,7 +72,6 @@ var plans = []Plan{Best, Naive, Streaming}
 // Selection says which clients request only the fields that their screens show, not whole resources.
 type Selection string
 
-// The selections.
 const (
 	SelectsNothing Selection = "off"
 	SelectsGraphQL Selection = "graphql" // only GraphQL clients; REST and gRPC return whole resources
@@ -158,7 +154,6 @@ type Entry struct {
 	Services map[string][]string `json:"services,omitempty"`
 }
 
-// Read reads and checks a target file.
 func Read(path string) (Target, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -268,7 +263,6 @@ func (t Target) checkEndpoints() error {
 	return nil
 }
 
-// Entries returns the entries of channels or steps.
 func (t Target) Entries() []Entry {
 	if t.Steps != "" {
 		return slices.Collect(maps.Values(t.Endpoints))

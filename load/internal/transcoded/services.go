@@ -27,7 +27,6 @@ type Services struct {
 	client        rest.Client
 }
 
-// NewServices returns access to the shop in the session of the token.
 func NewServices(x *exchange.Exchange, token string) Services {
 	return Services{client: rest.NewClient(x, token, problem)}
 }

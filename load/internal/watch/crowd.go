@@ -40,7 +40,6 @@ type Options struct {
 	Tracing     *telemetry.Tracing
 }
 
-// Crowd has all watchers.
 type Crowd struct {
 	options     Options
 	client      *exchange.Client

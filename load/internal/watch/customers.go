@@ -8,7 +8,6 @@ import (
 	"hopwise/load/internal/tape"
 )
 
-// Customer is a watching customer.
 type Customer struct {
 	UserID int64
 	Token  string // session token

@@ -44,8 +44,7 @@ type graphConnection struct {
 }
 
 func (c graphConnection) line(of Customer) line { return &graphLine{c, of.Token} }
-
-func (c graphConnection) close() { c.CloseIdleConnections() }
+func (c graphConnection) close()                { c.CloseIdleConnections() }
 
 // graphLine is a customer's access to the GraphQL gateway. Over HTTP/1.1, subscriptions use WebSockets
 // (graphql-transport-ws), otherwise server-sent events (graphql-sse).
@@ -134,7 +133,6 @@ func (l *graphLine) open(ctx context.Context, after *int64, alive func()) (strea
 	})
 }
 
-// socketMessage is a message of graphql-transport-ws.
 type socketMessage struct {
 	ID      string          `json:"id,omitempty"`
 	Type    string          `json:"type"`

@@ -29,7 +29,6 @@ type line interface {
 // stream returns the next message. It must be called until it fails; the failure closes the stream.
 type stream func() (message, error)
 
-// message is a message of a stream.
 type message struct {
 	position int64 // position after which another stream can continue
 	news     *News // nil if the message only reports that the stream is open
@@ -51,7 +50,6 @@ type end struct {
 }
 
 func (e *end) Error() string { return fmt.Sprintf("%s: %v", e.cause, e.err) }
-
 func (e *end) Unwrap() error { return e.err }
 
 func newEnd(cause, format string, args ...any) error { return &end{cause, fmt.Errorf(format, args...)} }

@@ -13,7 +13,6 @@ import (
 // Way is how customers get updates.
 type Way string
 
-// The ways.
 const (
 	Push Way = "push" // over a stream that stays open
 	Poll Way = "poll" // by polling

@@ -27,7 +27,6 @@ func (c Count) Since(earlier Count) Count {
 	return Count{In: c.In - earlier.In, Out: c.Out - earlier.Out}
 }
 
-// Dialer opens connections.
 type Dialer interface {
 	DialContext(ctx context.Context, network, address string) (net.Conn, error)
 }
@@ -51,10 +50,7 @@ func (m *Meter) Packets(socket *net.UDPConn) net.PacketConn {
 	return &countedPackets{PacketConn: socket, buffers: socket, meter: m}
 }
 
-// Count returns the count so far.
-func (m *Meter) Count() Count { return Count{In: m.in.Load(), Out: m.out.Load()} }
-
-// Dialed returns the number of connections opened so far.
+func (m *Meter) Count() Count  { return Count{In: m.in.Load(), Out: m.out.Load()} }
 func (m *Meter) Dialed() int64 { return m.dialed.Load() }
 
 const settleStep = 500 * time.Microsecond

@@ -22,10 +22,8 @@ import (
 	"hopwise/load/internal/target"
 )
 
-// Process is an arrival process.
 type Process string
 
-// The arrival processes.
 const (
 	Poisson   Process = "poisson"   // independent customers at a steady rate
 	Constant  Process = "constant"  // evenly spaced
@@ -38,7 +36,6 @@ var processes = []Process{Poisson, Constant, Staircase, Ramp}
 // Order is the order in which the journeys of the mix take place.
 type Order string
 
-// The orders.
 const (
 	Random Order = "random" // drawn by weight, independently
 	Cycle  Order = "cycle"  // in turn: each cycle has every entry of the mix as often as its weight says
@@ -54,7 +51,6 @@ const (
 	perMille = 1000
 )
 
-// Workload is a checked workload file.
 type Workload struct {
 	Name    string
 	About   string
@@ -110,7 +106,6 @@ type file struct {
 	} `yaml:"mix"`
 }
 
-// Load reads and checks a workload file.
 func Load(path string) (Workload, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
