@@ -97,6 +97,16 @@ func prepare(t testing.TB, at target.Target, entries []journey.Entry) *Runner {
 	return runner
 }
 
+// succeed runs a journey that must not fail.
+func succeed(t testing.TB, runner *Runner, e journey.Entry) record.Row {
+	t.Helper()
+	row, _ := runner.Run(context.Background(), e, time.Now(), false)
+	if row.Outcome != outcome.OK {
+		t.Fatalf("%s through %s: %s", e.Journey, e.Channel, row.Error)
+	}
+	return row
+}
+
 // one returns a journey of each kind that the workload files have.
 func one(t testing.TB) []journey.Entry {
 	t.Helper()
@@ -197,9 +207,7 @@ func TestMethodsOfBrowsersProtocols(t *testing.T) {
 		entries := one(t)
 		runner := prepare(t, shop.Target(t, protocol, 1), entries)
 		for _, e := range entries {
-			if row, _ := runner.Run(context.Background(), e, time.Now(), false); row.Outcome != outcome.OK {
-				t.Fatalf("%s: %s", e.Journey, row.Error)
-			}
+			succeed(t, runner, e)
 		}
 		for _, seen := range shop.Seen() {
 			method := seen.Path[strings.LastIndex(seen.Path, "/")+1:]
@@ -224,9 +232,7 @@ func TestKindOfJourneyIsSent(t *testing.T) {
 			runner := prepare(t, at, entries)
 			for _, e := range entries {
 				before := len(shop.Seen())
-				if row, _ := runner.Run(context.Background(), e, time.Now(), false); row.Outcome != outcome.OK {
-					t.Fatalf("%s: %s", e.Journey, row.Error)
-				}
+				succeed(t, runner, e)
 				want := ""
 				if e.Journey == journey.BulkLines {
 					want = at.Apart
@@ -253,10 +259,7 @@ func TestUrgency(t *testing.T) {
 			runner := prepare(t, at, entries)
 			for _, e := range entries {
 				before := len(shop.Seen())
-				row, _ := runner.Run(context.Background(), e, time.Now(), false)
-				if row.Outcome != outcome.OK {
-					t.Fatalf("%s: %s", e.Journey, row.Error)
-				}
+				row := succeed(t, runner, e)
 				seen := shop.Seen()[before:]
 				first, last := seen[0].Header.Get("Priority"), seen[len(seen)-1].Header.Get("Priority")
 				if want := map[bool]string{true: "u=1"}[e.Journey == journey.Checkout]; first != want {
@@ -388,9 +391,7 @@ func TestQueriesThatAreNotPersistedGoAsTexts(t *testing.T) {
 	entries := one(t)
 	runner := prepare(t, at, entries)
 	for _, e := range entries {
-		if row, _ := runner.Run(context.Background(), e, time.Now(), false); row.Outcome != outcome.OK {
-			t.Errorf("%s: %s", e.Journey, row.Error)
-		}
+		succeed(t, runner, e)
 	}
 	for _, seen := range shop.Seen() {
 		if body := string(seen.Body); !strings.Contains(body, `"query":`) || strings.Contains(body, "persistedQuery") {
@@ -408,9 +409,7 @@ func TestPersistedQueriesGoByGetForASharedCache(t *testing.T) {
 	runner := prepare(t, at, entries)
 	registered := len(shop.Seen())
 	for _, e := range entries {
-		if row, _ := runner.Run(context.Background(), e, time.Now(), false); row.Outcome != outcome.OK {
-			t.Errorf("%s: %s", e.Journey, row.Error)
-		}
+		succeed(t, runner, e)
 	}
 	methods := map[string]int{}
 	for _, seen := range shop.Seen()[registered:] {
@@ -533,9 +532,7 @@ func TestChannelsEnterAtTheirOwnAddresses(t *testing.T) {
 		for protocol, gateway := range gateways {
 			before[protocol] = len(gateway.Seen())
 		}
-		if row, _ := runner.Run(context.Background(), e, time.Now(), false); row.Outcome != outcome.OK {
-			t.Fatalf("%s of %s: %s", e.Journey, e.Channel, row.Error)
-		}
+		succeed(t, runner, e)
 		for protocol, gateway := range gateways {
 			reached := len(gateway.Seen()) > before[protocol]
 			if reached != (at.Entry[e.Channel].Protocol == protocol) {

@@ -21,10 +21,8 @@ import (
 // distant returns a customer of a shop over TLS, behind a network.
 func distant(t *testing.T, protocol target.Protocol, version int, n target.Network, visit link.Visit) (*shoptest.Shop, *Client) {
 	t.Helper()
-	authority := shoptest.NewAuthority(t)
-	shop := start(t, version, authority.Issue(t, host, time.Now().Add(time.Hour)))
-	at := shop.Target(t, protocol, version)
-	at.CACertificate, at.Visit = authority.Write(t), visit
+	shop, at := secure(t, protocol, version)
+	at.Visit = visit
 	at.Networks = map[target.Channel]target.Network{target.Web: n, target.Mobile: n, target.Partner: n}
 	customers, err := NewCustomers(at, func([]target.Channel) int { return 1 }, &wire.Meter{})
 	if err != nil {

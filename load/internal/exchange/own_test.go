@@ -61,14 +61,7 @@ func TestUnixSockets(t *testing.T) {
 			t.Cleanup(serving.Close)
 			endpoints[server] = target.Entry{Protocol: c.protocol, URL: "http://" + server + ".localhost:80", Socket: listener.Addr().String()}
 		}
-		client, err := NewClient(target.Target{HTTP: c.http, Steps: "x", Endpoints: endpoints}, 2)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer client.Close()
-		if err := client.Connect(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		client := dialled(t, target.Target{HTTP: c.http, Steps: "x", Endpoints: endpoints}, 2)
 		for server, entry := range endpoints {
 			at := client.At(entry.URL)
 			if !strings.HasSuffix(at.String(), "+unix:"+entry.Socket) {

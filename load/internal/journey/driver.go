@@ -123,7 +123,7 @@ func (d Driver) sends() graphql.Sends {
 func (d Driver) services(x *exchange.Exchange, token string, fields []string) (s shop.Services) {
 	switch d.Protocol {
 	case target.REST:
-		return rest.NewGateway(x, token, fields...)
+		return rest.Gateway{Services: rest.NewServices(x, token, fields...)}
 	case target.RESTTranscoded:
 		return transcoded.NewServices(x, token)
 	case target.GRPC:

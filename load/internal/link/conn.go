@@ -39,13 +39,8 @@ func (l *line) sum() int64 {
 	return l.carried
 }
 
-// Dialer opens the real connections.
-type Dialer interface {
-	DialContext(ctx context.Context, network, address string) (net.Conn, error)
-}
-
 // Dial opens a connection at the far end of the link, which takes a round trip.
-func (l *Link) Dial(ctx context.Context, d Dialer, network, address string) (*Conn, error) {
+func (l *Link) Dial(ctx context.Context, d *net.Dialer, network, address string) (*Conn, error) {
 	far, err := d.DialContext(ctx, network, address)
 	if !l.clock.until(time.Now().Add(l.network.RTT), true, ctx.Done(), nil) && err == nil {
 		_ = far.Close()

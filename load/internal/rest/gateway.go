@@ -4,18 +4,12 @@ import (
 	"context"
 	"net/url"
 
-	"hopwise/load/internal/exchange"
 	"hopwise/load/internal/shop"
 )
 
 // Gateway reaches the shop through the REST gateway: it has the services' APIs, but joins orders with their products
 // and payments.
 type Gateway struct{ Services }
-
-// NewGateway returns access to the shop, with the same parameters as NewServices.
-func NewGateway(x *exchange.Exchange, token string, fields ...string) Gateway {
-	return Gateway{NewServices(x, token, fields...)}
-}
 
 var _ shop.Joining = Gateway{}
 

@@ -48,10 +48,7 @@ func TestTapesOfSteps(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		text, err := one.Encode()
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := encode(t, one)
 		again, _ := ownTape(t, take, rows, 1)
 		if same, err := again.Encode(); err != nil || string(same) != string(text) {
 			t.Errorf("%s: the same seed gives another tape", take)
