@@ -32,12 +32,7 @@ def list_faults() -> None:
 
 
 def run(component: str, *chosen: str) -> None:
-    """Runs a component as experiments do.
-
-    Args:
-        component: Name of the component, such as "product".
-        chosen: The component's faults, each named by its description in the list of faults.
-    """
+    """Runs a component as experiments do, with faults named by their descriptions in the list of faults."""
     faults = {fault.says: fault for fault in faults_of(component.replace("-", "_"))}
     for says in chosen:
         if says not in faults:

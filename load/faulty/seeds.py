@@ -19,13 +19,7 @@ Seed: TypeAlias = Callable[[], None]
 
 @dataclass(frozen=True)
 class Fault:
-    """A mistake that a component's author may make, and that conformance must notice.
-
-    Attributes:
-        says: Description of the fault.
-        law: Law that must fail, by the name of its test.
-        seed: Makes the component faulty.
-    """
+    """A mistake that a component's author may make, and that makes a law fail, named by its test."""
 
     says: str
     law: str

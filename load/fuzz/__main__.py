@@ -28,14 +28,7 @@ app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
 @app.command()
 @takes_settings("fuzz")
-def command(
-    *,
-    minutes: str,
-    surfaces: str,
-    seed: str,
-    again: str,
-    as_json: Json = False,
-) -> None:
+def command(*, minutes: str, surfaces: str, seed: str, again: str, as_json: Json = False) -> None:
     """Send bad inputs to the shop and to the harness. Exit code 1 if an input failed."""
     with reported():
         chosen, length = surfaces_of(surfaces), number("minutes", minutes)

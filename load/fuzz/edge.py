@@ -23,37 +23,13 @@ TARGETS = (
 )
 HEADERS = (("accept", "*/*"), ("content-type", "application/json"), ("x-request-id", "1"))
 WORDS = (
-    *(
-        b"\r\n",
-        b"\n",
-        b"\0",
-        b" ",
-        b":",
-        b"\xff" * 20,
-        b"x" * 70_000,
-        b"HTTP/9.9",
-        b"GET / HTTP/1.1\r\n\r\n",
-        b"0\r\n\r\n",
-    ),
-    *(
-        b"Transfer-Encoding: chunked\r\n",
-        b"Content-Length: 5\r\n",
-        b"Content-Length: -1\r\n",
-        b"Expect: 100-continue\r\n",
-    ),
-    *(
-        b"Upgrade: websocket\r\nConnection: Upgrade\r\n",
-        b"Upgrade: h2c\r\n",
-        b"TE: gzip\r\n",
-        b"Host: \r\n",
-        b"CONNECT ",
-    ),
-    *(
-        b"\0\0\0\x04\0\0\0\0\0",
-        b"\0\0\4\3\0\0\0\1\0\0\0\x08",
-        b"\0\0\x08\6\0\0\0\0\0abcdefgh",
-        b"\xff\xff\xff",
-    ),  # frames
+    *(b"\r\n", b"\n", b"\0", b" ", b":", b"\xff" * 20, b"x" * 70_000),
+    *(b"HTTP/9.9", b"GET / HTTP/1.1\r\n\r\n", b"0\r\n\r\n", b"Transfer-Encoding: chunked\r\n"),
+    *(b"Content-Length: 5\r\n", b"Content-Length: -1\r\n", b"Expect: 100-continue\r\n"),
+    *(b"Upgrade: websocket\r\nConnection: Upgrade\r\n", b"Upgrade: h2c\r\n", b"TE: gzip\r\n"),
+    *(b"Host: \r\n", b"CONNECT "),
+    *(b"\0\0\0\x04\0\0\0\0\0", b"\0\0\4\3\0\0\0\1\0\0\0\x08"),  # frames
+    *(b"\0\0\x08\6\0\0\0\0\0abcdefgh", b"\xff\xff\xff"),
 )
 
 
@@ -63,7 +39,6 @@ def edge_inputs(ways: Sequence[str], port: int, seed: str) -> Iterator[Input]:
     Args:
         ways: `PLAIN` or `ENCRYPTED`.
         port: The edge's port, for datagrams.
-        seed: Seed of all choices.
     """
     chance = random.Random(seed)
     valid = {way: _valid(way, port) for way in ways}

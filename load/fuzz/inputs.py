@@ -99,13 +99,7 @@ def _batch(strategy: SearchStrategy[T], seed: str) -> list[T]:
 
 
 def mutate(chance: random.Random, valid: Sequence[bytes], words: Sequence[bytes] = ()) -> bytes:
-    """Returns a valid input after one to four changes.
-
-    Args:
-        chance: Random generator.
-        valid: Valid inputs.
-        words: Bytes that are sometimes inserted.
-    """
+    """Returns a valid input after one to four changes; words are sometimes inserted."""
     changed = bytearray(chance.choice(valid))
     for _ in range(chance.randint(1, 4)):
         at = chance.randrange(len(changed) + 1)

@@ -91,12 +91,7 @@ def _class(answer: Answer, codes: set[bytes]) -> str:
 
 
 def log_faults(logs: Iterable[Path], personal: Iterable[str]) -> dict[str, str]:
-    """Returns the faults found in logs, each with the first line that shows it.
-
-    Args:
-        logs: The files.
-        personal: Names and addresses of customers.
-    """
+    """Returns the faults found in logs, such as customers' personal data, each with the first line that shows it."""
     markers = (CANARY, *personal)
     faults: dict[str, str] = {}
     for log in sorted(logs):

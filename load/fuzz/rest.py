@@ -19,11 +19,7 @@ from fuzz.wire import h1_request
 def rest_inputs(way: str, documents: Sequence[Mapping[str, Any]], tokens: Sequence[str], seed: str) -> Iterator[Input]:
     """Yields requests endlessly, for every operation in the documents.
 
-    Args:
-        way: How the requests are sent.
-        documents: OpenAPI documents.
-        tokens: Values of the header `authorization`, in addition to Schemathesis's own.
-        seed: Seed of all choices.
+    Tokens are values of the header `authorization`, in addition to Schemathesis's own.
     """
     schemas = [schemathesis.openapi.from_dict(dict(document)) for document in documents]
     cases = st.one_of([schema.as_strategy(generation_mode=mode) for schema in schemas for mode in GenerationMode])

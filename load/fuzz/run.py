@@ -38,10 +38,7 @@ class Failure:
     """Inputs that failed in the same way.
 
     Attributes:
-        surface: The surface.
-        what: Description of the failure.
         case: Place, surface, seed and number of the first input.
-        count: Number of inputs.
         files: Files with the first inputs.
     """
 
@@ -57,10 +54,8 @@ class Outcome:
     """The results of a run so far.
 
     Attributes:
-        seed: Seed of all inputs.
         kept: Folder for failed inputs.
         counts: Number of inputs by surface and class of result.
-        failures: The failures.
     """
 
     seed: int
@@ -132,8 +127,6 @@ def fuzz(
     Args:
         outcome: The results, which are consistent at any time, even if the run is interrupted.
         budget: When to stop; a batch that has started is finished.
-        ports: Ports of the run.
-        folder: Folder of the run.
         progress: Called with the current step.
         surfaces: Surfaces of `SURFACES` to try.
         places: Places of `PLACES` at which to try the surfaces.

@@ -48,13 +48,7 @@ CALL = [
 
 
 class Shop:
-    """A topology, with order updates if it supports them; `hybrid` has TLS and HTTP/3. Use it in a `with` block.
-
-    Args:
-        name: Name of the topology.
-        ports: Ports of the run.
-        folder: Folder of the run.
-    """
+    """A topology, with order updates if it supports them; `hybrid` has TLS and HTTP/3. Use it in a `with` block."""
 
     def __init__(self, name: str, ports: Ports, folder: RunFolder) -> None:
         updates = "on" if name in names(updates="on") else "off"
@@ -73,14 +67,8 @@ class Shop:
             self._sender = Sender(self.system.ports[EDGE], self.system.ca_certificate)
             signer = TokenSigner(key_pair(self.system.folder).private.read_bytes())
             partner, customer = (f"Bearer {signer.sign(Principal(kind, 1))}" for kind in ("partner", "customer"))
-            self._tokens = [partner] * 4 + [
-                customer,
-                customer,
-                "",
-                f"{customer[:-9]}AAAAAAAAA",
-                "Bearer \xff",
-                "Basic e30=",
-            ]
+            invalid = ["", f"{customer[:-9]}AAAAAAAAA", "Bearer \xff", "Basic e30="]
+            self._tokens = [*[partner] * 4, *[customer] * 2, *invalid]
             with closing(psycopg.connect(self.system.database.admin_url_of(TRIAL_DATABASE))) as database:
                 self._persons = [text for (text,) in database.execute(PERSONS)]
         except BaseException as error:

@@ -32,7 +32,6 @@ def real_answers(ports: Ports, environ: Mapping[str, str], seed: int) -> dict[st
     """Starts only the seeded database, and computes the answer to the first journey of each kind on a parity tape.
 
     Args:
-        ports: Ports of the run.
         environ: Environment with `DATABASE_URL`.
         seed: Seed of the tape, which determines the answers' parameters.
 
@@ -70,13 +69,7 @@ def real_answers(ports: Ports, environ: Mapping[str, str], seed: int) -> dict[st
 
 
 def answer_of(journey: str, params: Mapping[str, Any], connection: psycopg.Connection[Any]) -> Any:
-    """Computes the answer to a journey from the data.
-
-    Args:
-        journey: Name of the journey.
-        params: Its parameters.
-        connection: A connection that may read all four schemas.
-    """
+    """Computes the answer to a journey over a connection that may read all four schemas."""
     answer = Reference(connection).answer(journey, params)
     if journey == "order_history":
         answer["user_id"] = params["user_id"]

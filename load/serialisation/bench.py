@@ -16,12 +16,7 @@ from serialisation.rounds import GUNZIP, GZIP, OPERATIONS, Cell, Row, Subject, m
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """The total size of an answer's bodies in an encoding.
-
-    Attributes:
-        plain: Uncompressed bytes.
-        gzip: Compressed bytes.
-    """
+    """The total size of an answer's bodies in an encoding, in bytes."""
 
     plain: int
     gzip: int
@@ -29,12 +24,7 @@ class Size:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """The result of a bench.
-
-    Attributes:
-        sizes: Bytes of each subject.
-        rows: Time of each subject's operations.
-    """
+    """The result of a bench."""
 
     sizes: Mapping[Subject, Size]
     rows: Sequence[Row]
@@ -84,24 +74,9 @@ class Result:
 
 
 def bench(
-    answers: Mapping[str, Any],
-    go: GoHalf,
-    *,
-    rounds: int,
-    seconds: float,
-    seed: int,
-    say: Callable[[str], None],
+    answers: Mapping[str, Any], go: GoHalf, *, rounds: int, seconds: float, seed: int, say: Callable[[str], None]
 ) -> Result:
-    """Measures every operation on every answer in every encoding, in both languages.
-
-    Args:
-        answers: The answer of each journey.
-        go: The half of the bench that runs in Go.
-        rounds: Number of rounds.
-        seconds: Approximate length of all rounds together.
-        seed: Seed of the random orders.
-        say: Reports progress.
-    """
+    """Measures every operation on every answer in every encoding, in both languages, for about these seconds."""
     cells: list[Cell] = []
     sizes: dict[Subject, Size] = {}
     for subject, parts, found in python_cells(answers):

@@ -57,7 +57,6 @@ class Encoding:
 
     Attributes:
         name: Name of the encoding, the same in both languages.
-        library: Name of the library.
         codec: Returns the codec of a journey's answer.
     """
 
@@ -134,12 +133,7 @@ OF_GO: Mapping[str, str] = {
 
 
 def encode_for_go(journey: str, answer: Any) -> dict[str, Parts]:
-    """Encodes an answer in every encoding that the Go half supports, for Go to decode.
-
-    Args:
-        journey: Name of the journey.
-        answer: Its answer.
-    """
+    """Encodes an answer in every encoding that the Go half supports, for Go to decode."""
     made: dict[str, Parts] = {}
     for encoding in ENCODINGS:
         if encoding.name not in made:

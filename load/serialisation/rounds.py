@@ -20,14 +20,7 @@ MIN_ROUNDS = 3
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """The subject of an operation.
-
-    Attributes:
-        language: Python or Go.
-        library: Name of the library.
-        encoding: Name of the encoding.
-        journey: Journey of the answer.
-    """
+    """The subject of an operation; the language is Python or Go."""
 
     language: str
     library: str
@@ -40,7 +33,6 @@ class Cell:
     """An operation on a subject.
 
     Attributes:
-        subject: The subject.
         operation: One of `OPERATIONS`.
         measure: Repeats the operation for about a given number of seconds; returns CPU time per operation, µs.
     """
@@ -55,8 +47,6 @@ class Row:
     """The result of a cell.
 
     Attributes:
-        subject: The subject of the operation.
-        operation: Name of the operation.
         us: Mean over the rounds, µs of CPU time.
         low: Lower end of the mean's 95 % interval.
         high: Upper end of this interval.
@@ -84,11 +74,8 @@ def measure_rounds(
     the machine, later rounds are left out.
 
     Args:
-        cells: Cells to measure.
         rounds: Number of rounds, at least `MIN_ROUNDS`.
         seconds: Approximate length of all rounds together.
-        seed: Seed of the random orders.
-        say: Reports progress.
         now: Returns the time, s.
     """
     lap_s = seconds / (len(cells) * (rounds + 2))
@@ -115,12 +102,7 @@ def _row(cell: Cell, us: Sequence[float]) -> Row:
 
 
 class Lap:
-    """Repeats a call as often as fits into a lap.
-
-    Args:
-        call: The function.
-        argument: Its argument.
-    """
+    """Repeats a call as often as fits into a lap."""
 
     def __init__(self, call: Callable[[Any], object], argument: Any) -> None:
         self._call, self._argument = call, argument

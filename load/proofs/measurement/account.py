@@ -60,13 +60,8 @@ class AccountCost:
     """Cost of the account, as a share of the time without it; 95 % intervals over pairs of slots.
 
     Attributes:
-        topology: Name of the topology.
-        journeys: Number of journeys within a slot.
-        pairs: Number of pairs of slots.
         p50: Cost from the slots' medians, with each journey's latency as a multiple of its kind's median.
-        p50_ci95: Interval of `p50`.
         mean: Cost from the slots' means.
-        mean_ci95: Interval of `mean`.
     """
 
     topology: str
@@ -87,10 +82,7 @@ def measure(topology: Topology, ports: Ports, folder: Path, *, pairs: int, seed:
     """Measures one topology.
 
     Args:
-        topology: The topology.
-        ports: Ports of all components.
         folder: Empty folder for the files.
-        pairs: Number of pairs of slots.
         seed: Seed of the tape and of the order of slots.
 
     Raises:
@@ -134,7 +126,6 @@ def cost_of(topology: str, journeys: pl.DataFrame, slots: list[tuple[int, bool]]
     """Computes the account's cost from journeys that began and ended in the same slot.
 
     Args:
-        topology: Name of the topology.
         journeys: Rows of `rows.JOURNEYS`.
         slots: When each slot began, ns, and whether the account was on; the last entry is the end of the last slot.
     """
@@ -160,9 +151,6 @@ def _estimate(ratios: Sequence[float]) -> tuple[float, tuple[float, float]]:
 
     The order within a pair is random, so the sign of each logarithm is random if the account adds nothing. A disturbed
     slot has no more weight than any other.
-
-    Args:
-        ratios: Ratio of each pair of slots.
     """
     logs = np.log(ratios)
     first, second = np.triu_indices(logs.size)

@@ -95,19 +95,15 @@ class FoundDelay:
     """Result of the measurement for one delay; times in ms.
 
     Attributes:
-        component: The slowed component.
         delay_ms: Delay of each request to the component.
-        journey: The journey that should show the delay.
         traces: Number of traces with the delay, and without it.
         crossings: Mean number of the component's requests on a journey's critical path.
         paused_ms: Pauses of these requests per journey, by the component's own clock.
         expected_ms: Expected growth of the component's part of the budget.
         found_ms: Measured growth of that part.
-        ci95: Interval of `found_ms` alone.
         ci95_joint: The interval, widened so that the intervals of all rows hold simultaneously in 95 % of proofs.
         largest: The part with the largest significant change.
         second: The part with the largest significant change apart from the component's work.
-        second_ms: Change of that part.
         whole_ms: Growth of the journey's mean.
     """
 
@@ -186,13 +182,7 @@ def proof_plan(delays: Sequence[InjectedDelay], topology: Topology, *, blocks: i
 
 
 def arms_of(delays: Sequence[InjectedDelay], topology: Topology, *, keep_traces: bool = False) -> tuple[Arm, ...]:
-    """Makes an arm for each delay, and some arms without a delay as their common baseline.
-
-    Args:
-        delays: The delays.
-        topology: The topology that runs.
-        keep_traces: Whether the arms without a delay keep their traces.
-    """
+    """Makes an arm for each delay, and some arms without a delay as their common baseline, which may keep traces."""
     labels = [BASELINE, *(f"{BASELINE}-{number}" for number in range(2, round(math.sqrt(len(delays))) + 1))]
     arms = [Arm(label, topology, parse_switches(trace=1), keeps_traces=keep_traces) for label in labels]
     arms += [
@@ -209,10 +199,6 @@ def delays_of(plan: Plan) -> list[InjectedDelay]:
 
 def judge(folder: Path, delays: Sequence[InjectedDelay]) -> list[FoundDelay]:
     """Looks for each delay in a run's files.
-
-    Args:
-        folder: Folder of the results.
-        delays: The injected delays; each has one arm.
 
     Raises:
         HopsError: The files are incomplete.

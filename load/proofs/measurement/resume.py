@@ -101,10 +101,7 @@ def prove(plan: Plan, folder: ResultsFolder, log: Path, *, kills: int, seed: int
     at any moment of any trial, on a slow machine too.
 
     Args:
-        plan: Plan of the experiment.
         folder: Folder of its results, which exists and is not locked.
-        log: File for the output of the experiment.
-        kills: Number of kills.
         seed: Seed of the kill times.
         progress: Called with the number of starts that have ended.
     """
@@ -296,9 +293,7 @@ def prove_resume(*, kills: str, blocks: str, seed: str, as_json: Json = False) -
     log = RESULTS / f"{folder.final.name}.log"
     typer.echo(f"{how_often} kills in {len(plan.trials())} trials; their output goes to {short_path(log)}", err=True)
     proof = with_progress(
-        "Starts",
-        how_often + 1,
-        lambda step: prove(plan, folder, log, kills=how_often, seed=number, progress=step),
+        "Starts", how_often + 1, lambda step: prove(plan, folder, log, kills=how_often, seed=number, progress=step)
     )
     path = folder.final if folder.final.exists() else folder.existing
     document = {"holds": proof.holds, **asdict(proof)}

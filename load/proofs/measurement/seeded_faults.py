@@ -25,13 +25,7 @@ NO_FAULT = "no fault"
 
 @dataclass(frozen=True)
 class Fault:
-    """A fault of a component.
-
-    Attributes:
-        component: The faulty component.
-        says: Description of the fault.
-        law: Law that must fail, by the name of its test.
-    """
+    """A fault of a component, and the law that must fail, by the name of its test."""
 
     component: str
     says: str
@@ -59,12 +53,9 @@ class ConformanceResult:
     """Result of conformance for a component with or without a fault.
 
     Attributes:
-        component: The component.
         says: Description of its fault, or `no fault`.
         law: Law that the fault breaks; without a fault, the number of laws that ran.
-        fails: Whether a law fails.
         why: The first failed case, with the first line of the reason; empty if no case fails.
-        ok: Whether the result is right.
     """
 
     component: str

@@ -40,15 +40,7 @@ from hops.traces.tree import Tree, grow
 from hops.units import NS_PER_MS
 from mesh.description.options import Json
 from mesh.description.topology import Topology
-from proofs.measurement.delays import (
-    BASELINE,
-    JOURNEYS,
-    WORKLOAD,
-    InjectedDelay,
-    arms_of,
-    delays_of,
-    parse_delays,
-)
+from proofs.measurement.delays import BASELINE, JOURNEYS, WORKLOAD, InjectedDelay, arms_of, delays_of, parse_delays
 from proofs.measurement.in_trials import Trials
 from proofs.outcome import proves
 
@@ -63,16 +55,10 @@ class PredictedFigure:
     """A figure with a delay, as predicted without it and as measured with it; times in ms.
 
     Attributes:
-        component: The slowed component.
         delay_ms: Delay of each request to the component.
         paused_ms: Mean of the pauses, by the component's clock.
-        journey: The journey.
-        metric: The figure.
         traces: Number of traces for the prediction, and for the measurement.
         before_ms: Measured figure without the delay.
-        predicted_ms: Predicted figure.
-        ci95: Interval of the prediction.
-        measured_ms: Measured figure with the delay.
         untouched: Slowness of journeys without a pause, compared with the trials without a delay: the geometric mean
             of the ratios of their p50. None if all journeys have pauses.
     """
@@ -124,10 +110,6 @@ def proof_plan(delays: Sequence[InjectedDelay], topology: Topology, *, blocks: i
 
 def judge(folder: Path, delays: Sequence[InjectedDelay]) -> list[PredictedFigure]:
     """Compares the predictions for each delay with the measurements.
-
-    Args:
-        folder: Folder of the results.
-        delays: The injected delays; each has its arm.
 
     Raises:
         HopsError: The files are incomplete.

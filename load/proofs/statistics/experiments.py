@@ -101,9 +101,6 @@ def over_experiments(
 
     Args:
         one: Runs one experiment; must be picklable.
-        experiments: Number of experiments to run.
-        seed: Seed; the same seed gives the same experiments.
-        progress: Called with the number of finished experiments.
         before: Number of experiments that finished before this call, for `progress`.
     """
     for done, result in enumerate(_each(one, np.random.SeedSequence(seed).spawn(experiments)), before + 1):
@@ -131,9 +128,7 @@ def part_intervals(
 ) -> Iterator[tuple[str, tuple[float, float], float]]:
     """Yields each part of an experiment's hop differences, with its interval and the true difference.
 
-    Args:
-        simulation: Simulation of the experiment.
-        sides: How slow each part of the two topologies is.
+    `sides` says how slow each part of the two topologies is.
     """
     blocks = set(range(1, simulation.setting.blocks + 1))
     rows = hop_differences(simulation.hops(sides, _TRACED), simulation.counts(), dict.fromkeys(sides, blocks))

@@ -74,9 +74,7 @@ def prove_observer(run: RunFiles, draws: int, seed: int, progress: Progress = la
 def is_within_limit(left_out: Rate, places: int) -> bool:
     """Whether intervals exclude 0 in at most 6 % of the draws, or not significantly more often than in 5 %.
 
-    Args:
-        left_out: How often intervals exclude 0.
-        places: Number of places, for the Bonferroni correction.
+    The number of places is for the Bonferroni correction.
     """
     of_chance = stats.binomtest(left_out["count"], left_out["of"], SIGNIFICANCE, alternative="greater").pvalue
     return bool(left_out["rate"] <= LIMIT or of_chance > SIGNIFICANCE / places)

@@ -56,11 +56,8 @@ class Target:
     """A shop as its clients see it.
 
     Attributes:
-        url: URL of the edge.
         tokens: A customer's token for each client.
         users: The clients' customers, then the probe's.
-        partner: A partner's token.
-        categories: Product categories to browse.
         email: E-mail address of a customer who can log in.
         orders: Global identifier of an order of `MAX_LINES` lines for each client; empty before the orders exist.
     """
@@ -79,7 +76,6 @@ class Window:
     """Results of the probe.
 
     Attributes:
-        asked: Requests sent.
         served: Requests answered in full.
         latencies_ms: Latency of each served request from its intended start.
         refused: Number of other requests by result: a status, an error's code, or the kind of an exception.
@@ -92,13 +88,7 @@ class Window:
 
 
 class Client:
-    """A client with its own connections.
-
-    Args:
-        session: Its connections.
-        target: The shop.
-        number: Its number, from 0.
-    """
+    """A client with its own connections."""
 
     def __init__(self, session: aiohttp.ClientSession, target: Target, number: int) -> None:
         self.session = session
@@ -326,7 +316,6 @@ class Attack:
     """An attack by hostile clients.
 
     Attributes:
-        about: Description of the attack.
         act: Attacks as one client until a given moment.
         on_logins: Whether the probe sends logins instead of reads.
     """
@@ -339,8 +328,7 @@ class Attack:
 LOGINS = _patient(_wrong_login)
 ATTACKS: Mapping[str, Attack] = {
     "recursive": Attack(
-        "GraphQL documents that ask for an order's lines, their order, its lines and so on",
-        _document(RECURSIVE),
+        "GraphQL documents that ask for an order's lines, their order, its lines and so on", _document(RECURSIVE)
     ),
     "wide": Attack("GraphQL documents that ask for 60 orders of 100 lines", _document(WIDE)),
     "head": Attack("HEAD on the route of a stream", _head),
@@ -368,8 +356,6 @@ def use(pids: Sequence[int], cores: float, target: Target, until: float) -> Coun
     Args:
         pids: Processes of the shop.
         cores: CPU seconds that the shop may use per second.
-        target: The shop.
-        until: When to stop.
     """
     began, used = time.monotonic(), cpu_seconds(pids)
 
@@ -408,8 +394,6 @@ def probe(target: Target, begins: float, count: int, rate: float, on_logins: boo
     Args:
         target: The shop; its last customers are the probe's.
         begins: When the first request is due.
-        count: Number of requests.
-        rate: Requests per second.
         on_logins: Whether the requests are logins instead of reads.
     """
     return asyncio.run(_probe(target, begins, count, rate, on_logins))

@@ -61,14 +61,12 @@ class Outcome(crowd.Outcome):
 
     Attributes:
         races: Number of changes, each with reads during and after it.
-        reads: Number of reads.
         kills: How often the cache was killed with SIGKILL and restarted.
         freezes: How often the cache was frozen for `FROZEN_S` seconds, during which it keeps its contents.
         bound_s: How stale a read may be, in seconds.
         missed: For each stale read, when the missed change was acknowledged, Unix time.
         max_stale_s: How stale the worst read was, in seconds.
         unexplained: Number of stale reads that nothing explains, because the cache had answered the services in time.
-        failed: Messages of failed requests.
         unanswered: Number of failed requests without an answer in time.
         asked: Number of rows that the services looked up in the cache.
         hits: Number of these rows that the cache had.
@@ -122,9 +120,7 @@ def run_races(shop: System, *, races: int, kills: int, seed: int, progress: Prog
 
     Args:
         shop: The running shop, with a cache.
-        races: Number of changes.
         kills: Number of kills; the cache is frozen as often.
-        seed: Seed of the reads.
         progress: Called after each kill with the number of kills so far.
     """
     outcome, limit_s = Outcome(), RACE_LIMIT_S * (1 + races / 100)
@@ -227,7 +223,6 @@ def count_lookups(outcome: Outcome, shop: System) -> None:
     """Adds the counts of cache lookups that the services log when they stop.
 
     Args:
-        outcome: The outcome of the races.
         shop: The shop, which has stopped.
     """
     counts = shop.cache_counts(0.0, float("inf"))[PRODUCT]

@@ -52,9 +52,7 @@ def strike(
     """Injects faults into a shop while customers use it. Call it from the thread that started the shop.
 
     Args:
-        work: The customers' work.
         strikes: Injects a fault before each yield.
-        progress: Called with the number of faults so far.
         limit_s: Maximum wait for the customers after the last fault, in seconds.
         stop: Asks the customers to finish, after the last fault.
 
@@ -76,7 +74,6 @@ class Outcome(ABC):
     """What customers observed; each proof extends this class.
 
     Attributes:
-        wall_s: Duration, in seconds.
         other_cores: Cores that other programs used meanwhile.
     """
 

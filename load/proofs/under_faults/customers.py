@@ -44,8 +44,6 @@ class Customers:
     Args:
         address: The order service, "grpc://host:port".
         journal: File for acknowledged checkouts, in the format of a replay's journeys.jsonl.
-        count: Number of customers.
-        seed: Seed of the random purchases.
 
     Attributes:
         answers: Answers so far.

@@ -60,15 +60,12 @@ class Outcome(crowd.Outcome):
     """Results of the requests.
 
     Attributes:
-        requests: Requests to the cache.
-        changes: Number of changed prices.
         hits: Number of reads of products that the cache answered itself, by protocol.
         foreign: Answers that belonged to another customer, or came without a token.
         missed: Reads that missed a change which was acknowledged before they began.
         late: Number of these reads that began more than `TAKEN_OUT_S` after the change.
         max_stale_s: How stale the worst read was, in seconds.
         max_request_s: Duration of the longest request, in seconds. It includes the cache's fetch, in which answers age.
-        failed: Messages of failed requests.
     """
 
     HELD = "No customer saw another's answer, and no price was too old."
@@ -114,7 +111,6 @@ class Door:
     """How customers read over one protocol.
 
     Attributes:
-        name: The protocol.
         products: Path and query of a request for one product or several, by their ids.
         prices: Extracts the prices from the answer, by the products' ids.
         account: Path and query of a request for a customer's account.
@@ -317,8 +313,6 @@ def run_requests(system: System, requests: int, seed: int, progress: Progress) -
 
     Args:
         system: The running system, with an edge cache.
-        requests: Number of the customers' requests.
-        seed: Seed of the requests.
         progress: Called now and then with the number of requests so far.
     """
     outcome = Outcome()

@@ -29,17 +29,7 @@ from mesh.errors import InputError
 from mesh.native.system import System
 from mesh.resting import cpu_seconds, pids_of, wait_for_rest
 from proofs.outcome import give, proves
-from proofs.under_faults.attacks import (
-    ATTACKS,
-    CLIENTS,
-    PROBES,
-    Target,
-    attack,
-    prepare,
-    probe,
-    use,
-    warm_up,
-)
+from proofs.under_faults.attacks import ATTACKS, CLIENTS, PROBES, Target, attack, prepare, probe, use, warm_up
 from shop.platform.access.jwt import Principal, TokenSigner
 
 FIRST_USER = 8_001
@@ -66,9 +56,7 @@ class Figures:
     """Results of the probe in all windows of one kind.
 
     Attributes:
-        asked: Requests sent.
         served: Requests answered in full.
-        latencies_ms: Latency of each served request.
         cpu_s: CPU seconds that the shop used during the probe.
         wall_s: Length of the probe, in seconds.
         peak_mb: Largest resident memory of any component after a window, in MiB.
@@ -108,12 +96,7 @@ class Figures:
 
 @dataclass
 class Outcome:
-    """Effect of an attack on the probe, compared with no other clients and with legitimate clients.
-
-    Attributes:
-        attack: Name of the attack.
-        windows: Figures by kind of window.
-    """
+    """Effect of an attack on the probe, compared with no other clients and with legitimate clients."""
 
     attack: str
     windows: Mapping[str, Figures]
@@ -159,13 +142,7 @@ def _target(system: System) -> Target:
 
 
 def _measure_attack(
-    name: str,
-    new_system: Callable[[], System],
-    pool: Executor,
-    *,
-    seconds: float,
-    rounds: int,
-    progress: Progress,
+    name: str, new_system: Callable[[], System], pool: Executor, *, seconds: float, rounds: int, progress: Progress
 ) -> Outcome:
     windows = {kind: Figures() for kind in (ALONE, ATTACKED, VALID)}
     for number in range(rounds):

@@ -120,12 +120,8 @@ def run_kills(shop: System, journal: Path, *, kills: int, customers: int, seed: 
     Must be called from the thread that started the shop.
 
     Args:
-        shop: The running shop.
         journal: File for acknowledged checkouts.
-        kills: Number of kills.
-        customers: Number of customers who buy at the same time.
         seed: Seed of the random moments and purchases.
-        progress: Called after each kill with the number of kills so far.
     """
     outcome, chance = Outcome(kills=kills), random.Random(f"{seed}/kills")
     buyers = Customers(address_of(shop, VICTIMS[0]), journal, count=customers, seed=seed)

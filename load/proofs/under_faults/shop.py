@@ -21,8 +21,6 @@ def new_shop(
     """Makes a shop that delivers order updates; it is not started yet.
 
     Args:
-        ports: Ports of the run.
-        replicas: The switch `replicas`.
         cached: Settings of the services for a cache in front of the database; None for no cache.
         environ: Environment of the system; by default, the environment of this process.
 
