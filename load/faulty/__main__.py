@@ -15,7 +15,6 @@ MODULES = ("product", "user", "order", "payment", "rest_gateway", "graphql_gatew
 
 
 def faults_of(module: str) -> Sequence[Fault]:
-    """Returns the faults of a component."""
     faults: Sequence[Fault] = importlib.import_module(f"faulty.{module}").FAULTS
     return faults
 

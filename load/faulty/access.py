@@ -52,6 +52,5 @@ def forget_owner(note: Seed, call: str) -> Seed:
 
 
 def note(call: str | None) -> str | None:
-    """Records the current call."""
     CALLED.set(call or "")
     return call

@@ -54,11 +54,7 @@ def command(*, minutes: str, surfaces: str, seed: str, again: str, as_json: Json
 
 
 def surfaces_of(given: str) -> Sequence[str]:
-    """Reads comma-separated names of surfaces.
-
-    Raises:
-        InputError: A surface is unknown.
-    """
+    """Reads comma-separated names of surfaces. Raises InputError if one is unknown."""
     chosen = [name.strip() for name in given.split(",")]
     if unknown := [name for name in chosen if name not in SURFACES]:
         raise InputError(

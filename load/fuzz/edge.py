@@ -34,12 +34,7 @@ WORDS = (
 
 
 def edge_inputs(ways: Sequence[str], port: int, seed: str) -> Iterator[Input]:
-    """Yields mutations of valid requests endlessly, for all ways in turn.
-
-    Args:
-        ways: `PLAIN` or `ENCRYPTED`.
-        port: The edge's port, for datagrams.
-    """
+    """Yields mutations of valid requests endlessly, for all `ways` in turn; datagrams need the edge's `port`."""
     chance = random.Random(seed)
     valid = {way: _valid(way, port) for way in ways}
     while True:

@@ -111,7 +111,6 @@ class Harness:
 
 
 def _read(pipe: Connection, folder: Path, run: Path, odd_run: Path) -> None:
-    """Reads files from a pipe until the other end closes it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends Ctrl-C to all processes; the parent handles it
     with _without_panics(), contextlib.suppress(EOFError):
         while True:

@@ -59,11 +59,7 @@ def keep(one: Input, file: Path, **about: str) -> None:
 
 
 def read_kept(file: Path) -> tuple[Input, str, str]:
-    """Reads an input that an earlier run kept; returns the input, its place and its surface.
-
-    Raises:
-        InputError: The file is not a kept input, or cannot be read.
-    """
+    """Returns a kept input, its place and its surface. Raises InputError if the file is unreadable or no kept input."""
     try:
         kept = json.loads(file.read_text(encoding="utf-8"))
         return Input(str(kept["way"]), kept["data"].encode("latin-1")), str(kept["place"]), str(kept["surface"])

@@ -35,12 +35,7 @@ MAX_KEPT = 3
 
 @dataclass
 class Failure:
-    """Inputs that failed in the same way.
-
-    Attributes:
-        case: Place, surface, seed and number of the first input.
-        files: Files with the first inputs.
-    """
+    """Inputs that failed alike: `files` has the first, and `case` the first one's place, surface, seed and number."""
 
     surface: str
     what: str
@@ -51,12 +46,7 @@ class Failure:
 
 @dataclass
 class Outcome:
-    """The results of a run so far.
-
-    Attributes:
-        kept: Folder for failed inputs.
-        counts: Number of inputs by surface and class of result.
-    """
+    """A run's results so far: `counts` by surface and class of result, and `kept`, the folder for failed inputs."""
 
     seed: int
     kept: Path
@@ -65,15 +55,12 @@ class Outcome:
 
     @property
     def inputs(self) -> int:
-        """Number of inputs that were sent."""
         return sum(counts.total() for counts in self.counts.values())
 
     def count_failures(self, surface: str) -> int:
-        """Counts the failed inputs to a surface."""
         return sum(failure.count for failure in self.failures if failure.surface == surface)
 
     def as_dict(self) -> dict[str, Any]:
-        """Returns the outcome as a document for programs."""
         rows = {
             name: {
                 "inputs": counts.total(),
@@ -102,12 +89,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Budget:
-    """Limits on the length of a run and the number of inputs.
-
-    Attributes:
-        seconds: Maximum length of the run; None for no limit.
-        inputs: Maximum number of inputs to each surface of each place; None for no limit.
-    """
+    """The maximum length of a run, and of the number of inputs to each surface of each place; None for no limit."""
 
     seconds: float | None = None
     inputs: int | None = None

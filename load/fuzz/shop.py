@@ -98,7 +98,6 @@ class Shop:
         return edge_inputs(PLAIN if over == "tcp" else ENCRYPTED, self.system.ports[EDGE], seed)
 
     def _documents(self) -> Sequence[Mapping[str, Any]]:
-        """Reads the OpenAPI documents that the components publish."""
         behind = self.system.topology.behind_edge.items()
         ports = [port_name(component, protocol) for component, protocol in behind if protocol is Protocol.REST]
         documents = []
@@ -126,11 +125,7 @@ class Shop:
         return await asyncio.gather(*map(send, batch))
 
     def wrong(self) -> str:
-        """Returns which valid request got no valid answer, and what was wrong; empty if all were answered.
-
-        Raises:
-            ComponentDiedError: A process has ended.
-        """
+        """Returns which valid request got no valid answer, and why; else "". Raises ComponentDiedError if one died."""
         self.system.check()
         over = "tcp" if self.system.ca_certificate is None else "tls"
         good = {

@@ -31,12 +31,7 @@ PAYLOAD = "10KB"
 def real_answers(ports: Ports, environ: Mapping[str, str], seed: int) -> dict[str, Any]:
     """Starts only the seeded database, and computes the answer to the first journey of each kind on a parity tape.
 
-    Args:
-        environ: Environment with `DATABASE_URL`.
-        seed: Seed of the tape, which determines the answers' parameters.
-
-    Returns:
-        The answers, by journey.
+    `environ` has `DATABASE_URL`, and the tape's seed determines the answers' parameters.
 
     Raises:
         MeshError: The database did not start.

@@ -24,13 +24,10 @@ class Size:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """The result of a bench."""
-
     sizes: Mapping[Subject, Size]
     rows: Sequence[Row]
 
     def as_dicts(self) -> list[dict[str, Any]]:
-        """Returns a row for each language, library, encoding, journey and operation."""
         return [
             {
                 "journey": row.subject.journey,
@@ -48,7 +45,6 @@ class Result:
         ]
 
     def tables(self) -> list[Table]:
-        """Returns a table for each journey."""
         return [self._table(journey) for journey in dict.fromkeys(subject.journey for subject in self.sizes)]
 
     def _table(self, journey: str) -> Table:

@@ -42,23 +42,16 @@ class Codec:
     read: Function | None = None
 
     def write(self, answer: Any) -> Parts:
-        """Encodes an answer to bytes."""
         return self.encode(self.build(answer) if self.build else answer)
 
     def answer(self, parts: Parts) -> Any:
-        """Decodes an answer from bytes."""
         decoded = self.decode(parts)
         return self.read(decoded) if self.read else decoded
 
 
 @dataclass(frozen=True, slots=True)
 class Encoding:
-    """An encoding as a library implements it.
-
-    Attributes:
-        name: Name of the encoding, the same in both languages.
-        codec: Returns the codec of a journey's answer.
-    """
+    """An encoding as a library implements it; the name is the same in both languages, and `codec` takes a journey."""
 
     name: str
     library: str

@@ -52,7 +52,6 @@ class Messages:
         self._kinds = kinds
 
     def types(self, journey: str) -> list[Any]:
-        """Returns the types of an answer's messages."""
         return [getattr(self._kinds, name) for name in PARTS[journey]]
 
     def build(self, journey: str) -> Build:

@@ -42,5 +42,4 @@ def pack_parts(parts: Parts) -> Parts:
 
 
 def unpack_parts(parts: Parts) -> Parts:
-    """Decompresses bodies."""
     return [isal_zlib.decompress(part, _GZIP_CONTAINER) for part in parts]

@@ -30,12 +30,7 @@ class Subject:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """An operation on a subject.
-
-    Attributes:
-        operation: One of `OPERATIONS`.
-        measure: Repeats the operation for about a given number of seconds; returns CPU time per operation, µs.
-    """
+    """One of `OPERATIONS` on a subject; `measure` repeats it for some seconds, and returns µs of CPU time each."""
 
     subject: Subject
     operation: str
@@ -44,13 +39,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """The result of a cell.
-
-    Attributes:
-        us: Mean over the rounds, µs of CPU time.
-        low: Lower end of the mean's 95 % interval.
-        high: Upper end of this interval.
-    """
+    """The result of a cell: mean CPU time over the rounds, in µs, and the ends of the mean's 95 % interval."""
 
     subject: Subject
     operation: str
@@ -102,18 +91,12 @@ def _row(cell: Cell, us: Sequence[float]) -> Row:
 
 
 class Lap:
-    """Repeats a call as often as fits into a lap."""
-
     def __init__(self, call: Callable[[Any], object], argument: Any) -> None:
         self._call, self._argument = call, argument
         self._times = 0
 
     def __call__(self, lap_s: float) -> float:
-        """Repeats the call for about a lap.
-
-        Returns:
-            CPU time of this process per call, µs. On a shared machine, wall-clock time would include other work.
-        """
+        """Repeats the call for about a lap; returns µs of CPU time each. Wall-clock time includes other work."""
         if not self._times:
             self._times = self._calibrate(lap_s)
         return self._seconds(self._times) / self._times * 1e6

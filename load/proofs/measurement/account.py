@@ -79,15 +79,9 @@ class AccountCost:
 
 
 def measure(topology: Topology, ports: Ports, folder: Path, *, pairs: int, seed: int) -> AccountCost:
-    """Measures one topology.
+    """Measures one topology, with files in an empty folder; the seed is for the tape and the order of slots.
 
-    Args:
-        folder: Empty folder for the files.
-        seed: Seed of the tape and of the order of slots.
-
-    Raises:
-        MeshError: A component did not start, or died.
-        GeneratorError: The generator failed.
+    Raises MeshError if a component did not start or died, and GeneratorError if the generator failed.
     """
     (folder / "sitecustomize.py").write_text(_SWITCHED)
     switch_file = folder / "switch"
@@ -162,8 +156,6 @@ def _estimate(ratios: Sequence[float]) -> tuple[float, tuple[float, float]]:
 
 
 def account_table(rows: Sequence[AccountCost]) -> Table:
-    """Makes the table, with a row for each topology."""
-
     def share(value: float, ends: tuple[float, float]) -> Cell:
         return estimate(100 * value, [100 * end for end in ends], signed=True)
 

@@ -139,7 +139,6 @@ def _waits(calls: pl.DataFrame) -> pl.DataFrame:
 
 
 def queues_table(rows: Sequence[FoundQueue]) -> Table:
-    """Makes the table, with a row for each component and length of a hold."""
     count = sum(row.holds for row in rows)
     return table_of(
         "queues",

@@ -89,7 +89,6 @@ class Proof:
 
 
 def proof_plan(blocks: int, seed: int) -> Plan:
-    """Makes the plan of the experiment to kill."""
     arms = arms_of([load_topology(name) for name in TOPOLOGIES], parse_switches(trace=1))
     return Plan("proof", NAME, arms, blocks, PROFILE, seed, WORKLOAD)
 

@@ -95,7 +95,6 @@ class PredictedFigure:
 
 
 def outcome(rows: Sequence[PredictedFigure]) -> dict[str, Any]:
-    """Returns the outcome for programs."""
     inside, telling = (sum(one) / len(rows) for one in zip(*((row.holds, row.tells) for row in rows), strict=True))
     documents = [
         {**asdict(row), "corrected_ms": row.corrected_ms, "holds": row.holds, "tells": row.tells} for row in rows
@@ -109,11 +108,7 @@ def proof_plan(delays: Sequence[InjectedDelay], topology: Topology, *, blocks: i
 
 
 def judge(folder: Path, delays: Sequence[InjectedDelay]) -> list[PredictedFigure]:
-    """Compares the predictions for each delay with the measurements.
-
-    Raises:
-        HopsError: The files are incomplete.
-    """
+    """Compares the predictions for each delay with the measurements. Raises HopsError if the files are incomplete."""
     done = pl.read_parquet(folder / JOURNEYS_FILE).filter(pl.col("outcome") == "ok")
     hops = pl.read_parquet(folder / HOPS_FILE).join(done.select("trace_id"), on="trace_id", how="semi")
     trees = [*_baseline(folder, {*done["trace_id"]})]
@@ -173,7 +168,6 @@ def _p50s(hops: pl.DataFrame) -> pl.DataFrame:
 
 
 def predictions_view(rows: Sequence[PredictedFigure]) -> list[Element]:
-    """Formats the proof for people."""
     inside, telling = sum(row.holds for row in rows), sum(row.tells for row in rows)
     verdict = (
         f"{inside} of {len(rows)} figures are in the interval of their prediction; {telling} of these intervals "

@@ -67,7 +67,6 @@ class Rate(TypedDict):
 
 
 def rate(count: int, of: int) -> Rate:
-    """Returns a share with its interval."""
     ends = stats.binomtest(count, of).proportion_ci(method="exact") if of else (0.0, 1.0)
     return Rate(count=count, of=of, rate=count / of if of else 0.0, ci95=[float(ends[0]), float(ends[1])])
 

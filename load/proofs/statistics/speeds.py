@@ -42,13 +42,7 @@ Counts = Counter[tuple[str, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """A machine that is slow in some trials.
-
-    Args:
-        lasts: Mean length of a state, in trials.
-        slow: Share of slow trials, 0 to 1.
-        slow_by: Factor on the duration of slow trials.
-    """
+    """A machine whose share `slow` of trials takes `slow_by` times as long; a state lasts `lasts` trials on average."""
 
     lasts: float
     slow: float

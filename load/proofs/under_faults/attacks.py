@@ -100,11 +100,7 @@ class Client:
         self.chance = random.Random(number)
 
     async def request(self, method: str, path: str, token: str | None = None, **options: Any) -> tuple[str, Any]:
-        """Sends a request and reads the whole answer.
-
-        Returns:
-            "ok" or the failure; and the answer's JSON, if any.
-        """
+        """Sends a request and reads the whole answer; returns "ok" or the failure, and the answer's JSON, if any."""
         headers = {"authorization": f"Bearer {token or self.token}", **options.pop("headers", {})}
         try:
             async with self.session.request(
@@ -120,11 +116,9 @@ class Client:
             return type(error).__name__, None
 
     async def graphql(self, query: str, variables: Mapping[str, Any] | None = None) -> tuple[str, Any]:
-        """Sends a GraphQL document."""
         return await self.request("POST", "/graphql", json={"query": query, "variables": dict(variables or {})})
 
     async def count(self, request: Awaitable[tuple[str, Any]]) -> None:
-        """Counts the result of a request."""
         self.outcomes[(await request)[0]] += 1
 
 
@@ -201,11 +195,7 @@ async def _idle(client: Client, until: float) -> None:
 
 
 async def _socket(client: Client) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-    """Opens a WebSocket without a token.
-
-    Raises:
-        ConnectionRefusedError: The shop refuses it.
-    """
+    """Opens a WebSocket without a token. Raises ConnectionRefusedError if the shop refuses it."""
     url = URL(client.target.url)
     reader, writer = await asyncio.wait_for(asyncio.open_connection(url.host, url.port), ANSWER_LIMIT_S)
     try:
@@ -313,12 +303,7 @@ async def _socket_stream(client: Client) -> None:
 
 @dataclass(frozen=True)
 class Attack:
-    """An attack by hostile clients.
-
-    Attributes:
-        act: Attacks as one client until a given moment.
-        on_logins: Whether the probe sends logins instead of reads.
-    """
+    """An attack: each client's `act` lasts until a given moment; if `on_logins`, the probe sends logins, not reads."""
 
     about: str
     act: Callable[[Client, float], Awaitable[None]]
@@ -351,12 +336,7 @@ def attack(name: str, target: Target, until: float) -> Counter[str]:
 
 
 def use(pids: Sequence[int], cores: float, target: Target, until: float) -> Counter[str]:
-    """Lets `CLIENTS` legitimate clients browse concurrently, at a given CPU load; counts results as `attack` does.
-
-    Args:
-        pids: Processes of the shop.
-        cores: CPU seconds that the shop may use per second.
-    """
+    """Lets `CLIENTS` legitimate clients browse at once, while the shop uses up to `cores`; counts as `attack` does."""
     began, used = time.monotonic(), cpu_seconds(pids)
 
     async def browse(client: Client) -> None:
@@ -440,11 +420,7 @@ async def _log_in_by_graphql(client: Client) -> tuple[str, Any]:
 
 
 def prepare(target: Target) -> Target:
-    """Gives a shop a customer who can log in, and buys an order of `MAX_LINES` lines for each client.
-
-    Raises:
-        RuntimeError: The shop refused.
-    """
+    """Gives a shop a customer who can log in, and an order for each client. Raises RuntimeError if the shop refused."""
     return asyncio.run(_prepare(target))
 
 

@@ -95,7 +95,6 @@ class Outcome(crowd.Outcome):
         return audit_verdict(broken, self.unanswered, 0, self.other_cores)
 
     def note_failure(self, what: str, error: ShopError) -> None:
-        """Records a failed request."""
         self.failed.append(f"{what}: {error}")
         self.unanswered += isinstance(error, NO_ANSWER)
 
@@ -114,14 +113,9 @@ class Outcome(crowd.Outcome):
 
 
 def run_races(shop: System, *, races: int, kills: int, seed: int, progress: Progress) -> Outcome:
-    """Lets writers race readers, and kills and freezes the cache at times spread over the races.
+    """Lets writers race readers, and kills and freezes the cache `kills` times each, spread over the races.
 
-    Must be called from the thread that started the shop.
-
-    Args:
-        shop: The running shop, with a cache.
-        kills: Number of kills; the cache is frozen as often.
-        progress: Called after each kill with the number of kills so far.
+    Must be called from the thread that started the shop. `progress` gets the number of kills so far.
     """
     outcome, limit_s = Outcome(), RACE_LIMIT_S * (1 + races / 100)
 
@@ -220,11 +214,7 @@ def prove_cache(
 
 
 def count_lookups(outcome: Outcome, shop: System) -> None:
-    """Adds the counts of cache lookups that the services log when they stop.
-
-    Args:
-        shop: The shop, which has stopped.
-    """
+    """Adds the counts of cache lookups that the services logged when they stopped."""
     counts = shop.cache_counts(0.0, float("inf"))[PRODUCT]
     outcome.asked, outcome.hits = counts.asked, counts.hits
     outcome.unexplained = sum(

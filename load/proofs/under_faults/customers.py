@@ -105,11 +105,7 @@ class Customers:
             await self._until_answered("cancellation", partial(order.cancel_order, bought.id), chance)
 
     async def _until_answered(self, what: str, call: Callable[[], Awaitable[T]], chance: random.Random) -> T | None:
-        """Retries a call until it is answered; returns None if it is refused.
-
-        Raises:
-            _NoAnswerError: There was no answer in time.
-        """
+        """Retries a call until its answer; returns None if it is refused. Raises _NoAnswerError if time runs out."""
         try:
             async with asyncio.timeout(ANSWER_LIMIT_S):
                 while True:

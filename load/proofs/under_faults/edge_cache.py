@@ -176,11 +176,7 @@ TEMPORARY = ("UNAVAILABLE", "DEADLINE_EXCEEDED", "INTERNAL")
 
 
 def doors_of(topology: Topology) -> list[Door]:
-    """Returns the ways in which customers of a topology read through the cache.
-
-    Raises:
-        InputError: No client speaks REST, over which prices change.
-    """
+    """Returns how customers read through the cache. Raises InputError without REST, over which prices change."""
     spoken = {SPOKEN.get(topology.client_speaks(channel)) for channel in topology.entry}
     doors = [door for door in (REST, GRAPHQL) if door in spoken]
     if REST not in doors:
@@ -202,11 +198,7 @@ class _Connection:
     async def ask(
         self, method: str, path: str, headers: Headers = NOTHING, body: Any = None
     ) -> tuple[Any, str | None, bool]:
-        """Sends a request.
-
-        Returns:
-            The decoded answer, its error code (None without an error), and whether the cache answered by itself.
-        """
+        """Sends a request; returns the answer, its error code or None, and whether the cache answered by itself."""
         sent = {"Accept-Encoding": "identity", **headers}
         async with self._session.request(method, path, headers=sent, json=body) as answer:
             decoded = json.loads(await answer.read())
@@ -309,12 +301,7 @@ def _products_of(number: int) -> range:
 
 
 def run_requests(system: System, requests: int, seed: int, progress: Progress) -> Outcome:
-    """Lets customers read through the cache while prices change. Call it from the thread that started the system.
-
-    Args:
-        system: The running system, with an edge cache.
-        progress: Called now and then with the number of requests so far.
-    """
+    """Lets customers read through the cache while prices change. Call it from the thread that started the system."""
     outcome = Outcome()
     with outcome.measure(system):
         customers = crowd.start(_Customers(system, requests, seed, outcome).run)

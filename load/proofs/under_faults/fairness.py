@@ -77,7 +77,6 @@ class Figures:
 
     @property
     def cores(self) -> float:
-        """CPU seconds that the shop used per second."""
         return self.cpu_s / self.wall_s if self.wall_s else 0.0
 
     @property
@@ -90,7 +89,6 @@ class Figures:
 
     @property
     def share(self) -> float:
-        """The share of the probe's requests that were served."""
         return self.served / self.asked if self.asked else 0.0
 
 
@@ -107,7 +105,6 @@ class Outcome:
         return self.windows[ATTACKED].share >= self.windows[VALID].share - TOLERANCE
 
     def as_dict(self) -> dict[str, Any]:
-        """Returns the outcome for programs."""
         windows = {}
         for name, figures in self.windows.items():
             counted = {what: value for what, value in vars(figures).items() if what != "latencies_ms"}
@@ -116,11 +113,7 @@ class Outcome:
 
 
 def attacks_of(given: str) -> Sequence[str]:
-    """Reads comma-separated names of attacks.
-
-    Raises:
-        InputError: An attack is unknown.
-    """
+    """Reads comma-separated names of attacks. Raises InputError if one is unknown."""
     chosen = [name.strip() for name in given.split(",")]
     if unknown := [name for name in chosen if name not in ATTACKS]:
         valid = f"valid: {', '.join(ATTACKS)}"

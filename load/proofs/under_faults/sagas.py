@@ -117,11 +117,7 @@ def _counts_table(key: str, caption: str, counts: Mapping[str, int]) -> Table:
 def run_kills(shop: System, journal: Path, *, kills: int, customers: int, seed: int, progress: Progress) -> Outcome:
     """Kills a replica of a running shop's order or notification service at random moments while customers check out.
 
-    Must be called from the thread that started the shop.
-
-    Args:
-        journal: File for acknowledged checkouts.
-        seed: Seed of the random moments and purchases.
+    Must be called from the thread that started the shop. The file `journal` gets the acknowledged checkouts.
     """
     outcome, chance = Outcome(kills=kills), random.Random(f"{seed}/kills")
     buyers = Customers(address_of(shop, VICTIMS[0]), journal, count=customers, seed=seed)

@@ -44,5 +44,4 @@ def address_of(shop: System, service: str) -> str:
 
 
 def processes_of(shop: System, service: str) -> list[str]:
-    """Returns the names of a service's processes."""
     return [replica_name(service, replica) for replica in shop.ports.replicas_of(service)]
