@@ -45,8 +45,7 @@ func tool(ctx context.Context, module, name string) (string, error) {
 	return strings.TrimSpace(string(path)), err
 }
 
-// startEcho starts the echo server as a separate process. It returns a function that stops the server, and the server's
-// addresses.
+// startEcho starts the echo server as a separate process. It returns a function that stops it, and its addresses.
 func startEcho(ctx context.Context, shopload string) (stop func(), at echo.Addresses, err error) {
 	command := exec.CommandContext(ctx, shopload, "echo", "--http", "127.0.0.1:0", "--grpc", "127.0.0.1:0")
 	command.Stderr = os.Stderr

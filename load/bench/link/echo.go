@@ -30,8 +30,7 @@ const (
 	connectionWindow = 1 << 30
 )
 
-// caller sends a request of a given size over one open connection, and returns once it has read an answer of the wanted
-// size.
+// caller sends a request of a given size over one open connection, and reads an answer of the wanted size.
 type caller interface {
 	call(request, answer int) error
 	close()

@@ -77,9 +77,8 @@ func median(values []float64) float64 {
 	return (sorted[(len(sorted)-1)/2] + sorted[len(sorted)/2]) / 2
 }
 
-// interval returns a 95 % confidence interval for the median, valid for any distribution of the values. Its ends are
-// the values that leave out at most 2.5 % of the sign test's distribution at each end. Fewer than six values have no
-// interval.
+// interval returns a 95 % confidence interval for the median, valid for any distribution of the values. Its ends leave
+// out at most 2.5 % of the sign test's distribution on each side. Fewer than six values have no interval.
 func interval(values []float64) (low, high float64, ok bool) {
 	sorted := slices.Sorted(slices.Values(values))
 	n, left := len(sorted), 0

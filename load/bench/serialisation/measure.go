@@ -51,8 +51,7 @@ func newSubject(i input) (*subject, error) {
 	return s, nil
 }
 
-// measure repeats the operation for about the lap's time, and returns this process's CPU time per operation, µs. It
-// includes the garbage collector's work on other threads.
+// measure repeats the operation for about the lap's time; it returns CPU time each, µs, garbage collection included.
 func (s *subject) measure(operation string, lapUs float64) (float64, error) {
 	do, ok := s.does[operation]
 	if !ok {

@@ -45,8 +45,7 @@ func (c Closed) Check() error {
 	return nil
 }
 
-// loop lets each user call send repeatedly, with the think time in between, until the duration is over, the context
-// ends, or send returns false.
+// loop lets each user send, then think, until the duration is over, the context ends, or send returns false.
 func (c Closed) loop(ctx context.Context, send func() bool) {
 	begin := time.Now()
 	end := begin.Add(c.Duration)

@@ -150,8 +150,7 @@ func find(t testing.TB, name journey.Name) journey.Entry {
 	return journey.Entry{}
 }
 
-// Every journey succeeds in every protocol and HTTP version, compressed or not, and always with the same canonical
-// answer.
+// Every journey has the same canonical answer in every protocol and HTTP version, compressed or not.
 func TestJourneysAgree(t *testing.T) {
 	answers := map[int64]string{}
 	for _, way := range ways {
@@ -198,8 +197,7 @@ func TestJourneysAgree(t *testing.T) {
 	}
 }
 
-// Connect reads with GET, without a body, and writes with POST; gRPC-Web has only POST. Both send their protocol's
-// content type.
+// Connect reads with GET and no body, and writes with POST; gRPC-Web only has POST. Both send their content type.
 func TestMethodsOfBrowsersProtocols(t *testing.T) {
 	changes := map[string]bool{"Checkout": true, "Login": true, "UpdateUser": true, "StreamOrderLines": true}
 	for protocol, kind := range map[target.Protocol]string{target.Connect: "application/proto", target.GRPCWeb: "application/grpc-web+proto"} {
@@ -247,8 +245,7 @@ func TestKindOfJourneyIsSent(t *testing.T) {
 	}
 }
 
-// Requests that begin a checkout have a higher urgency than requests that begin other journeys. Requests after a
-// journey's first answer have the highest urgency.
+// Requests after a journey's first answer are the most urgent; before it, a checkout's are more urgent than others.
 func TestUrgency(t *testing.T) {
 	for _, way := range ways {
 		t.Run(way.String(), func(t *testing.T) {
@@ -497,8 +494,7 @@ func TestUnsampledTraceContext(t *testing.T) {
 	}
 }
 
-// A partner's checkout names the user, in both protocols. In GraphQL a customer's checkout does not, because the token
-// identifies the user.
+// A partner's checkout names the user in both protocols. In GraphQL, a customer's token identifies the user instead.
 func TestPartnerChecksOutForAnyone(t *testing.T) {
 	for _, protocol := range []target.Protocol{target.GraphQL, target.REST} {
 		for _, channel := range []target.Channel{target.Web, target.Partner} {

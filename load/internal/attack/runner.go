@@ -125,9 +125,8 @@ func (r *Runner) work(entries []journey.Entry) map[driver]map[journey.Name]bool 
 
 // Run runs one journey and returns its row and the canonical JSON of its answer (nil if the journey failed).
 //
-// All times derive from one reading of the wall clock at the start and, from then on, from the monotonic clock, so that
-// the row and its spans agree. The journey ends when its answer has been read and decoded; its time does not include
-// the check of the answer.
+// All times derive from the wall clock at the start and, from then on, the monotonic clock, so that row and spans
+// agree. The journey ends when its answer has been decoded; its time does not include the check of the answer.
 func (r *Runner) Run(ctx context.Context, e journey.Entry, intended time.Time, sampled bool) (record.Row, []byte) {
 	started := time.Now()
 	intended = started.Add(-started.Sub(intended)) // the wall clock may have been adjusted since the replay began

@@ -155,8 +155,7 @@ func TestMaximum(t *testing.T) {
 	}
 }
 
-// A journey has more bytes on the wire than in its bodies, and about the same number if it is sent again. A replay
-// counts the sum over its journeys.
+// A journey has more bytes on the wire than in its bodies, and about as many each time. A replay counts their sum.
 func TestBytesOnTheWire(t *testing.T) {
 	for _, protocol := range []target.Protocol{target.GraphQL, target.RESTServices, target.GRPC} {
 		for _, version := range []string{"1", "2"} {

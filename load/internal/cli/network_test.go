@@ -52,8 +52,7 @@ func alike(l record.Link) map[target.Channel]record.Link {
 	return map[target.Channel]record.Link{target.Web: l, target.Mobile: l, target.Partner: l}
 }
 
-// Each channel has its network from the target file, even a network without delay; channels with different networks do
-// not share customers.
+// Each channel has its network from the target file, even without delay; only equal networks share customers.
 func TestNetworkOfEachChannel(t *testing.T) {
 	shop := shoptest.Start(t)
 	at := shop.Target(t, target.GraphQL, 2)

@@ -314,8 +314,7 @@ func (f *replayFlags) figures(o *opened, r attack.Result) record.Generator {
 	return g
 }
 
-// flush sends the spans, and returns their cost, or nil without tracing. Its time limit is the same whether or not the
-// replay was interrupted.
+// flush sends the spans and returns their cost, nil without tracing. An interrupted replay has the same time limit.
 func flush(o *opened) (*record.TracingCost, error) {
 	if o.runner.Tracing == nil {
 		return nil, nil

@@ -94,8 +94,7 @@ func (c *common) load(cmd *cobra.Command) (s setup, err error) {
 	return s, nil
 }
 
-// sessions opens the sessions of the shop's customers. For another target it returns nil, and checks that the tape was
-// made from the target's steps.
+// sessions opens the customers' sessions; for another target, it only checks that the tape is of the target's steps.
 func sessions(s setup) (*session.Sessions, error) {
 	if steps := s.runner.Steps; steps != nil {
 		if s.tape.Header.Steps != steps.SHA256 {

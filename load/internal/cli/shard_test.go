@@ -96,8 +96,7 @@ func hitsOf(t *testing.T, folder string) (hits []string) {
 	}
 }
 
-// Several generators that share a tape have, once merged, the same results as a single generator, and open the same
-// number of connections.
+// Several generators that share a tape have, once merged, a single generator's results and number of connections.
 func TestShardsAreOneReplay(t *testing.T) {
 	shop := shoptest.Start(t)
 	at := shop.Target(t, target.GraphQL, 2)

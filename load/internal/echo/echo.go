@@ -28,8 +28,7 @@ type Addresses struct {
 	GRPC string `json:"grpc"`
 }
 
-// Server answers HTTP requests (HTTP/1.1 and HTTP/2 without TLS) with their own bodies, and GetProduct with the
-// requested id.
+// Server answers HTTP/1.1 and HTTP/2 without TLS with the requests' bodies, and GetProduct with the requested id.
 type Server struct {
 	Addresses // with the ports that were bound
 

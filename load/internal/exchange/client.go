@@ -1,5 +1,4 @@
-// Package exchange sends the requests of journeys, over HTTP, gRPC and framed Thrift, and counts their bytes and round
-// trips.
+// Package exchange sends journeys' requests over HTTP, gRPC and framed Thrift, and counts bytes and round trips.
 package exchange
 
 import (
@@ -26,8 +25,7 @@ import (
 const (
 	unix        = "unix" // the network of Unix sockets
 	dialTimeout = 2 * time.Second
-	// Flow control windows of one request and of one connection: net/http's values, so that HTTP/2 is the same for HTTP
-	// and gRPC clients.
+	// Flow control windows of a request and a connection: net/http's values, also for gRPC clients.
 	streamWindow     = 4 << 20
 	connectionWindow = 1 << 30
 	// Maximum number of connections opened in parallel before the load: more handshakes would delay each other.
@@ -225,8 +223,7 @@ func (c *Client) dial(ctx context.Context, network, address string) (net.Conn, e
 	return connection, nil
 }
 
-// transport returns a transport for the next request, which is new or the next of the shared transports, and a
-// function to call after the answer.
+// transport returns a new transport, or the next of the shared ones, and a function to call after the answer.
 func (c *Client) transport() (t transport, leave func()) {
 	if c.fresh {
 		own := c.newTransport(c.http, 0)

@@ -25,8 +25,7 @@ import (
 	"hopwise/load/internal/telemetry"
 )
 
-// ByConnect lets generated gRPC clients send a journey's calls through connect-go, as gRPC-Web, Connect or plain gRPC.
-// With Connect, read-only calls are sent with GET.
+// ByConnect lets generated gRPC clients send calls through connect-go. With Connect, read-only calls use GET.
 func (x *Exchange) ByConnect(token string, p target.Protocol) grpc.ClientConnInterface {
 	return &connectChannel{x, token, p}
 }
@@ -172,9 +171,8 @@ func (c *connectCall) finish(err error) error {
 	return failure
 }
 
-// failure returns the error of a call as a failure with a class, as progress.failure does for grpc-go. The service's
-// code decides the class if there is a code, else the HTTP status. An error despite a successful status is a
-// wrong_answer.
+// failure returns a call's error with a class, as progress.failure does for grpc-go. The class is of the service's
+// code, if any, else of the HTTP status. An error despite a successful status is a wrong_answer.
 func (c *connectCall) failure(err error) error {
 	if err == nil {
 		return nil

@@ -181,8 +181,7 @@ type stretch struct{ from, to time.Time }
 
 func (s stretch) length() time.Duration { return s.to.Sub(s.from) }
 
-// crossed describes how a completed request crossed the link. Its stretches do not overlap; a stretch that the request
-// did not have is zero.
+// crossed describes how a completed request crossed the link. Its stretches do not overlap, and may be zero.
 type crossed struct {
 	whole     stretch
 	handshake stretch // wait for a connection to open

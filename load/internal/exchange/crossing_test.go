@@ -61,8 +61,7 @@ func (c crossed) check(t *testing.T, rtt time.Duration) {
 	}
 }
 
-// On a first visit the first request waits for its connection: one round trip for TCP and one for TLS, or one for QUIC.
-// The library for gRPC also waits for the server's settings.
+// On a first visit, the first request waits a round trip each for TCP and TLS, or one for QUIC; gRPC also for settings.
 func TestRequestsOverANetwork(t *testing.T) {
 	opening := map[string]int{"HTTP/1.1": 2, "HTTP/2": 2, "HTTP/3": 1, "gRPC": 3}
 	const rtt, requests = 20 * time.Millisecond, 3
@@ -281,8 +280,7 @@ func withBody(t *testing.T, x *Exchange) {
 	}
 }
 
-// A journey waited for requests that ended before the next one began; of parallel requests, it waited for the last to
-// end.
+// A journey waited for requests that ended before the next one began; of parallel ones, for the last to end.
 func TestCritical(t *testing.T) {
 	at := func(from, to int) crossed {
 		instant := func(ms int) time.Time { return time.Unix(0, int64(ms)*int64(time.Millisecond)) }
@@ -295,8 +293,7 @@ func TestCritical(t *testing.T) {
 	}
 }
 
-// If a request waited for another request's connection, the journey waited for that other request, regardless of its
-// start.
+// If a request waited for another's connection, the journey waited for that other request, regardless of its start.
 func TestCriticalBehindAnother(t *testing.T) {
 	at := func(from, to int, behind *crossing) crossed {
 		instant := func(ms int) time.Time { return time.Unix(0, int64(ms)*int64(time.Millisecond)) }

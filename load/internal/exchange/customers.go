@@ -116,8 +116,7 @@ func (s *Customers) open(p *pool) (*Client, error) {
 	return newClient(s.target, s.connections(), s.meter, &through{link: link.New(s.clock, p.network, s.visit)})
 }
 
-// Borrow returns a customer of the channel for exclusive use until Return, and whether its connections had to be opened
-// first.
+// Borrow returns a customer of the channel for exclusive use, and whether its connections had to be opened first.
 func (s *Customers) Borrow(ctx context.Context, channel target.Channel) (c *Client, late bool, err error) {
 	p := s.pools[channel]
 	s.mu.Lock()
@@ -141,8 +140,7 @@ func (s *Customers) Borrow(ctx context.Context, channel target.Channel) (c *Clie
 	return c, late, nil
 }
 
-// Return takes a customer back. The customer is not reused after a failed journey, which may still have traffic in
-// flight, or after a first visit.
+// Return takes a customer back, who is not reused after a first visit or a failed journey with traffic in flight.
 func (s *Customers) Return(c *Client, channel target.Channel, reusable bool) {
 	s.giveBack(s.pools[channel], c, reusable)
 }
@@ -165,8 +163,7 @@ func (s *Customers) Networks() map[target.Channel]link.Network {
 	return networks
 }
 
-// Opened returns the number of customers, and how many of them were not ready at the start of their journey on a warm
-// visit.
+// Opened returns the number of customers, and how many were opened late on a warm visit.
 func (s *Customers) Opened() (all, late int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

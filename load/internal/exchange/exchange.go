@@ -55,12 +55,10 @@ type sizeCounter struct{ in, inRaw, out atomic.Int64 }
 // New returns the traffic of a journey that has sent no requests yet.
 func New(at *Entrance, trace *telemetry.Journey) *Exchange { return &Exchange{at: at, trace: trace} }
 
-// Apart makes all requests name the kind of journey in a header. The edge then routes them to components that serve
-// only this kind.
+// Apart makes all requests name the kind of journey, so that the edge routes them to components for only this kind.
 func (x *Exchange) Apart(kind string) { x.apart = kind }
 
-// Urgent makes requests declare their urgency (RFC 9218): requests after the first answer belong to a journey under
-// way; earlier requests may begin a checkout.
+// Urgent makes requests declare their urgency (RFC 9218): high for a checkout, highest after the first answer.
 func (x *Exchange) Urgent(buys bool) { x.buys, x.urgent = buys, true }
 
 // priority returns the urgency header of a request that begins now; empty for none.
@@ -115,12 +113,10 @@ func (x *Exchange) Thought() time.Duration {
 // Keep turns on the cache: answers are kept and revalidated. nil turns it off.
 func (x *Exchange) Keep(c *Cache) { x.cache = c }
 
-// Need turns on the comparison of answers with the fields that the journey's screen shows; without fields, answers are
-// not compared.
+// Need turns on the comparison of answers with the fields that the journey's screen shows, if there are any.
 func (x *Exchange) Need(fields []string) { x.needs = fields }
 
-// Beyond returns how much of the answers so far the screen does not need; nil if no need is set, or if no answer could
-// be compared.
+// Beyond returns how much of the answers so far the screen does not need; nil if nothing could be compared.
 func (x *Exchange) Beyond() *need.Beyond {
 	x.mu.Lock()
 	defer x.mu.Unlock()

@@ -13,8 +13,7 @@ import (
 	"hopwise/load/internal/outcome"
 )
 
-// A service closes a connection that is idle for 75 s. A connection that has been idle for longer than framedIdle is
-// not used, because the service may be about to close it.
+// Services close connections that are idle for 75 s, so connections that were idle for this long are not used.
 const framedIdle = 60 * time.Second
 
 // framed holds the connections to one service over framed Thrift, each of which carries one call at a time.

@@ -9,10 +9,8 @@ import (
 	"google.golang.org/grpc/credentials"
 )
 
-// watched wraps credentials, so that each connection records how gRPC requests cross the link.
-//
-// gRPC reports when it has queued a request; another goroutine sends the queue. That goroutine writes frames, which are
-// still unencrypted at this point.
+// watched wraps credentials, so that each connection records how gRPC requests cross the link. gRPC queues a request,
+// and another goroutine writes its frames, which are still unencrypted here.
 type watched struct {
 	credentials.TransportCredentials
 	reach reach

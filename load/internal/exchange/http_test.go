@@ -25,8 +25,7 @@ import (
 	"hopwise/proto/stubs/productv1"
 )
 
-// A request on a new connection first waits for the TLS handshake, and the connection is closed after the answer. This
-// is also true over a network, on a first visit.
+// A request on a new connection waits for the TLS handshake, and the connection is closed after the answer.
 func TestAConnectionForEachRequest(t *testing.T) {
 	for name, c := range connected {
 		for _, rtt := range []time.Duration{0, 20 * time.Millisecond} {

@@ -12,8 +12,7 @@ import (
 	"hopwise/load/internal/outcome"
 )
 
-// progress records how far an RPC got. The RPC's status alone does not show this: it may come from the server, or from
-// the library if the answer has no status.
+// progress records how far an RPC got. Its status alone may come from the server, or from the library without one.
 type progress struct {
 	sizes   *sizeCounter
 	way     *crossing   // nil without an emulated network

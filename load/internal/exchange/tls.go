@@ -15,8 +15,7 @@ import (
 	"hopwise/load/internal/target"
 )
 
-// newTLS returns the TLS settings for connections to the target's entries, with the trusted certificates; nil for a
-// target without TLS.
+// newTLS returns the TLS settings for the target's entries, with the trusted certificates; nil without TLS.
 func newTLS(t target.Target) (*tls.Config, error) {
 	if t.CACertificate == "" {
 		return nil, nil

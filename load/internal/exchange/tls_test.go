@@ -95,8 +95,7 @@ func TestTLS(t *testing.T) {
 	}
 }
 
-// Every connection is opened before the load, for any number of connections, even over HTTP/1.1, where a free
-// connection would be reused.
+// Every connection is opened before the load, even over HTTP/1.1, where a free connection would be reused.
 func TestEveryConnectionIsOpened(t *testing.T) {
 	for name, c := range connected {
 		t.Run(name, func(t *testing.T) {
@@ -109,8 +108,7 @@ func TestEveryConnectionIsOpened(t *testing.T) {
 	}
 }
 
-// A server that requests the client's certificate gets it, in the version of TLS that both speak. The server refuses
-// clients without a certificate.
+// A server that requests the client's certificate gets it, in both versions of TLS, and refuses clients without.
 func TestClientCertificatesAndVersions(t *testing.T) {
 	authority := shoptest.NewAuthority(t)
 	trusted := authority.Write(t)

@@ -129,8 +129,7 @@ func (s Services) ExportLines(ctx context.Context, after int64) ([]shop.Exported
 	return lines, err
 }
 
-// ListNotifications is not supported: no topology runs the notification service behind GraphQL clients, and tapes with
-// notifications are refused earlier.
+// ListNotifications is not supported: no topology has notifications behind GraphQL, and their tapes are refused.
 func (s Services) ListNotifications(context.Context, int64) ([]shop.Notification, error) {
 	return nil, outcome.Failed(outcome.Client, "no service returns notifications over its own GraphQL API")
 }

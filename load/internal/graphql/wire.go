@@ -1,5 +1,4 @@
-// Package graphql is a client of the GraphQL gateway and of the services' own GraphQL APIs; it sends only the hashes of
-// persisted documents.
+// Package graphql is a client of the gateway's and services' GraphQL APIs; it sends only hashes of persisted documents.
 package graphql
 
 import (
@@ -151,8 +150,7 @@ func (c Client) get(ctx context.Context, path string, p payload) (exchange.Respo
 	return c.exchange.Do(ctx, exchange.Request{Method: http.MethodGet, Route: path, Path: path, Query: query, Token: c.token})
 }
 
-// decode reads an answer. GraphQL errors have codes, even if the HTTP status is 200; an unreadable answer is a
-// wrong_answer.
+// decode reads an answer. GraphQL errors have codes despite HTTP status 200; an unreadable answer is a wrong_answer.
 func decode[T any](path string, response exchange.Response) (data T, code string, err error) {
 	var e envelope[T]
 	unreadable := json.Unmarshal(response.Body, &e)

@@ -57,8 +57,7 @@ func (d Driver) serves(name Name) bool {
 	return true
 }
 
-// Prepare does what must come before the first journey: for GraphQL it registers the documents, for steps it finds the
-// gRPC methods.
+// Prepare does what must come before the first journey: it registers GraphQL documents, or finds steps' gRPC methods.
 func (d Driver) Prepare(ctx context.Context, journeys []Name, open func() *exchange.Exchange) error {
 	switch d.Protocol {
 	case target.Steps:

@@ -9,8 +9,7 @@ import (
 	"hopwise/load/internal/shopdata"
 )
 
-// federationDocuments is the folder with the documents for routers: subgraphs have plain numbers as ids, and pages
-// without edges.
+// federationDocuments is the folder with routers' documents: subgraphs have plain ids, and pages have no edges.
 const federationDocuments = "federation/"
 
 func asksRouter[T any](variables func(Params) graphql.Variables, read func(T, Params) (Answer, error)) graphQLPlan {

@@ -1,5 +1,4 @@
-// Package journey has the customers' journeys, each in a separate file: its name, senders, parameters, plans for each
-// protocol, canonical answer, and the answer's check.
+// Package journey has a file for each journey: its name, senders, parameters, plans, canonical answer and check.
 package journey
 
 import (
@@ -92,8 +91,7 @@ func Names() []Name {
 
 func (n Name) Known() bool { return byName[n] != nil }
 
-// Shows returns the fields of its resource that the journey's screen shows, by their names in REST; nil for all fields,
-// and for journeys of other targets.
+// Shows returns the fields that the journey's screen shows, by their names in REST; nil for all, and for other targets.
 func (n Name) Shows() []string {
 	if !n.Known() {
 		return nil
@@ -101,8 +99,7 @@ func (n Name) Shows() []string {
 	return byName[n].shows
 }
 
-// CheckSender returns an error that lists the valid values if there is no such journey or channel, or if the channel cannot
-// send the journey.
+// CheckSender returns an error that lists the valid values for an unknown journey or a channel that cannot send it.
 func (n Name) CheckSender(c target.Channel) error {
 	if err := choice.Check(n, Names(), "journey", "journeys"); err != nil {
 		return err

@@ -46,8 +46,7 @@ func (n naive) BatchGetPayments(ctx context.Context, orders ...int64) ([]shop.Pa
 	return payments, nil
 }
 
-// sideBySide makes the calls in parallel, or in sequence if the client is naive, until one fails, and returns that
-// failure.
+// sideBySide makes the calls in parallel, or in sequence if the client is naive, and returns the first failure.
 func sideBySide(ctx context.Context, s shop.Services, calls ...func(context.Context) error) error {
 	group, together := errgroup.WithContext(ctx)
 	_, inTurn := s.(naive)

@@ -69,8 +69,7 @@ type Drawer struct {
 	documents  shopdata.Range
 }
 
-// NewDrawer returns a drawer for a tape whose documents have the payload's size; identity is a text that contains all
-// inputs of the tape.
+// NewDrawer returns a drawer for a tape with documents of the payload's size; identity has all inputs of the tape.
 func NewDrawer(seed uint64, scale shopdata.Scale, pool shopdata.Pool, payload shopdata.Payload, identity string) *Drawer {
 	d := &Drawer{
 		scale:      scale,

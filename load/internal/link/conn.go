@@ -10,8 +10,7 @@ import (
 	"time"
 )
 
-// Link is one customer's access to the network: an upward and a downward direction, which all of the customer's
-// connections share.
+// Link is one customer's access to the network: both directions, which all of the customer's connections share.
 type Link struct {
 	clock    *Clock
 	network  Network
@@ -52,10 +51,8 @@ func (l *Link) Dial(ctx context.Context, d *net.Dialer, network, address string)
 	return l.wrap(far), nil
 }
 
-// Conn is a stream connection through a link.
-//
-// Write never blocks: data that a real sender would have to buffer is already on its way here. Data written before
-// Close is still delivered.
+// Conn is a stream connection through a link. Write never blocks: data that a real sender would have to buffer is
+// already on its way here. Data written before Close is still delivered.
 type Conn struct {
 	net.Conn
 	record

@@ -39,8 +39,7 @@ func (c Crossing) Passage() Passage {
 	return c.parcel.Passage
 }
 
-// kept is how many of the latest parcels a queue remembers, so that a caller who learns late that a request was sent
-// can still get the request's passage.
+// kept is how many of the latest parcels a queue remembers for callers who learn late that a request was sent.
 const kept = 64
 
 // queue holds the parcels on their way through a link, in order, and releases them when they are due.

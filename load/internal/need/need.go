@@ -44,8 +44,7 @@ func InContract(fields []string) []string {
 	return names
 }
 
-// OfJSON compares a body in JSON, from REST or GraphQL. Its resources are the outermost objects that have all needed
-// fields.
+// OfJSON compares a body of REST or GraphQL. Its resources are the outermost objects with all needed fields.
 func (f Fields) OfJSON(body []byte, packed bool) (b Beyond) {
 	var whole any
 	decoder := json.NewDecoder(bytes.NewReader(body))

@@ -1,5 +1,4 @@
-// Package rawproto lets one connect-go client or handler carry messages of every type: it passes them as bytes, and its
-// callers convert the bytes.
+// Package rawproto lets one connect-go client or handler carry all types of messages, as bytes that callers convert.
 package rawproto
 
 import (

@@ -13,8 +13,7 @@ import (
 	"hopwise/load/internal/wire"
 )
 
-// Generator has a load generator's own figures for a replay, or those of several generators that replayed the shards of
-// a tape.
+// Generator has a load generator's figures for a replay, or those of several generators that replayed a tape's shards.
 type Generator struct {
 	Mode            Mode           `json:"mode"`
 	Shard           tape.Shard     `json:"shard"`            // shard of the tape, I/N

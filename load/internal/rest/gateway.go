@@ -7,8 +7,7 @@ import (
 	"hopwise/load/internal/shop"
 )
 
-// Gateway reaches the shop through the REST gateway: it has the services' APIs, but joins orders with their products
-// and payments.
+// Gateway reaches the shop through the REST gateway: the services' APIs, but orders come with products and payments.
 type Gateway struct{ Services }
 
 var _ shop.Joining = Gateway{}

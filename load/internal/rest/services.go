@@ -1,5 +1,4 @@
-// Package rest is a client of the shop's REST APIs: the services' own APIs, and the API of the REST gateway that joins
-// their data.
+// Package rest is a client of the services' REST APIs, and of the REST gateway that joins their data.
 package rest
 
 import (
@@ -32,8 +31,7 @@ type page struct {
 	Notifications []shop.Notification `json:"notifications"`
 }
 
-// NewServices returns access to the shop in the session of the token. Reads select the fields, or all fields if none
-// are given.
+// NewServices returns access to the shop in the session of the token. Reads select the fields; all without fields.
 func NewServices(x *exchange.Exchange, token string, fields ...string) Services {
 	return Services{NewClient(x, token, shopProblem), fields}
 }

@@ -15,8 +15,7 @@ import (
 	"hopwise/proto/stubs/userv1"
 )
 
-// This file has the canonical forms of the contract's messages. A missing message becomes an empty value, which the
-// check of the answer reports.
+// This file has the messages' canonical forms. A missing message becomes an empty value, which the check reports.
 
 func mapped[From, To any](all []From, canonical func(From) To) []To {
 	made := make([]To, len(all))

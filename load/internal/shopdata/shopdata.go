@@ -1,8 +1,7 @@
 // Package shopdata holds the facts about the seeded data that the tape draws from and that answers are checked against.
 //
-// These facts mirror the services' seed: identifiers are contiguous from 1 and every range grows with the scale.
-// Journeys that read and journeys that write draw from separate ranges, so that no read's answer changes during a
-// trial.
+// They mirror the services' seed: identifiers are contiguous from 1, and every range grows with the scale. Journeys
+// that read and journeys that write draw from separate ranges, so that no read's answer changes during a trial.
 package shopdata
 
 import "fmt"
@@ -48,8 +47,7 @@ type Payload string
 // DefaultPayload is the size of documents, unless a tape sets another size.
 const DefaultPayload Payload = "1KB"
 
-// sizes are the documents' sizes in bytes and the number of documents of each size, in the order of the documents' ids.
-// They do not depend on the scale.
+// sizes are the documents' sizes in bytes and their numbers, in the order of ids. They do not depend on the scale.
 var sizes = []struct {
 	payload      Payload
 	bytes, count int64

@@ -1,5 +1,4 @@
-// Package steps runs the journeys of a target other than the shop: sequences of HTTP and gRPC requests that a file
-// describes.
+// Package steps runs the journeys of other targets: sequences of HTTP and gRPC requests that a file describes.
 package steps
 
 import (

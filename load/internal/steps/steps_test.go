@@ -328,8 +328,7 @@ func TestHost(t *testing.T) {
 	}
 }
 
-// An unexpected answer ends the journey, and the error names the step, the line and the mistake. No redirect is
-// followed.
+// An unexpected answer ends the journey, and the error names step, line and mistake. No redirect is followed.
 func TestExpectations(t *testing.T) {
 	address := serve(t)
 	change := func(path string, change func(*Step)) Step {
@@ -462,8 +461,7 @@ func set(t *testing.T) []byte {
 	return text
 }
 
-// A method is found by reflection or in a set of descriptors; otherwise the error lists the existing methods. A status
-// code counts as an answer if it is expected.
+// A method is found by reflection or in descriptors, else the error lists valid ones. Status codes can be expected.
 func TestMethodsOfGRPC(t *testing.T) {
 	service := string(productv1.ProductService_ServiceDesc.ServiceName)
 	call := func(method string) Step {

@@ -129,8 +129,7 @@ func formTemplate(text string) (template, error) {
 	return split(text, same, asQuery)
 }
 
-// jsonTemplate has variables inside JSON strings; a string that consists only of a variable becomes the variable's
-// value.
+// jsonTemplate has variables inside JSON strings; a string that is only a variable becomes the variable's value.
 func jsonTemplate(text json.RawMessage) (template, error) {
 	value, err := decode(text)
 	if err != nil {

@@ -9,8 +9,7 @@ import (
 	"hopwise/load/internal/journey"
 )
 
-// Shard is the part of a tape that one of several generators replays: the journeys whose number leaves the remainder
-// Index when divided by Count.
+// Shard is a part of a tape for one of several generators: journeys whose number modulo Count is Index.
 type Shard struct{ Index, Count int }
 
 // Whole is the whole tape as a shard, for a single generator.
@@ -41,8 +40,7 @@ func (s *Shard) UnmarshalText(text []byte) error {
 // Has tells whether the journey with this number belongs to the shard.
 func (s Shard) Has(seq int64) bool { return seq%int64(s.Count) == int64(s.Index) }
 
-// Share returns the shard's share of a number, at least 1. All shares add up to the number, or are 1 each if there are
-// more shards than that.
+// Share returns the shard's share of a number. All shares add up to it, or are 1 each if there are more shards.
 func (s Shard) Share(number int) int {
 	share := number / s.Count
 	if s.Index < number%s.Count {

@@ -33,8 +33,7 @@ const (
 	Connect         Protocol = "connect"          // the services' Connect APIs, with GET for reads; the client composes the answers
 	Thrift          Protocol = "thrift"           // framed Thrift directly to the services; the client composes the answers
 	ThriftJSON      Protocol = "thrift-json"      // Thrift's TJSON over HTTP; the client composes the answers
-	// GRPCConnectClient is GRPC through connect-go, the library that GRPCWeb and Connect use too, so that these two can be
-	// compared with gRPC.
+	// GRPCConnectClient is GRPC through connect-go, so that GRPCWeb and Connect, which use it too, compare with gRPC.
 	GRPCConnectClient Protocol = "grpc-connect-client"
 	Steps             Protocol = "steps" // requests of a steps file, each to its own endpoint
 )
@@ -149,8 +148,7 @@ type Entry struct {
 	// Socket is the path of the Unix socket that replaces the URL's host and port. It is empty for TCP.
 	Socket string `json:"socket,omitempty"`
 
-	// Services has the addresses (host:port) of each service's replicas, by the service's name. It is only for framed
-	// Thrift, which has no edge.
+	// Services has the addresses (host:port) of each service's replicas; only for framed Thrift, which has no edge.
 	Services map[string][]string `json:"services,omitempty"`
 }
 

@@ -25,10 +25,8 @@ type Subject struct {
 	Seq              int64 // on the tape
 }
 
-// Start opens the trace of a journey.
-//
-// The root begins at the intended arrival; a child named start_lag covers the time until the generator actually
-// started.
+// Start opens the trace of a journey. The root begins at the intended arrival, and its child start_lag ends at the
+// start.
 func (t *Tracing) Start(s Subject, intended, started time.Time, sampled bool) *Journey {
 	if t == nil || !sampled {
 		return Untraced()
@@ -169,8 +167,7 @@ func (c Call) End(status int, err error) {
 	c.span.ended(c.ended)
 }
 
-// EndRPC closes the span once the answer, or the whole stream, is read; err is the RPC's own error, and failure is the
-// same error with its class.
+// EndRPC closes the span once the answer or stream is read; failure is the RPC's error err with its class.
 func (c Call) EndRPC(err, failure error) {
 	if c.span == nil {
 		return

@@ -29,8 +29,7 @@ var retry = otlptracegrpc.RetryConfig{
 
 var scope = instrumentation.Scope{Name: "hopwise/load"}
 
-// Tracing records the spans of sampled journeys for the target's OTLP receiver. nil traces nothing: journeys then carry
-// an unsampled trace context.
+// Tracing records sampled journeys' spans for the target's OTLP receiver; with nil, all trace contexts are unsampled.
 type Tracing struct {
 	recorder  *recorder
 	resource  *resource.Resource

@@ -8,8 +8,7 @@ import (
 	stub "hopwise/load/internal/stubs/shopthrift"
 )
 
-// This file has the canonical forms of the contract's structs. A missing struct becomes an empty value, which the check
-// of the answer reports.
+// This file has the structs' canonical forms. A missing struct becomes an empty value, which the check reports.
 
 func mapped[From, To any](all []From, canonical func(From) To) []To {
 	made := make([]To, len(all))

@@ -134,8 +134,7 @@ func (s Services) ExportLines(ctx context.Context, after int64) ([]shop.Exported
 	return mapped(there(page).Lines, exportedLine), err
 }
 
-// ListNotifications is not supported: there are no notifications over Thrift, and workloads that read them are refused
-// earlier.
+// ListNotifications is not supported: there are none over Thrift, and workloads that read them are refused.
 func (s Services) ListNotifications(context.Context, int64) ([]shop.Notification, error) {
 	return nil, outcome.Failed(outcome.Client, "no service returns notifications over Thrift")
 }

@@ -22,8 +22,7 @@ import (
 const (
 	subprotocol = "graphql-transport-ws"
 	streamPath  = "/graphql/stream"
-	// positionGone is the code for a position that is too old, notFoundByHash the code for a document that must come with
-	// its text.
+	// positionGone means that a position is too old, notFoundByHash that a document must come with its text.
 	positionGone, notFoundByHash = "POSITION_GONE", "PERSISTED_QUERY_NOT_FOUND"
 	onlyOperation                = "1" // id of the subscription, the only operation on a socket
 )

@@ -80,8 +80,7 @@ func events(answer *http.Response, alive func(), read func(sse.Event) (message, 
 	}, nil
 }
 
-// lively is an answer's body that reports with every read that the shop is alive; even comments, which are not events,
-// show this.
+// lively is a body that reports with every read that the shop is alive; even comments, which are no events, show it.
 type lively struct {
 	io.Reader
 	alive func()

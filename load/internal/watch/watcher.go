@@ -27,8 +27,7 @@ type watcher struct {
 	count  func(func(*Figures))
 }
 
-// connect opens a stream and waits within the limit for its first message, which has the position after which updates
-// follow.
+// connect opens a stream and waits within the limit for its first message: the position after which updates follow.
 func (w *watcher) connect(ctx context.Context, after *int64, limit time.Duration) (stream, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	watchdog := time.AfterFunc(limit, func() { cancel(newEnd(silent, "nothing came for too long")) })

@@ -119,8 +119,7 @@ func Parse(path string, text []byte) (Workload, error) {
 	return ParseFor(path, text, journey.Name.CheckSender)
 }
 
-// ParseFor does what Parse does, for journeys of other targets. The function permit returns an error if a channel may
-// not send a journey.
+// ParseFor is Parse for other targets' journeys; permit returns an error if a channel may not send a journey.
 func ParseFor(path string, text []byte, permit func(journey.Name, target.Channel) error) (Workload, error) {
 	if err := readable(path, text); err != nil {
 		return Workload{}, err
@@ -153,8 +152,7 @@ type checker struct {
 	permit func(journey.Name, target.Channel) error
 }
 
-// fail returns an error that names the file, the line of the invalid value (or of its parent if the value is absent),
-// and the reason.
+// fail returns an error with the file, the line of the invalid value (or of its parent, if absent) and the reason.
 func (c checker) fail(where, format string, args ...any) error {
 	for at := where; at != ""; at = at[:max(strings.LastIndexAny(at, ".["), 0)] {
 		if at == "$" {

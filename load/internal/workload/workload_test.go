@@ -110,8 +110,7 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-// The error for a missing file names it. Files that would cost a parser disproportionate memory or time are refused
-// before they are parsed.
+// The error for a missing file names it. Files that would cost a parser too much are refused before they are parsed.
 func TestHostileFiles(t *testing.T) {
 	aliases := "name: x\nnetworks:\n  a: &a [x, x, x]\n"
 	for one := 'b'; one <= 'h'; one++ {
