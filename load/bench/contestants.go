@@ -23,7 +23,6 @@ const (
 	stopGrace = 5 * time.Second
 )
 
-// contestant is one load generator, which runs alone.
 type contestant struct {
 	name    string
 	measure func(context.Context) (perSecond float64, err error)
@@ -31,7 +30,6 @@ type contestant struct {
 
 type tools struct{ vegeta, ghz string }
 
-// findTools builds the tools that the Go modules pin, and returns their paths.
 func findTools(ctx context.Context) (t tools, err error) {
 	if t.vegeta, err = tool(ctx, ".", "vegeta"); err != nil {
 		return t, err

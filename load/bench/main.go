@@ -42,7 +42,6 @@ func main() {
 	}
 }
 
-// pair is the generator and the tool that it is compared with, over one protocol.
 type pair struct {
 	name      string
 	contender contestant

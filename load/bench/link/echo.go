@@ -36,14 +36,12 @@ type caller interface {
 	close()
 }
 
-// protocol is a protocol of the minimal echo server.
 type protocol struct {
 	name    string
 	address string
 	open    func(address string, over *link.Link) (caller, error)
 }
 
-// serve starts the servers, and returns the protocols that they speak.
 func serve() (protocols []protocol, stop func(), err error) {
 	web, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -203,7 +201,6 @@ func check(got, want int, err error) error {
 	return err
 }
 
-// raw passes gRPC messages unchanged.
 type raw struct{}
 
 func (raw) Name() string                  { return "raw" }

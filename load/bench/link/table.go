@@ -7,7 +7,6 @@ import (
 	"slices"
 )
 
-// measured has the results of a run of the command.
 type measured struct {
 	Rounds     int         `json:"rounds"`
 	Rows       []row       `json:"rows"`
@@ -17,7 +16,6 @@ type measured struct {
 	WallS      float64     `json:"wall_s"`
 }
 
-// row is one requested figure of the network, with the values that were measured.
 type row struct {
 	Protocol string    `json:"protocol"`
 	What     string    `json:"what"` // rtt, down or up

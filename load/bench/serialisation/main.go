@@ -28,7 +28,6 @@ type input struct {
 	Parts    [][]byte `json:"parts"`
 }
 
-// cell is one operation to measure, with the length of the measurement.
 type cell struct {
 	Journey   string  `json:"journey"`
 	Encoding  string  `json:"encoding"`

@@ -11,7 +11,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// subject is one answer in one encoding, with the operations on it.
 type subject struct {
 	encoded [][]byte // the bodies as Go encodes them
 	packed  [][]byte // the same bodies, compressed

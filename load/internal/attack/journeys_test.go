@@ -21,7 +21,6 @@ import (
 	"hopwise/load/tests/shoptest"
 )
 
-// ways are all ways in which the journeys can be run.
 var ways = []way{
 	{target.GraphQL, target.Best},
 	{target.GraphQLServices, target.Best},
@@ -59,14 +58,12 @@ func (w way) at(t testing.TB, shop *shoptest.Shop, version int) target.Target {
 	return at
 }
 
-// entries returns the journeys that exist in this way.
 func (w way) entries(all []journey.Entry) []journey.Entry {
 	return slices.DeleteFunc(slices.Clone(all), func(e journey.Entry) bool {
 		return w.protocol == target.RESTTranscoded && (e.Channel != target.Partner || e.Journey == journey.ProductFeed)
 	})
 }
 
-// newRunner returns a runner that is ready for the entries.
 func newRunner(t testing.TB, at target.Target, entries []journey.Entry) *Runner {
 	t.Helper()
 	runner, err := NewRunner(at, entries)
@@ -97,7 +94,6 @@ func prepare(t testing.TB, at target.Target, entries []journey.Entry) *Runner {
 	return runner
 }
 
-// succeed runs a journey that must not fail.
 func succeed(t testing.TB, runner *Runner, e journey.Entry) record.Row {
 	t.Helper()
 	row, _ := runner.Run(context.Background(), e, time.Now(), false)
@@ -294,7 +290,6 @@ func sortedJSON(t *testing.T, text []byte) string {
 	return strings.TrimSuffix(sorted.String(), "\n")
 }
 
-// shape has the numbers of requests, waves and parallel requests.
 type shape [3]int64
 
 // Each plan is the best for its protocol: the fewest requests, and no unnecessary waves. A naive plan has a request per

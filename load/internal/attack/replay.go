@@ -86,7 +86,6 @@ func Replay(ctx context.Context, t *tape.Tape, runner *Runner, o Options) (Resul
 	return result, nil
 }
 
-// replay sends the journeys of a tape.
 type replay struct {
 	Options
 	ctx     context.Context // of the journeys

@@ -127,7 +127,6 @@ func TestFaultyRPC(t *testing.T) {
 	}
 }
 
-// A well-formed wrong message is detected.
 func TestWrongMessages(t *testing.T) {
 	cases := []struct {
 		name    string

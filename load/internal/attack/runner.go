@@ -37,7 +37,6 @@ type Runner struct {
 	drivers map[target.Channel]driver
 }
 
-// driver runs journeys that enter at a URL.
 type driver struct {
 	journey.Driver
 	url string
@@ -110,7 +109,6 @@ func (r *Runner) MaxDuration() time.Duration {
 	return r.Timeout + r.Steps.MaxPauses()
 }
 
-// work returns the journeys of each driver.
 func (r *Runner) work(entries []journey.Entry) map[driver]map[journey.Name]bool {
 	work := map[driver]map[journey.Name]bool{}
 	for _, entry := range entries {

@@ -25,7 +25,6 @@ func monotonic(start time.Time) (time.Time, error) {
 	return now.Add(ahead), nil
 }
 
-// sleep waits until the time has passed or the context ends.
 func sleep(ctx context.Context, wait time.Duration) {
 	if wait <= 0 {
 		return

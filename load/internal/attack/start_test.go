@@ -65,7 +65,6 @@ func TestStartInstantOutOfReach(t *testing.T) {
 	}
 }
 
-// An interrupt ends the wait for the start instant.
 func TestInterruptBeforeTheStart(t *testing.T) {
 	shop := shoptest.Start(t)
 	made := makeTape(t, 40, time.Second)

@@ -39,7 +39,6 @@ func run(t testing.TB, args ...string) (int, string, string) {
 	return code, stdout.String(), string(text)
 }
 
-// succeed runs a command that must not fail, and returns its stdout.
 func succeed(t testing.TB, args ...string) string {
 	t.Helper()
 	code, stdout, stderr := run(t, args...)
@@ -287,7 +286,6 @@ func TestNoAnswer(t *testing.T) {
 	}
 }
 
-// Help is printed for the program and each command, with exit code 0.
 func TestHelp(t *testing.T) {
 	for _, args := range [][]string{{}, {"--help"}, {"tape", "--help"}, {"sample", "--help"}, {"replay", "--help"}, {"watch", "--help"}, {"node", "--help"}, {"merge", "--help"}, {"echo", "--help"}, {"max", "--help"}} {
 		code, stdout, _ := run(t, args...)

@@ -79,7 +79,6 @@ func TestClosedLoopEnds(t *testing.T) {
 	}
 }
 
-// The starts of users who think are spread over the first time to think.
 func TestStartsOfUsersAreSpread(t *testing.T) {
 	shop := shoptest.Start(t)
 	tapePath, _ := makeTape(t, "--rate", "1000", "--duration", "2s")

@@ -150,7 +150,6 @@ func (f *replayFlags) loop() *attack.Closed {
 	return &f.closed
 }
 
-// opened has everything that a replay needs before its first journey.
 type opened struct {
 	setup
 	priority priority.Wish
@@ -200,7 +199,6 @@ func (f *replayFlags) connect(cmd *cobra.Command, o *opened) (err error) {
 	return nil
 }
 
-// emulate gives the customers the networks that the target file describes.
 func (f *replayFlags) emulate(o *opened) (err error) {
 	networks, err := o.target.Emulated()
 	if err != nil {

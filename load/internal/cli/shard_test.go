@@ -23,7 +23,6 @@ import (
 	"hopwise/load/tests/shoptest"
 )
 
-// receiver discards spans.
 type receiver struct {
 	collector.UnimplementedTraceServiceServer
 }
@@ -53,7 +52,6 @@ func figuresOf(t *testing.T, folder string) (g record.Generator) {
 	return g
 }
 
-// linesOf returns the rows of a file with one JSON object per line.
 func linesOf[T any](t *testing.T, path string) (rows []T) {
 	t.Helper()
 	for line := range strings.Lines(read(t, path)) {

@@ -86,7 +86,6 @@ func NewClient(t target.Target, connections int) (*Client, error) {
 	return newClient(t, counts{http: connections, grpc: connections}, &wire.Meter{}, direct{})
 }
 
-// counts has the number of connections to each address.
 type counts struct{ http, grpc int }
 
 func newClient(t target.Target, connections counts, meter *wire.Meter, over reach) (*Client, error) {
@@ -192,7 +191,6 @@ type reach interface {
 	Emulated() bool
 }
 
-// direct reaches the edge over the machine's own network alone.
 type direct struct{}
 
 var _ reach = direct{}

@@ -36,7 +36,6 @@ type connectChannel struct {
 	protocol target.Protocol
 }
 
-// procedure is one method, called at one address over one protocol.
 type procedure struct {
 	base     string
 	protocol target.Protocol
@@ -132,7 +131,6 @@ func (c *connectChannel) identify(header http.Header, call *connectCall) {
 
 type connectKey struct{}
 
-// connectCall is one call in progress.
 type connectCall struct {
 	x      *Exchange
 	method string
@@ -191,7 +189,6 @@ func (c *connectCall) failure(err error) error {
 	return outcome.Wrong("%s: the answer is not the message asked for: %w", name, err)
 }
 
-// sender sends the requests of connect-go over the connections that journeys share.
 type sender struct{}
 
 var _ connect.HTTPClient = sender{}

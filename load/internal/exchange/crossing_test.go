@@ -239,7 +239,6 @@ func TestLargeAnswersOnANewConnection(t *testing.T) {
 	}
 }
 
-// sideBySide sends requests in parallel, and returns when all are answered.
 func sideBySide(t *testing.T, x *Exchange, count int) {
 	t.Helper()
 	var requests sync.WaitGroup
@@ -253,7 +252,6 @@ func sideBySide(t *testing.T, x *Exchange, count int) {
 	requests.Wait()
 }
 
-// messageHead is the number of bytes that gRPC sends before each message.
 const messageHead = 5
 
 // send sends a request with a query or a message of about padding bytes, and returns its exact size.

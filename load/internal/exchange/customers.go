@@ -34,7 +34,6 @@ type Customers struct {
 	late   int
 }
 
-// pool holds the customers behind one kind of network.
 type pool struct {
 	network link.Network
 	ready   int // customers to open before the load
@@ -66,7 +65,6 @@ func NewCustomers(t target.Target, ready func(of []target.Channel) int, meter *w
 	return s, nil
 }
 
-// connections returns how many connections a customer has.
 func (s *Customers) connections() counts {
 	if s.target.HTTP == 1 {
 		return counts{http: browserConnections, grpc: 1}
@@ -108,7 +106,6 @@ func (s *Customers) distinct() []*pool {
 	return slices.Collect(maps.Keys(pools))
 }
 
-// open returns a new customer without connections.
 func (s *Customers) open(p *pool) (*Client, error) {
 	s.mu.Lock()
 	s.opened++

@@ -126,7 +126,6 @@ func (x *Exchange) Beyond() *need.Beyond {
 	return &x.beyond
 }
 
-// packed tells whether any answer so far was compressed.
 func (x *Exchange) packed() bool { return x.sizes.in.Load() < x.sizes.inRaw.Load() }
 
 func (x *Exchange) compareMessage(answer any) {

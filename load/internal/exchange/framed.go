@@ -45,7 +45,6 @@ func (at *Entrance) openFramed(services map[string][]string, connections int) {
 	}
 }
 
-// connect opens all connections.
 func (f *framed) connect(ctx context.Context) error {
 	for range cap(f.free) {
 		c, err := f.take(ctx)

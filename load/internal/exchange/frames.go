@@ -88,7 +88,6 @@ func (f *frames) Write(p []byte) (int, error) {
 	}
 }
 
-// begin records the frame whose header has been read.
 func (f *frames) begin() {
 	f.have, f.skip = 0, int(binary.BigEndian.Uint32(f.head[:4])>>8)
 	f.kind, f.flags, f.stream = f.head[3], f.head[4], binary.BigEndian.Uint32(f.head[5:])
@@ -103,7 +102,6 @@ func (f *frames) read(part []byte) {
 
 func (f *frames) hasHeaders() bool { return f.kind == headerFrame || f.kind == continuationFrame }
 
-// end records a completely written frame.
 func (f *frames) end() {
 	if f.stream == 0 {
 		return

@@ -242,7 +242,6 @@ func NewCache() *Cache { return &Cache{kept: map[resource]kept{}} }
 // NotModified returns the number of answers that came from the cache after the shop answered 304.
 func (c *Cache) NotModified() int64 { return c.notModified.Load() }
 
-// find returns the stored answer to a request, and whether there is one.
 func (c *Cache) find(r *http.Request) (k kept, found bool) {
 	if c == nil || r.Method != http.MethodGet {
 		return k, false

@@ -61,7 +61,6 @@ func unreadable(message string) bool {
 
 type progressKey struct{}
 
-// progressHandler records the library's events with the RPC that they belong to.
 type progressHandler struct{}
 
 var _ stats.Handler = progressHandler{}

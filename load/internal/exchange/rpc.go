@@ -63,7 +63,6 @@ func (c *Client) NewChannel(address string, options ...grpc.DialOption) (*grpc.C
 	return grpc.NewClient("passthrough:///"+address, append(usual, options...)...)
 }
 
-// await opens the channel's connection.
 func (at *Entrance) await(ctx context.Context, channel *grpc.ClientConn) error {
 	switch openChannel(ctx, channel) {
 	case connectivity.Ready:
@@ -143,7 +142,6 @@ func (c *rpcChannel) start(ctx context.Context, method string) (*rpc, context.Co
 	return r, metadata.AppendToOutgoingContext(context.WithValue(ctx, progressKey{}, r.progress), pairs...)
 }
 
-// rpc is one RPC in progress.
 type rpc struct {
 	x        *Exchange
 	call     telemetry.Call

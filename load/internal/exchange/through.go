@@ -68,7 +68,6 @@ var (
 	_ traffic = (*link.PacketConn)(nil)
 )
 
-// connection is a connection through a link.
 type connection struct {
 	traffic
 	mu      sync.Mutex

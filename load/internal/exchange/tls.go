@@ -70,7 +70,6 @@ func (c *Client) cause(ctx context.Context, address string) error {
 	return errNoHTTP2
 }
 
-// dialHTTP2 opens a connection for HTTP/2.
 func (c *Client) dialHTTP2(ctx context.Context, address string) (net.Conn, error) {
 	connection, err := c.dial(ctx, "tcp", address)
 	if err != nil || c.tls == nil {

@@ -53,7 +53,6 @@ func secure(t *testing.T, p target.Protocol, version int) (*shoptest.Shop, targe
 	return shop, at
 }
 
-// dialled returns a client whose connections are open.
 func dialled(t *testing.T, at target.Target, connections int) *Client {
 	t.Helper()
 	client, err := NewClient(at, connections)
@@ -239,7 +238,6 @@ func TestRefusedCertificates(t *testing.T) {
 	}
 }
 
-// A port drops UDP packets.
 func TestBlockedUDP(t *testing.T) {
 	silent, err := net.ListenPacket("udp", host+":0")
 	if err != nil {
@@ -290,7 +288,6 @@ func TestLostQUICConnection(t *testing.T) {
 	}
 }
 
-// sockets counts the open sockets of this process.
 func sockets(t *testing.T) (count int) {
 	t.Helper()
 	files, err := os.ReadDir("/proc/self/fd")

@@ -21,13 +21,11 @@ func NewServices(x *exchange.Exchange, token string, sends Sends) Services {
 	return Services{NewClient(x, token, sends)}
 }
 
-// page is a page of products or orders.
 type page struct {
 	Products []shop.Product `json:"products"`
 	Items    []shop.Order   `json:"items"`
 }
 
-// call sends the document of a service and returns the answer.
 func call[T any](ctx context.Context, s Services, document string, variables Variables) (T, error) {
 	data, err := Ask[struct {
 		Answer T `json:"answer"`

@@ -99,7 +99,6 @@ type Order struct {
 	} `json:"lines"`
 }
 
-// lineItem is a product within a line.
 type lineItem struct {
 	ID    ID     `json:"id"`
 	Title string `json:"title"`

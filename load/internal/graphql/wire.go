@@ -60,7 +60,6 @@ type Sends struct {
 	Whole bool // whether NAME_whole, which selects whole resources, is sent instead of NAME if it exists
 }
 
-// document returns the document with this name.
 func (s Sends) document(name string) (d document, known bool) {
 	if d, known = documents[name+"_whole"]; s.Whole && known {
 		return d, true

@@ -27,7 +27,6 @@ type Entry struct {
 // all has the journeys of the shop, in the order in which messages list them.
 var all = []*definition{&browse, &product, &login, &orderHistory, &checkout, &updateProfile, &orderStatus, &bulkLines, &document, &notifications, &productCard, &orderList, &productFeed}
 
-// definition is one journey.
 type definition struct {
 	name    Name
 	senders []target.Channel

@@ -96,7 +96,6 @@ func historyOf(orders []shop.Order, products []shop.Product, payments []shop.Pay
 	return newOrderHistoryAnswer(orders)
 }
 
-// orderHistoryAnswer has orders, newest first.
 type orderHistoryAnswer struct {
 	Orders []historyOrder `json:"orders"`
 }

@@ -32,7 +32,6 @@ var orderList = definition{
 	},
 }
 
-// orderListAnswer has orders, newest first.
 type orderListAnswer struct {
 	Orders []listedOrder `json:"orders"`
 }

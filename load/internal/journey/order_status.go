@@ -53,7 +53,6 @@ var orderStatus = definition{
 	},
 }
 
-// orderStatusAnswer is the order with its payment.
 type orderStatusAnswer struct {
 	ID      int64         `json:"id"`
 	Payment statusPayment `json:"payment"`

@@ -91,7 +91,6 @@ func (d *Drawer) Draw(name Name, seq int64) Params {
 	return byName[name].draw(dice{Source: d.streams[name], Drawer: d, seq: seq})
 }
 
-// dice draws the parameters of a journey.
 type dice struct {
 	draw.Source
 	*Drawer

@@ -15,7 +15,6 @@ type stepsAnswer struct{ steps.Answer }
 
 func (stepsAnswer) check(Question) error { return nil }
 
-// values returns the initial variables of a journey's steps.
 func (e Entry) values() steps.Values {
 	values := steps.Values{steps.Seq: strconv.AppendInt(nil, e.Seq, 10)}
 	maps.Copy(values, e.Params.Values)

@@ -54,7 +54,6 @@ func (d dice) address() *shop.Address {
 	}
 }
 
-// updateProfileAnswer is the user with the new address.
 type updateProfileAnswer struct {
 	Address shop.Address `json:"address"`
 	ID      int64        `json:"id"`

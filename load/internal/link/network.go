@@ -31,7 +31,6 @@ func Visits() []Visit { return []Visit{Warm, First} }
 // Check returns an error that lists the valid visits if this is not a valid visit.
 func (v Visit) Check() error { return choice.Check(v, Visits(), "visit", "visits") }
 
-// Limits of plausible networks.
 const (
 	MaxRTT       = 2 * time.Second
 	MinBandwidth = 10_000         // bits per second

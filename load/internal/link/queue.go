@@ -119,7 +119,6 @@ func (q *queue) came(p *parcel, at time.Time) {
 	}
 }
 
-// take removes the first parcel.
 func (q *queue) take() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -128,7 +127,6 @@ func (q *queue) take() {
 	q.parcels = q.parcels[1:]
 }
 
-// due tells whether a parcel can be read without waiting.
 func (q *queue) due() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -177,7 +175,6 @@ func (q *queue) readFrom(p []byte) (int, net.Addr, error) {
 	return copy(p, first.data), first.address, nil
 }
 
-// last returns the parcel that entered last.
 func (q *queue) last() Crossing {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -5,7 +5,6 @@ import (
 	"time"
 )
 
-// record is a connection's record of its traffic.
 type record struct {
 	sent, received *queue
 	trips          *trips

@@ -66,7 +66,6 @@ func encode(value any) []byte {
 	return bytes.TrimSuffix(text.Bytes(), []byte("\n"))
 }
 
-// prune removes from the resources all fields that are not needed.
 func (f Fields) prune(value any, b *Beyond) {
 	switch v := value.(type) {
 	case []any:

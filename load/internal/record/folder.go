@@ -11,7 +11,6 @@ import (
 	"hopwise/load/internal/atomicfile"
 )
 
-// The files of a replay's folder.
 const (
 	rowsFile    = "journeys.jsonl"
 	vegetaFile  = "vegeta.gob"
@@ -37,7 +36,6 @@ func Write(folder string, rows []Row, g Generator) error {
 	return atomicfile.WriteJSON(filepath.Join(folder, figuresFile), g)
 }
 
-// read reads the rows and the figures that Write wrote.
 func read(folder string) (rows []Row, g Generator, err error) {
 	figures, err := os.ReadFile(filepath.Join(folder, figuresFile))
 	if err != nil {

@@ -9,7 +9,6 @@ import (
 	"hopwise/load/internal/tape"
 )
 
-// shard is the replay of one shard of a tape.
 type shard struct {
 	folder  string
 	rows    []Row

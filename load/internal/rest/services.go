@@ -21,7 +21,6 @@ type Services struct {
 
 var _ shop.Services = Services{}
 
-// page is a page of any list.
 type page struct {
 	Products []shop.Product      `json:"products"`
 	Orders   []shop.Order        `json:"orders"`
@@ -36,7 +35,6 @@ func NewServices(x *exchange.Exchange, token string, fields ...string) Services 
 	return Services{NewClient(x, token, shopProblem), fields}
 }
 
-// selecting adds the selected fields to a query.
 func (s Services) selecting(query url.Values) url.Values {
 	if len(s.fields) > 0 {
 		query.Set("fields", strings.Join(s.fields, ","))

@@ -57,7 +57,6 @@ func Send[T any](ctx context.Context, c Client, w Write) (T, error) {
 
 func pathOf(route string, id int64) string { return strings.Replace(route, "{id}", number(id), 1) }
 
-// fetch sends a request and decodes the answer.
 func fetch[T any](ctx context.Context, c Client, r exchange.Request, expected int) (T, error) {
 	var body T
 	response, err := c.exchange.Do(ctx, r)

@@ -163,7 +163,6 @@ func (s Services) ExportLines(ctx context.Context, after int64) ([]shop.Exported
 	return all(stream, (*orderv1.StreamOrderLinesResponse).GetLines, exportedLine)
 }
 
-// all reads a stream to its end and returns the content of its chunks.
 func all[Chunk, From, To any](stream grpc.ServerStreamingClient[Chunk], has func(*Chunk) []From, canonical func(From) To) ([]To, error) {
 	var read []To
 	for {

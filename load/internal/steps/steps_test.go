@@ -131,7 +131,6 @@ func plan(t *testing.T, steps ...Step) *Plan {
 	return p
 }
 
-// run sends the journey of a plan to an address.
 func run(t *testing.T, p *Plan, speaks target.Protocol, address string) (string, error) {
 	t.Helper()
 	entry := target.Entry{Protocol: speaks, URL: "http://" + address}

@@ -12,7 +12,6 @@ import (
 	"strings"
 )
 
-// The variables of every journey.
 const (
 	Seq = "seq" // the journey's number on the tape
 	Key = "key" // a UUID that is unique among the journeys of all tapes
@@ -33,7 +32,6 @@ func (v Values) text(name string) string {
 	return string(v[name])
 }
 
-// template is a text with variables in it.
 type template []piece
 
 // piece is a text, or a variable in the form that its place requires.
@@ -194,7 +192,6 @@ func (t template) unknown(known map[string]bool) (name string, lacking bool) {
 	return "", false
 }
 
-// fill returns the text with the variables' values.
 func (t template) fill(v Values) string {
 	var text strings.Builder
 	for _, p := range t {

@@ -162,7 +162,6 @@ func inTurn(mix []workload.Share) func() workload.Share {
 	}
 }
 
-// byWeight draws entries from the mix with probabilities in proportion to their weights.
 func byWeight(mix []workload.Share, random draw.Source) func() workload.Share {
 	total := int64(0)
 	for _, share := range mix {

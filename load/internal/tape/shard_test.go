@@ -61,7 +61,6 @@ func TestShares(t *testing.T) {
 	}
 }
 
-// Shards are read in the form in which they are written, and other text is refused.
 func TestShardText(t *testing.T) {
 	var s Shard
 	if err := s.UnmarshalText([]byte("2/3")); err != nil || s != (Shard{2, 3}) || s.String() != "2/3" {

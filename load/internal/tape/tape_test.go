@@ -311,7 +311,6 @@ func TestIdempotencyKeysOfTwoTapesDiffer(t *testing.T) {
 	}
 }
 
-// A written tape is read back unchanged, including its digest.
 func TestWriteAndRead(t *testing.T) {
 	made := build(t, defaultSpec(t))
 	path := filepath.Join(t.TempDir(), "tape.jsonl")
@@ -422,7 +421,6 @@ func TestInvalidJourneys(t *testing.T) {
 	}
 }
 
-// Invalid numbers are refused with the valid range.
 func TestInvalidSpecs(t *testing.T) {
 	cases := []struct {
 		name   string

@@ -25,7 +25,6 @@ var (
 	tjson   = thrift.NewTJSONProtocolFactory()
 )
 
-// client calls the methods of one service in the session of the token.
 type client struct {
 	exchange *exchange.Exchange
 	service  string
@@ -56,7 +55,6 @@ func (c framed) Call(ctx context.Context, method string, args, result thrift.TSt
 	})
 }
 
-// posted is a client over HTTP with TJSON.
 type posted struct{ client }
 
 var _ thrift.TClient = posted{}

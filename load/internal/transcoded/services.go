@@ -64,7 +64,6 @@ func (s Services) GetDocument(ctx context.Context, id int64) (shop.Document, err
 	return d.canonical(), err
 }
 
-// texts returns the values of a repeated field.
 func texts(ids []int64) []string {
 	values := make([]string, len(ids))
 	for i, id := range ids {

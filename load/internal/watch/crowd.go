@@ -51,7 +51,6 @@ type Crowd struct {
 	figures Figures
 }
 
-// connection carries the requests of one or several customers.
 type connection interface {
 	line(of Customer) line
 	close()

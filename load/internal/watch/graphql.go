@@ -35,7 +35,6 @@ var (
 	listHash      = func() string { sum := sha256.Sum256([]byte(listDocument)); return hex.EncodeToString(sum[:]) }()
 )
 
-// graphConnection carries the requests of one or several customers.
 type graphConnection struct {
 	*http.Client
 	url     string // base URL of the GraphQL gateway
@@ -82,7 +81,6 @@ type graphAnswer[T any] struct {
 	Errors []graphError
 }
 
-// failure returns why there is no answer; nil if there is an answer.
 func (a graphAnswer[T]) failure() error { return failure(a.Errors) }
 
 func failure(errors []graphError) error {
@@ -101,7 +99,6 @@ type graphUpdate struct {
 	Notification *graphNews
 }
 
-// decodeNews decodes one result of a subscription.
 func decodeNews(result []byte) (message, error) {
 	var answer graphAnswer[graphUpdate]
 	if err := json.Unmarshal(result, &answer); err != nil {
@@ -194,7 +191,6 @@ func (l *graphLine) socket(ctx context.Context, request graphRequest, alive func
 	return next, nil
 }
 
-// awaitAck waits until the shop is ready for a subscription.
 func awaitAck(ctx context.Context, socket *websocket.Conn) error {
 	var received socketMessage
 	if err := wsjson.Read(ctx, socket, &received); err != nil {

@@ -54,7 +54,6 @@ func (e *end) Unwrap() error { return e.err }
 
 func newEnd(cause, format string, args ...any) error { return &end{cause, fmt.Errorf(format, args...)} }
 
-// causeOf returns the cause under which an end is counted.
 func causeOf(err error) string {
 	if known := (*end)(nil); errors.As(err, &known) {
 		return known.cause

@@ -20,7 +20,6 @@ const (
 	maxListed = 1 << 20
 )
 
-// restConnection carries the requests of one or several customers.
 type restConnection struct {
 	*http.Client
 	url string // base URL of the REST gateway

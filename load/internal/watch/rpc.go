@@ -15,7 +15,6 @@ import (
 	"hopwise/proto/stubs/notificationv1"
 )
 
-// rpcConnection carries the RPCs of one or several customers.
 type rpcConnection struct{ *grpc.ClientConn }
 
 func (c rpcConnection) line(of Customer) line {

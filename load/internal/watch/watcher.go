@@ -18,7 +18,6 @@ const (
 	laterPause = 2 * time.Second
 )
 
-// watcher is one customer who waits for updates.
 type watcher struct {
 	user   int64
 	line   line
@@ -91,7 +90,6 @@ func (w *watcher) follow(ctx context.Context, next stream) {
 	}
 }
 
-// hear records a stream's updates until it ends.
 func (w *watcher) hear(next stream) error {
 	for {
 		m, err := next()

@@ -99,7 +99,6 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// A value that is left out has its documented default.
 func TestDefaults(t *testing.T) {
 	w, err := Parse("w.yaml", []byte(head+"mix:\n  - {journey: browse, channel: web, weight: 0.5}\n"))
 	if err != nil {
