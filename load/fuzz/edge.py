@@ -11,8 +11,7 @@ from fuzz.wire import client_hello, h1_request, h2_request, h3_request, quic_dat
 
 PLAIN = ("tcp-h1", "tcp-h2")
 ENCRYPTED = (*("tls-h1", "tls-h2", "tcp", "udp") * 4, "quic")
-"""Ways to send to an edge without and with TLS. With TLS, the edge also speaks HTTP/3 over QUIC, which is used rarely
-because the handshake is slow here."""
+"""Ways to send to an edge without and with TLS. QUIC is rare, because its handshake is slow here."""
 QUERY = json.dumps({"query": "{products(first:1){edges{node{id}}}}"}).encode()
 TARGETS = (
     ("GET", "/v1/products?page_size=2", b""),

@@ -23,11 +23,8 @@ BY_GRPC = frozenset(
         *(CANNOT_DECOMPRESS + why for why in ("zlib error", "data error", "not all input consumed")),
     }
 )
-"""Messages of INTERNAL errors that the gRPC library itself sends before the shop gets the request.
-
-gRPC's specification requires the first (compression.md, test case 6). The library sends the others for data that it
-cannot decompress.
-"""
+"""Messages of INTERNAL errors that the gRPC library itself sends. gRPC's specification requires the first
+(compression.md, test case 6); the others are for data that cannot be decompressed."""
 BY_CONNECT = b"protocol error: sent compressed message without compression support"
 """Message of an INTERNAL error that the Connect specification requires, as gRPC's does, and that its library sends."""
 LATE_GRPC = frozenset({4, 14})

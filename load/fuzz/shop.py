@@ -32,8 +32,7 @@ from shop.platform.access.jwt import Principal, TokenSigner
 AT_ONCE = {"edge": 100, "grpc": 100}
 USUALLY_AT_ONCE = 24
 EDGE_PATIENCE_S, PATIENCE_S = 0.2, 15.0
-"""How long to wait for an answer. Many inputs to the edge are not requests and get no answer. Real requests get an
-answer in time, because the edge's own time limit is shorter."""
+"""How long to wait for an answer. The edge's own limit is shorter; many inputs to it are no requests and get none."""
 SCHEMA = ROOT / "graphql-gateway" / "schema.graphql"
 PERSONS = "SELECT DISTINCT unnest(ARRAY[name, recipient, street]) FROM shop_user.account WHERE id <= 40"
 LISTS_PRODUCTS = "/shop.product.v1.ProductService/ListProducts"

@@ -137,10 +137,7 @@ def prove(plan: Plan, folder: ResultsFolder, log: Path, *, kills: int, seed: int
 
 
 def finished_trials(folder: ResultsFolder) -> dict[str, dict[str, str]]:
-    """Hashes every file of every finished trial, from the experiment's folder at its current path.
-
-    A trial with a record counts as finished, even if a crash came before its folder got its final name.
-    """
+    """Hashes every file of every trial with a record, even if a crash came before its folder got its final name."""
     root = _where(folder)
     hashes: dict[str, dict[str, str]] = {}
     for record in root.glob(f"trials/*/{RECORD}"):

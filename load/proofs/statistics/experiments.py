@@ -125,10 +125,7 @@ def setting_of(rng: np.random.Generator, noise: str, journeys: Sequence[int]) ->
 def part_intervals(
     simulation: Simulation, sides: Mapping[str, Mapping[str, float]]
 ) -> Iterator[tuple[str, tuple[float, float], float]]:
-    """Yields each part of an experiment's hop differences, with its interval and the true difference.
-
-    `sides` says how slow each part of the two topologies is.
-    """
+    """Yields the parts of hop differences, each with its interval and true difference; `sides` has the slow parts."""
     blocks = set(range(1, simulation.setting.blocks + 1))
     rows = hop_differences(simulation.hops(sides, _TRACED), simulation.counts(), dict.fromkeys(sides, blocks))
     truth = simulation.truth(1.0)

@@ -151,10 +151,7 @@ def run_experiment(seed: np.random.SeedSequence) -> Counts:
 
 
 def break_limit(share: float, rng: np.random.Generator) -> tuple[bool, bool]:
-    """Whether a limit at the true median is broken, alone and against a baseline from the same period.
-
-    States of the machine last this share of the set.
-    """
+    """Whether a limit at the true median is broken, alone and against a baseline; states last this share of the set."""
     states = Machine(share * _TRACES, 0.5, 1.3).states(rng)
     slowness = np.array([next(states) for _ in range(_TRACES)])
     limit = Limit("operation", TOTAL, "p50", _true_median(), ("", "", ""))
