@@ -61,11 +61,7 @@ func (d Driver) serves(name Name) bool {
 func (d Driver) Prepare(ctx context.Context, journeys []Name, open func() *exchange.Exchange) error {
 	switch d.Protocol {
 	case target.Steps:
-		names := make([]string, len(journeys))
-		for i, name := range journeys {
-			names[i] = string(name)
-		}
-		return d.Steps.Prepare(ctx, names, open)
+		return d.Steps.Prepare(ctx, shop.Mapped(journeys, func(n Name) string { return string(n) }), open)
 	case target.GraphQLServices:
 		return graphql.Prepare(ctx, graphql.OfServices(), d.sends(), open)
 	case target.GraphQL, target.Federation:

@@ -23,7 +23,7 @@ var browseFederated = asksRouter(
 			Products []graphql.Product `json:"products"`
 		} `json:"productPageWithReviews"`
 	}, _ Params) (Answer, error) {
-		return newBrowseAnswer(canonical(data.Page.Products)), nil
+		return newBrowseAnswer(shop.Mapped(data.Page.Products, graphql.Product.Canonical)), nil
 	},
 )
 
@@ -139,7 +139,7 @@ var bulkLinesFederated = asksRouter(
 	func(data struct {
 		Lines []graphql.SubgraphLine `json:"orderLines"`
 	}, _ Params) (Answer, error) {
-		return &bulkLinesAnswer{Lines: canonical(data.Lines)}, nil
+		return &bulkLinesAnswer{Lines: shop.Mapped(data.Lines, graphql.SubgraphLine.Canonical)}, nil
 	},
 )
 
@@ -150,7 +150,7 @@ var productFeedFederated = asksRouter(
 			Products []graphql.Product `json:"products"`
 		} `json:"productPage"`
 	}, _ Params) (Answer, error) {
-		return newProductFeedAnswer(canonical(data.Page.Products)), nil
+		return newProductFeedAnswer(shop.Mapped(data.Page.Products, graphql.Product.Canonical)), nil
 	},
 )
 
@@ -163,14 +163,6 @@ var orderListFederated = asksRouter(
 			Items []graphql.Order `json:"items"`
 		} `json:"ordersByUser"`
 	}, _ Params) (Answer, error) {
-		return newOrderListAnswer(canonical(data.Page.Items)), nil
+		return newOrderListAnswer(shop.Mapped(data.Page.Items, graphql.Order.Canonical)), nil
 	},
 )
-
-func canonical[T interface{ Canonical() C }, C any](items []T) []C {
-	all := make([]C, len(items))
-	for i, item := range items {
-		all[i] = item.Canonical()
-	}
-	return all
-}

@@ -81,11 +81,7 @@ var byName = func() map[Name]*definition {
 }()
 
 func Names() []Name {
-	names := make([]Name, len(all))
-	for i, d := range all {
-		names[i] = d.name
-	}
-	return names
+	return shop.Mapped(all, func(d *definition) Name { return d.name })
 }
 
 func (n Name) Known() bool { return byName[n] != nil }

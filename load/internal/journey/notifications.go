@@ -22,7 +22,7 @@ var notifications = definition{
 		func(data struct {
 			Notifications []graphql.Notification `json:"notifications"`
 		}, _ Params) (Answer, error) {
-			return &notificationsAnswer{canonical(data.Notifications)}, nil
+			return &notificationsAnswer{shop.Mapped(data.Notifications, graphql.Notification.Canonical)}, nil
 		},
 	),
 	composed: func(ctx context.Context, s shop.Services, p Params) (Answer, error) {

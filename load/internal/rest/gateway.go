@@ -34,11 +34,7 @@ func (g Gateway) ListJoinedOrders(ctx context.Context, user int64) ([]shop.Order
 	page, err := Get[struct {
 		Orders []joinedOrder `json:"orders"`
 	}](ctx, g.Client, "/v1/users/{id}/orders", user, query)
-	orders := make([]shop.Order, len(page.Orders))
-	for i, o := range page.Orders {
-		orders[i] = o.order()
-	}
-	return orders, err
+	return shop.Mapped(page.Orders, joinedOrder.order), err
 }
 
 func (g Gateway) GetOrder(ctx context.Context, id int64) (shop.Order, error) {

@@ -11,6 +11,7 @@ import (
 
 	"hopwise/load/internal/exchange"
 	"hopwise/load/internal/outcome"
+	"hopwise/load/internal/shop"
 )
 
 // Client sends a journey's requests, with bodies in JSON.
@@ -103,10 +104,4 @@ func shopProblem(body []byte) (outcome.Class, string, bool) {
 func number(id int64) string { return strconv.FormatInt(id, 10) }
 
 // numbers returns identifiers as the value of a query parameter, separated by commas.
-func numbers(ids []int64) string {
-	texts := make([]string, len(ids))
-	for i, id := range ids {
-		texts[i] = number(id)
-	}
-	return strings.Join(texts, ",")
-}
+func numbers(ids []int64) string { return strings.Join(shop.Mapped(ids, number), ",") }

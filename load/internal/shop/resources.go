@@ -148,6 +148,15 @@ type Purchase struct {
 	IdempotencyKey string
 }
 
+// Mapped returns what a function makes of each value, such as the canonical forms of messages.
+func Mapped[From, To any](all []From, convert func(From) To) []To {
+	made := make([]To, len(all))
+	for i, one := range all {
+		made[i] = convert(one)
+	}
+	return made
+}
+
 // Instant returns a time from an answer in canonical form (UTC, whole seconds); empty if the text is not a time.
 func Instant(text string) string {
 	const canonical = "2006-01-02T15:04:05Z"

@@ -177,8 +177,12 @@ func (t Target) check() error {
 	if t.HTTP == 3 && t.CACertificate == "" {
 		return fmt.Errorf("ca_certificate is missing; http is 3, which is always encrypted")
 	}
+	scheme, why := "http", "without"
+	if t.CACertificate != "" {
+		scheme, why = "https", "with"
+	}
 	if t.Steps != "" {
-		if err := t.checkEndpoints(); err != nil {
+		if err := t.checkEndpoints(scheme); err != nil {
 			return err
 		}
 	} else if t.JWTPrivateKey == "" {
@@ -204,10 +208,6 @@ func (t Target) check() error {
 	}
 	if t.Fresh && len(t.Networks) > 0 && t.Visit != link.First {
 		return fmt.Errorf("fresh connections cannot be combined with the visit warm, whose connections are open already; visits: first")
-	}
-	scheme, why := "http", "without"
-	if t.CACertificate != "" {
-		scheme, why = "https", "with"
 	}
 	if t.Speaks(GRPCConnectClient) && t.HTTP != 2 {
 		return fmt.Errorf("http is %d; versions with %s: 2", t.HTTP, GRPCConnectClient)
@@ -239,11 +239,7 @@ func (e Entry) at(scheme string, path bool) bool {
 }
 
 // checkEndpoints checks the endpoints of the steps of a target other than the shop.
-func (t Target) checkEndpoints() error {
-	scheme := "http"
-	if t.CACertificate != "" {
-		scheme = "https"
-	}
+func (t Target) checkEndpoints(scheme string) error {
 	if len(t.Endpoints) == 0 || t.HTTP == 3 {
 		return fmt.Errorf("steps need endpoints, over HTTP/1.1 or 2; there are %d, and http is %d", len(t.Endpoints), t.HTTP)
 	}
@@ -294,12 +290,7 @@ func (t Target) EntryOf(c Channel) (Entry, error) {
 
 // Speaks tells whether any channel speaks the protocol at its entry.
 func (t Target) Speaks(p Protocol) bool {
-	for _, entry := range t.Entries() {
-		if entry.Protocol == p {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(t.Entries(), func(e Entry) bool { return e.Protocol == p })
 }
 
 // SpeaksHTTP tells whether any channel speaks a protocol whose requests are plain HTTP.

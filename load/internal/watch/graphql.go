@@ -17,6 +17,7 @@ import (
 	sse "github.com/tmaxmax/go-sse"
 
 	"hopwise/load/internal/graphql"
+	"hopwise/load/internal/shop"
 )
 
 const (
@@ -211,11 +212,7 @@ func (l *graphLine) list(ctx context.Context) ([]News, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := make([]News, len(listed.Data.Notifications))
-	for i, each := range listed.Data.Notifications {
-		all[i] = each.news()
-	}
-	return all, listed.failure()
+	return shop.Mapped(listed.Data.Notifications, graphNews.news), listed.failure()
 }
 
 func (l *graphLine) requestList(ctx context.Context, request graphRequest) (listed graphAnswer[[]graphNews], err error) {
