@@ -8,7 +8,6 @@ import (
 	"time"
 )
 
-// MaxVUs is the maximum number of virtual users of a closed loop.
 const MaxVUs = 10_000
 
 // Closed is a closed loop: virtual users take the journeys in the order of the tape, and ignore their arrival times.

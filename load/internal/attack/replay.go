@@ -19,7 +19,6 @@ import (
 // lead is the time from the start of a replay to the tape's time 0; without it, the first journey would be late.
 const lead = 100 * time.Millisecond
 
-// Options are the switches of a replay.
 type Options struct {
 	Sampled []bool                   // whether each journey is traced, by seq
 	Drain   time.Duration            // maximum wait after the last arrival before journeys under way are cancelled

@@ -20,7 +20,6 @@ import (
 	"hopwise/load/internal/telemetry"
 )
 
-// Runner runs single journeys of a tape against a target.
 type Runner struct {
 	Client    *exchange.Client
 	Customers *exchange.Customers // nil if all customers share the client's connections

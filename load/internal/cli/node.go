@@ -120,8 +120,7 @@ func (f *nodeFlags) replayWhenTold(cmd *cobra.Command, stderr *os.File) error {
 	return f.send(cmd, stderr, o)
 }
 
-func present(string) bool { return true }
-
+func present(string) bool        { return true }
 func wholeLine(text string) bool { return strings.HasSuffix(text, "\n") }
 
 func (f *nodeFlags) await(ctx context.Context, path string, complete func(string) bool) (string, error) {

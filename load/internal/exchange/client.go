@@ -59,7 +59,6 @@ type Client struct {
 	acceptEncoding []string // content encodings that answers over HTTP may have
 }
 
-// Entrance is an address at which channels enter.
 type Entrance struct {
 	client   *Client
 	base     *url.URL
@@ -151,7 +150,6 @@ func (c *Client) open(entry target.Entry, channels int) error {
 	return nil
 }
 
-// At returns the entrance with the URL of one of the target's entries.
 func (c *Client) At(url string) *Entrance { return c.entrances[url] }
 
 // NewTransport returns a transport that sends HTTP requests on one connection, which the first request opens. The
@@ -187,7 +185,6 @@ type reach interface {
 	Packets(socket net.PacketConn) net.PacketConn
 	// At returns the connection with the given local address; nil if no network is emulated.
 	At(local net.Addr) *connection
-	// Emulated tells whether a network is emulated.
 	Emulated() bool
 }
 

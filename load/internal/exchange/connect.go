@@ -247,7 +247,6 @@ type connectStream struct {
 
 var _ grpc.ClientStream = (*connectStream)(nil)
 
-// SendMsg requests the stream.
 func (s *connectStream) SendMsg(message any) (err error) {
 	asks := connect.NewRequest(&rawproto.Message{Of: message.(proto.Message)})
 	s.channel.identify(asks.Header(), s.call)

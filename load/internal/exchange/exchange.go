@@ -78,10 +78,7 @@ func (x *Exchange) priority() string {
 // Toward sends later requests to another entrance of the client; no request may be in flight.
 func (x *Exchange) Toward(url string) { x.at = x.at.client.At(url) }
 
-// At returns the URL of the entrance to which requests are sent.
-func (x *Exchange) At() string { return x.at.String() }
-
-// Base returns the parsed URL of the entrance to which requests are sent.
+func (x *Exchange) At() string     { return x.at.String() }
 func (x *Exchange) Base() *url.URL { return x.at.base }
 
 // Think waits as a customer does between requests, at most until the context ends.
@@ -140,7 +137,6 @@ func (x *Exchange) compare(b need.Beyond) {
 	x.beyond.Add(b)
 }
 
-// Untraced returns traffic that belongs to no journey.
 func Untraced(at *Entrance) *Exchange { return New(at, telemetry.Untraced()) }
 
 func (x *Exchange) Sizes() Sizes {

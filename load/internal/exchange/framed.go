@@ -91,7 +91,6 @@ func (f *framed) close() {
 	}
 }
 
-// FramedCall is one call over framed Thrift.
 type FramedCall struct {
 	Service, Method string
 	Write           func(traceparent string) ([]byte, error) // makes the message

@@ -20,7 +20,6 @@ import (
 
 const maxBody = 64 << 20
 
-// Request is one HTTP request of a journey.
 type Request struct {
 	Method string
 	Route  string // path without identifiers, which names the span: "/v1/orders/{id}"

@@ -43,7 +43,6 @@ func (c *Client) newMultiplexer() *multiplexer {
 	return m
 }
 
-// GetClientConn returns the connection to an address once it is open.
 func (m *multiplexer) GetClientConn(r *http.Request, address string) (*http2.ClientConn, error) {
 	m.mu.Lock()
 	at := m.known[address]

@@ -60,7 +60,6 @@ func unreadable(message string) bool {
 }
 
 type progressKey struct{}
-
 type progressHandler struct{}
 
 var _ stats.Handler = progressHandler{}

@@ -4,7 +4,6 @@ import "hopwise/load/internal/shop"
 
 // The types of the schema with the fields that the documents select, and their canonical forms.
 
-// Connection is a page of a list.
 type Connection[T any] struct {
 	Edges []struct {
 		Node T `json:"node"`

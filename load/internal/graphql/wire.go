@@ -46,7 +46,6 @@ type envelope[T any] struct {
 	} `json:"errors"`
 }
 
-// Client sends a journey's documents.
 type Client struct {
 	exchange *exchange.Exchange
 	token    string // session token; empty if there is no session
@@ -68,7 +67,6 @@ func (s Sends) document(name string) (d document, known bool) {
 	return d, known
 }
 
-// NewClient returns a client in the session of the token.
 func NewClient(x *exchange.Exchange, token string, s Sends) Client { return Client{x, token, s} }
 
 // In returns a client of the same journey in the session of the token.

@@ -50,7 +50,6 @@ func Canonical(a Answer) ([]byte, error) {
 	return bytes.TrimSuffix(text.Bytes(), []byte("\n")), nil
 }
 
-// Digest returns the SHA-256 of canonical JSON, hexadecimal.
 func Digest(canonical []byte) string {
 	sum := sha256.Sum256(canonical)
 	return hex.EncodeToString(sum[:])

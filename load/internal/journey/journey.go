@@ -15,7 +15,6 @@ import (
 // Name is the name of a journey, the unit of load and of comparison.
 type Name string
 
-// Entry is one journey on a tape.
 type Entry struct {
 	Seq     int64          `json:"seq"`
 	AtNs    int64          `json:"at_ns"` // intended arrival after the start of the replay

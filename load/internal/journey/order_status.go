@@ -8,7 +8,6 @@ import (
 	"hopwise/load/internal/shop"
 )
 
-// OrderStatus reads the status of an order and its payment.
 const OrderStatus Name = "order_status"
 
 var orderStatus = definition{

@@ -37,7 +37,6 @@ var fieldOf = func() map[string]int {
 	return places
 }()
 
-// Check returns an error that names the first missing parameter of the journey.
 func (p Params) Check(n Name) error {
 	for _, name := range byName[n].needs {
 		if value := reflect.ValueOf(p).Field(fieldOf[name]); !given(value) {

@@ -9,7 +9,6 @@ import (
 	"hopwise/load/internal/shopdata"
 )
 
-// Product reads one product.
 const Product Name = "product"
 
 var product = definition{

@@ -9,7 +9,6 @@ import (
 	"hopwise/load/internal/shop"
 )
 
-// UpdateProfile changes the address of a user.
 const UpdateProfile Name = "update_profile"
 
 var updateProfile = definition{

@@ -105,14 +105,12 @@ func (c *Conn) receive() {
 	}
 }
 
-// Read reads data that has come out of the link.
 func (c *Conn) Read(p []byte) (int, error) {
 	n, err := c.down.read(p)
 	c.answered()
 	return n, err
 }
 
-// Write sends the data into the link.
 func (c *Conn) Write(p []byte) (int, error) {
 	if err := writable(c.down.queue, &c.limit); err != nil {
 		return 0, err

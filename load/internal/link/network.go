@@ -26,9 +26,7 @@ const (
 	First Visit = "first" // connections are opened by the journey, with TCP's initial window
 )
 
-func Visits() []Visit { return []Visit{Warm, First} }
-
-// Check returns an error that lists the valid visits if this is not a valid visit.
+func Visits() []Visit        { return []Visit{Warm, First} }
 func (v Visit) Check() error { return choice.Check(v, Visits(), "visit", "visits") }
 
 const (

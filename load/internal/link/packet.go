@@ -62,7 +62,6 @@ func send(q *queue, over *line, data []byte, address net.Addr) {
 	q.add(&parcel{Passage: Passage{now, due}, data: append([]byte(nil), data...), address: address})
 }
 
-// ReadFrom reads the next datagram that has come out of the link.
 func (c *PacketConn) ReadFrom(p []byte) (int, net.Addr, error) {
 	n, from, err := c.down.readFrom(p)
 	c.answered()

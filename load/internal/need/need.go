@@ -27,7 +27,6 @@ type Beyond struct {
 	PackedBeyond int64 `json:"packed_beyond"` // the same for bodies as received, compressed or not
 }
 
-// Add adds another answer of the same journey.
 func (b *Beyond) Add(other Beyond) {
 	b.Fields += other.Fields
 	b.FieldsBeyond += other.FieldsBeyond

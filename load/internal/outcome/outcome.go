@@ -10,7 +10,6 @@ import (
 	"google.golang.org/grpc/codes"
 )
 
-// Class is the class of a journey's outcome.
 type Class string
 
 const (
@@ -70,7 +69,6 @@ func OfStatus(status int) Class {
 	return Client
 }
 
-// OfCode returns the class of an error code of the shop.
 func OfCode(code string) Class {
 	switch code {
 	case "DEADLINE_EXCEEDED":
@@ -81,7 +79,6 @@ func OfCode(code string) Class {
 	return Client
 }
 
-// OfGRPC returns the class of a gRPC status.
 func OfGRPC(code codes.Code) Class {
 	switch code {
 	case codes.OK:

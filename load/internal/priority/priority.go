@@ -11,7 +11,6 @@ import (
 	"hopwise/load/internal/choice"
 )
 
-// Wish is the user's requested priority.
 type Wish string
 
 const (

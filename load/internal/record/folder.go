@@ -17,7 +17,6 @@ const (
 	figuresFile = "generator.json"
 )
 
-// Write writes the files of a replay into its folder.
 func Write(folder string, rows []Row, g Generator) error {
 	err := atomicfile.WriteRows(filepath.Join(folder, rowsFile), func(add func(any) error) error {
 		for _, row := range rows {

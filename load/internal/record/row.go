@@ -17,7 +17,6 @@ import (
 	"hopwise/load/internal/target"
 )
 
-// Mode decides when a journey starts.
 type Mode string
 
 const (

@@ -13,7 +13,6 @@ import (
 	"hopwise/load/internal/shopdata"
 )
 
-// Services reaches the shop through its services' own REST APIs.
 type Services struct {
 	Client
 	fields []string // selected fields of products and orders; empty for all

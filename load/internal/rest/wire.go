@@ -14,7 +14,6 @@ import (
 	"hopwise/load/internal/shop"
 )
 
-// Client sends a journey's requests, with bodies in JSON.
 type Client struct {
 	exchange *exchange.Exchange
 	token    string // session token; empty if there is no session
@@ -34,7 +33,6 @@ func Get[T any](ctx context.Context, c Client, route string, id int64, query url
 	}, http.StatusOK)
 }
 
-// Write is a request that changes data.
 type Write struct {
 	Method   string
 	Route    string
@@ -44,7 +42,6 @@ type Write struct {
 	Expected int // expected status
 }
 
-// Send writes to a resource and returns the answer.
 func Send[T any](ctx context.Context, c Client, w Write) (T, error) {
 	text, err := json.Marshal(w.Body)
 	if err != nil {

@@ -19,7 +19,6 @@ import (
 	"hopwise/proto/stubs/userv1"
 )
 
-// Services reaches the shop through gRPC.
 type Services struct {
 	open          Opener
 	products      productv1.ProductServiceClient
@@ -152,7 +151,6 @@ func (s Services) Checkout(ctx context.Context, p shop.Purchase) (shop.Order, er
 	return order(o), err
 }
 
-// ExportLines reads the stream of lines to its end.
 func (s Services) ExportLines(ctx context.Context, after int64) ([]shop.ExportedLine, error) {
 	stream, err := s.orders.StreamOrderLines(ctx, &orderv1.StreamOrderLinesRequest{
 		AfterLineId: after, Limit: shopdata.BulkPage,

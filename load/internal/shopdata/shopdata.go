@@ -15,7 +15,6 @@ const (
 	BulkPage            = 1000
 	MaxScale            = 1000
 
-	// Password is the password of every seeded user.
 	Password = "hopwise-demo"
 	// PaymentToken is a card that the simulated bank always accepts.
 	PaymentToken = "tok_ok"
@@ -44,7 +43,6 @@ func Pools() []Pool { return []Pool{PoolTrial, PoolParity} }
 // Payload is the size of a technical document, as users give it.
 type Payload string
 
-// DefaultPayload is the size of documents, unless a tape sets another size.
 const DefaultPayload Payload = "1KB"
 
 // sizes are the documents' sizes in bytes and their numbers, in the order of ids. They do not depend on the scale.
@@ -61,7 +59,6 @@ func Payloads() []Payload {
 	return all
 }
 
-// Documents returns the ids of the documents of the given size.
 func Documents(p Payload) Range {
 	documents, _ := documentsWhere(func(payload Payload, _ Range) bool { return payload == p })
 	return documents
@@ -102,7 +99,6 @@ func (s Scale) Orders() Range { return Range{1, int64(10000 * s)} }
 // BulkStarts returns the line ids after which a bulk read may begin and still find a full page.
 func (s Scale) BulkStarts() Range { return Range{0, int64(28000*s - BulkPage)} }
 
-// ProfileUsers returns the ids of the users whose address changes.
 func (s Scale) ProfileUsers(p Pool) Range {
 	if p == PoolParity {
 		return Range{int64(7900*s + 1), int64(8000 * s)}

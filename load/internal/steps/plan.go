@@ -39,7 +39,6 @@ type Plan struct {
 	byName map[string]*Journey
 }
 
-// Take is the way in which journeys take the rows of a table.
 type Take string
 
 const (
@@ -56,7 +55,6 @@ type Table struct {
 	Rows    [][]json.RawMessage `json:"rows"`
 }
 
-// Journey is one customer's sequence of steps.
 type Journey struct {
 	Name  string  `json:"name"`
 	Table string  `json:"table,omitempty"` // table from which the journey takes a row; empty for none

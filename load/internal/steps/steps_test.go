@@ -199,8 +199,7 @@ func serve(t *testing.T) string {
 }
 
 func take(source Source) map[string]*Source { return map[string]*Source{"n": &source} }
-
-func get(path string) Step { return Step{At: "e", Method: http.MethodGet, Path: path} }
+func get(path string) Step                  { return Step{At: "e", Method: http.MethodGet, Path: path} }
 
 // A step can use the variables of the previous step, and the canonical answer is the same each time.
 func TestStepsFollowEachOther(t *testing.T) {

@@ -100,8 +100,7 @@ func split(text string, literal func(string) string, form func(Values, string) s
 	return append(t, piece{literal: literal(text[rest:])}), nil
 }
 
-func same(text string) string { return text }
-
+func same(text string) string                    { return text }
 func textTemplate(text string) (template, error) { return split(text, same, asText) }
 
 // uriTemplate escapes variables for a path and, after the question mark, for a query. A template that consists only of

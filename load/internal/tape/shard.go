@@ -15,7 +15,6 @@ type Shard struct{ Index, Count int }
 // Whole is the whole tape as a shard, for a single generator.
 var Whole = Shard{Index: 0, Count: 1}
 
-// MaxShards is the maximum number of generators that share a tape.
 const MaxShards = 1000
 
 var (
@@ -49,7 +48,6 @@ func (s Shard) Share(number int) int {
 	return max(share, 1)
 }
 
-// Size returns how many of the tape's journeys belong to the shard.
 func (s Shard) Size(journeys int) int {
 	return (journeys + s.Count - 1 - s.Index) / s.Count
 }

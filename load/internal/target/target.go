@@ -51,12 +51,9 @@ const (
 
 var channels = []Channel{Web, Mobile, Partner}
 
-func Channels() []Channel { return slices.Clone(channels) }
-
-// Check returns an error that lists the valid channels if this is not a valid channel.
+func Channels() []Channel      { return slices.Clone(channels) }
 func (c Channel) Check() error { return choice.Check(c, channels, "channel", "channels") }
 
-// Plan is the way in which a client composes answers.
 type Plan string
 
 const (
@@ -79,7 +76,6 @@ const (
 
 var selections = []Selection{SelectsNothing, SelectsGraphQL, SelectsAll}
 
-// MaxConnections is the maximum number of client connections.
 const MaxConnections = 1024
 
 // Target is one running topology. An empty TLS version means 1.3.
@@ -140,7 +136,6 @@ func (t Target) Emulated() (map[Channel]link.Network, error) {
 	return networks, nil
 }
 
-// Entry is the entry of one channel into the topology.
 type Entry struct {
 	Protocol Protocol `json:"protocol"`
 	URL      string   `json:"url"` // base URL of the edge or, without an edge, of the channel's gateway; for framed Thrift, of one service
@@ -288,7 +283,6 @@ func (t Target) EntryOf(c Channel) (Entry, error) {
 	return entry, nil
 }
 
-// Speaks tells whether any channel speaks the protocol at its entry.
 func (t Target) Speaks(p Protocol) bool {
 	return slices.ContainsFunc(t.Entries(), func(e Entry) bool { return e.Protocol == p })
 }

@@ -13,7 +13,6 @@ import (
 	"hopwise/load/internal/outcome"
 )
 
-// Journey is the trace of one journey, sampled or not.
 type Journey struct {
 	root    *span // nil if not sampled
 	traceID trace.TraceID
@@ -41,7 +40,6 @@ func (t *Tracing) Start(s Subject, intended, started time.Time, sampled bool) *J
 	return &Journey{root: root, traceID: root.traceID}
 }
 
-// Untraced returns the trace of traffic that belongs to no journey.
 func Untraced() *Journey { return &Journey{traceID: randomTraceID()} }
 
 // Within adds a span for a part of the journey's time outside of requests: Handshake or Think.
@@ -80,7 +78,6 @@ const (
 	LinkDown  = "link_down" // while the answer's last byte crosses the customer's link
 )
 
-// Think names the span of a customer's pause between requests.
 const Think = "think"
 
 // Call opens the CLIENT span of a request; route is the path without the identifiers in it.

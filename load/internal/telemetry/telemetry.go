@@ -37,7 +37,6 @@ type Tracing struct {
 	namespace string // prefix of the attributes' names
 }
 
-// Open prepares to send spans to the target's receiver.
 func Open(ctx context.Context, t target.Target) (*Tracing, error) {
 	exporter, err := otlptracegrpc.New(ctx, otlptracegrpc.WithEndpoint(t.OTLP), otlptracegrpc.WithInsecure(),
 		otlptracegrpc.WithTimeout(exportTimeout), otlptracegrpc.WithRetry(retry))

@@ -36,7 +36,6 @@ type framed struct{ client }
 
 var _ thrift.TClient = framed{}
 
-// Call sends a call and reads its answer; metadata is sent with the arguments.
 func (c framed) Call(ctx context.Context, method string, args, result thrift.TStruct) (thrift.ResponseMeta, error) {
 	headers := args.(interface{ GetHeaders() map[string]string }).GetHeaders()
 	if c.token != "" {
@@ -61,7 +60,6 @@ var _ thrift.TClient = posted{}
 
 const mediaType = "application/vnd.apache.thrift.json"
 
-// Call posts a call and reads its answer.
 func (c posted) Call(ctx context.Context, method string, args, result thrift.TStruct) (meta thrift.ResponseMeta, err error) {
 	message, err := write(ctx, tjson, method, args)
 	if err != nil {

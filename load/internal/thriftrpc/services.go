@@ -14,7 +14,6 @@ import (
 	"hopwise/load/internal/target"
 )
 
-// Services reaches the shop through Thrift.
 type Services struct {
 	to       func(service, token string) thrift.TClient
 	products *stub.ProductServiceClient

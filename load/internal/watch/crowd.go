@@ -28,7 +28,6 @@ const (
 	bufferBytes = 1 << 10
 )
 
-// Options select the watchers, and determine how they get updates.
 type Options struct {
 	Customers   []Customer
 	Channel     target.Channel // channel of the watchers
@@ -191,7 +190,6 @@ func (c *Crowd) start(ctx context.Context, w *watcher, limit time.Duration, watc
 	return err
 }
 
-// Progress returns the text of a line of progress.
 func (c *Crowd) Progress() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()

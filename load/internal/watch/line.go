@@ -7,7 +7,6 @@ import (
 	"time"
 )
 
-// News is an update of an order for a customer.
 type News struct {
 	Position int64     `json:"position"` // number among the customer's updates, from 1
 	OrderID  int64     `json:"order_id"`
@@ -49,9 +48,8 @@ type end struct {
 	err   error
 }
 
-func (e *end) Error() string { return fmt.Sprintf("%s: %v", e.cause, e.err) }
-func (e *end) Unwrap() error { return e.err }
-
+func (e *end) Error() string                         { return fmt.Sprintf("%s: %v", e.cause, e.err) }
+func (e *end) Unwrap() error                         { return e.err }
 func newEnd(cause, format string, args ...any) error { return &end{cause, fmt.Errorf(format, args...)} }
 
 func causeOf(err error) string {

@@ -9,7 +9,6 @@ import (
 	"hopwise/load/internal/target"
 )
 
-// Way is how customers get updates.
 type Way string
 
 const (
@@ -17,7 +16,6 @@ const (
 	Poll Way = "poll" // by polling
 )
 
-// Check returns an error that lists the valid ways if this is not a valid way.
 func (w Way) Check() error { return choice.Check(w, []Way{Push, Poll}, "way", "ways") }
 
 // protocols are the protocols for waiting: gRPC's streams, REST's server-sent events, and GraphQL's subscriptions.

@@ -21,7 +21,6 @@ type Count struct {
 	Out int64 // bytes sent
 }
 
-// Since returns the count after the earlier reading.
 func (c Count) Since(earlier Count) Count {
 	return Count{In: c.In - earlier.In, Out: c.Out - earlier.Out}
 }
@@ -30,7 +29,6 @@ type Dialer interface {
 	DialContext(ctx context.Context, network, address string) (net.Conn, error)
 }
 
-// Dial opens a connection whose bytes are counted.
 func (m *Meter) Dial(ctx context.Context, d Dialer, network, address string) (net.Conn, error) {
 	connection, err := d.DialContext(ctx, network, address)
 	if err != nil {

@@ -60,7 +60,6 @@ type Workload struct {
 	Mix     []Share
 }
 
-// Journeys returns each journey of the mix once, in the file's order.
 func (w Workload) Journeys() []journey.Name {
 	var names []journey.Name
 	for _, share := range w.Mix {
@@ -79,7 +78,6 @@ type Arrival struct {
 	To      int64   // ramp: factor at the end
 }
 
-// Share is the weight of one journey through one channel.
 type Share struct {
 	Journey journey.Name
 	Channel target.Channel
