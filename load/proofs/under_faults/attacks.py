@@ -91,9 +91,7 @@ class Client:
     """A client with its own connections."""
 
     def __init__(self, session: aiohttp.ClientSession, target: Target, number: int) -> None:
-        self.session = session
-        self.target = target
-        self.number = number
+        self.session, self.target, self.number = session, target, number
         self.user = target.users[number % len(target.users)]
         self.token = target.tokens[number % len(target.tokens)]
         self.outcomes: Counter[str] = Counter()

@@ -143,10 +143,7 @@ def run_races(shop: System, *, races: int, kills: int, seed: int, progress: Prog
 
 class _Races:
     def __init__(self, address: str, races: int, seed: int, outcome: Outcome) -> None:
-        self._address = address
-        self._left = races
-        self._seed = seed
-        self._outcome = outcome
+        self._address, self._left, self._seed, self._outcome = address, races, seed, outcome
         self._acknowledged: dict[int, list[float]] = {}
 
     async def run(self) -> None:

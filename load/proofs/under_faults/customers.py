@@ -9,6 +9,7 @@ import threading
 import uuid
 from collections import Counter
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
@@ -53,13 +54,9 @@ class Customers:
     """
 
     def __init__(self, address: str, journal: Path, *, count: int, seed: int) -> None:
-        self._address = address
-        self._journal = journal
-        self._count = count
-        self._seed = seed
+        self._address, self._journal, self._count, self._seed = address, journal, count, seed
         self._stop = threading.Event()
-        self.answers = 0
-        self.unanswered = 0
+        self.answers = self.unanswered = 0
         self.seen: Counter[str] = Counter()
         self.wrong: list[str] = []
 
@@ -128,9 +125,7 @@ class Customers:
 
     async def _abandon(self, call: Callable[[], Awaitable[Order]], chance: random.Random) -> None:
         self.seen["checkout abandoned"] += 1
-        try:
+        with suppress(TimeoutError, ShopError):
             async with asyncio.timeout(chance.uniform(0.0, MAX_BEFORE_ABANDONING_S)):
                 with deadline(CALL_LIMIT_S):
                     await call()
-        except (TimeoutError, ShopError):
-            pass

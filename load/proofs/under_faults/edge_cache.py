@@ -214,9 +214,7 @@ class _Customers:
     def __init__(self, system: System, requests: int, seed: int, outcome: Outcome) -> None:
         self._ports = system.ports
         self._doors = doors_of(system.topology)
-        self._left = requests
-        self._seed = seed
-        self._outcome = outcome
+        self._left, self._seed, self._outcome = requests, seed, outcome
         outcome.hits = {door.name: 0 for door in self._doors}
         signer = TokenSigner(key_pair(system.folder).private.read_bytes())
 
