@@ -11,7 +11,7 @@ import (
 	"hopwise/load/internal/target"
 )
 
-// A connection to another machine is refused unless the user declares the host as theirs; not for the shop's clients.
+// A connection to another machine is refused unless the user says that it is theirs; the shop's clients go anywhere.
 func TestOnlyThisMachine(t *testing.T) {
 	at := func(ip string) net.Addr { return &net.TCPAddr{IP: net.ParseIP(ip), Port: 80} }
 	guard := ownOf(target.Target{Steps: "x", Mine: []string{"mine.example"}})
