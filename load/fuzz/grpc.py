@@ -86,12 +86,7 @@ def grpc_inputs(way: str, tokens: Sequence[str], seed: str) -> Iterator[Input]:
 
 
 def browser_inputs(surface: str, way: str, tokens: Sequence[str], seed: str) -> Iterator[Input]:
-    """Yields gRPC-Web or Connect calls endlessly, each as the bytes of an HTTP/1.1 connection.
-
-    Args:
-        surface: `grpc-web` or `connect`.
-        tokens: Values of the header `authorization`.
-    """
+    """Yields calls of a surface, `grpc-web` or `connect`, endlessly; each is the bytes of an HTTP/1.1 connection."""
     chance = random.Random(seed)
     for method, message in draw_from(_calls(), seed):
         if method.containing_service.name == "NotificationService":  # neither protocol offers this service

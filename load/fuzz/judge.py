@@ -51,10 +51,7 @@ _SEEDED = re.compile(r"user\d+@example\.com|\btok_(?:ok|declined)\b")
 def judge(sent: bytes, answer: Answer, *, must_answer: bool) -> tuple[str, str]:
     """Classifies the result of an input; returns the class, and what is wrong with it (empty if it is right).
 
-    Args:
-        sent: The input, which the answer may repeat.
-        answer: The answer.
-        must_answer: Whether an open connection without an answer is a failure.
+    The answer may repeat what was sent. With `must_answer`, an open connection without an answer is a failure.
     """
     statuses, code = answer.statuses, answer.grpc_status
     message = unquote_to_bytes(answer.headers.get("grpc-message", ""))

@@ -106,12 +106,7 @@ def fuzz(
 ) -> None:
     """Tries surfaces one after another, each for the same share of the time, and fills in the outcome.
 
-    Args:
-        outcome: The results, which are consistent at any time, even if the run is interrupted.
-        budget: When to stop; a batch that has started is finished.
-        progress: Called with the current step.
-        surfaces: Surfaces of `SURFACES` to try.
-        places: Places of `PLACES` at which to try the surfaces.
+    The outcome is consistent at any time, even if the run is interrupted. A batch that has started is finished.
     """
     ends = None if budget.seconds is None else time.monotonic() + budget.seconds
     chosen = {place: [surface for surface in PLACES[place] if surface in surfaces] for place in places}

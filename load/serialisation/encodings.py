@@ -27,14 +27,7 @@ Function = Callable[[Any], Any]
 
 @dataclass(frozen=True, slots=True)
 class Codec:
-    """A codec for a journey's answer in an encoding.
-
-    Attributes:
-        encode: Encodes the result of `build` to bytes.
-        decode: Decodes bytes to the input of `read`.
-        build: Converts the answer to the library's objects; None if the library encodes the answer itself.
-        read: Converts the library's objects to the answer; None if the library decodes the answer itself.
-    """
+    """A codec for a journey's answer; without `build` or `read`, the library takes or gives the answer itself."""
 
     encode: Callable[[Any], Parts]
     decode: Callable[[Parts], Any]

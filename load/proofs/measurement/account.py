@@ -61,7 +61,6 @@ class AccountCost:
 
     Attributes:
         p50: Cost from the slots' medians, with each journey's latency as a multiple of its kind's median.
-        mean: Cost from the slots' means.
     """
 
     topology: str
@@ -119,9 +118,7 @@ def _turn(switch: mmap.mmap, pairs: int, rng: random.Random, slots: list[tuple[i
 def cost_of(topology: str, journeys: pl.DataFrame, slots: list[tuple[int, bool]]) -> AccountCost:
     """Computes the account's cost from journeys that began and ended in the same slot.
 
-    Args:
-        journeys: Rows of `rows.JOURNEYS`.
-        slots: When each slot began, ns, and whether the account was on; the last entry is the end of the last slot.
+    `slots` has when each slot began, ns, and whether the account was on; the last entry is the end of the last slot.
     """
     begins = np.array([at for at, _ in slots])
     ok = journeys.filter(pl.col("outcome") == "ok")

@@ -97,12 +97,7 @@ def prove(plan: Plan, folder: ResultsFolder, log: Path, *, kills: int, seed: int
     """Starts, kills and resumes an experiment a given number of times, then lets it finish.
 
     Each kill waits until a drawn number of trials are finished, and then for a drawn number of seconds. So kills come
-    at any moment of any trial, on a slow machine too.
-
-    Args:
-        folder: Folder of its results, which exists and is not locked.
-        seed: Seed of the kill times.
-        progress: Called with the number of starts that have ended.
+    at any moment of any trial, on a slow machine too. The folder of results exists and is not locked.
     """
     proof, run = Proof(len(plan.trials())), RunFolder.of(load_ports(os.environ).base)
     drawn = random.Random(f"{seed}/kills")

@@ -96,12 +96,7 @@ def over_experiments(
     progress: Progress = lambda _: None,
     before: int = 0,
 ) -> Iterator[Any]:
-    """Runs experiments, each with its own seed, on all cores if there are many.
-
-    Args:
-        one: Runs one experiment; must be picklable.
-        before: Number of experiments that finished before this call, for `progress`.
-    """
+    """Runs experiments, on all cores if there are many; `one` must be picklable, and `before` have finished already."""
     for done, result in enumerate(_each(one, np.random.SeedSequence(seed).spawn(experiments)), before + 1):
         yield result
         progress(done)

@@ -73,13 +73,7 @@ class Target:
 
 @dataclass
 class Window:
-    """Results of the probe.
-
-    Attributes:
-        served: Requests answered in full.
-        latencies_ms: Latency of each served request from its intended start.
-        refused: Number of other requests by result: a status, an error's code, or the kind of an exception.
-    """
+    """The probe's results: requests `served` in full, with latencies from their intended start; `refused` by result."""
 
     asked: int = 0
     served: int = 0
@@ -369,10 +363,7 @@ async def _browse(client: Client) -> tuple[str, Any]:
 def probe(target: Target, begins: float, count: int, rate: float, on_logins: bool) -> Window:
     """Sends other customers' requests at a constant rate, over REST and GraphQL in turn, and counts which are served.
 
-    Args:
-        target: The shop; its last customers are the probe's.
-        begins: When the first request is due.
-        on_logins: Whether the requests are logins instead of reads.
+    The target's last customers are the probe's. The first request is due at `begins`; with `on_logins`, all are logins.
     """
     return asyncio.run(_probe(target, begins, count, rate, on_logins))
 

@@ -54,7 +54,6 @@ class Outcome(crowd.Outcome):
         left: Sagas still under way after the wait, by kind, and undelivered updates; empty if all went well.
         unanswered: Number of calls without an answer despite retries.
         wrong: Answers that no customer should have got.
-        findings: The audit's findings.
     """
 
     HELD = "Nothing was lost, doubled or left unfinished."
