@@ -143,7 +143,8 @@ func TestSampleSummary(t *testing.T) {
 	shop := shoptest.Start(t)
 	tapePath, _ := makeTape(t, "--pool", "parity")
 	answers := filepath.Join(t.TempDir(), "answers.jsonl")
-	stdout := succeed(t, "sample", "--json", "--tape", tapePath, "--target", writeTarget(t, shop.Target(t, target.REST, 1)), "--out", answers)
+	stdout := succeed(t, "sample", "--json", "--tape", tapePath,
+		"--target", writeTarget(t, shop.Target(t, target.REST, 1)), "--out", answers)
 	if lines := strings.Count(read(t, answers), "\n"); lines == 0 || !strings.Contains(stdout, fmt.Sprintf(`"journeys":%d`, lines)) {
 		t.Errorf("%d lines, printed %s", lines, stdout)
 	}

@@ -193,7 +193,8 @@ func TestShardsThatDoNotFit(t *testing.T) {
 		for name, of := range shards {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
-				succeed(t, "replay", "--tape", of[0], "--target", targetPath, "--out", filepath.Join(dir, name), "--shard", of[1])
+				succeed(t, "replay", "--tape", of[0], "--target", targetPath,
+					"--out", filepath.Join(dir, name), "--shard", of[1])
 			})
 		}
 	})
