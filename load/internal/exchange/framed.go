@@ -13,7 +13,7 @@ import (
 	"hopwise/load/internal/outcome"
 )
 
-// Services close connections that are idle for 75 s, so connections that were idle for this long are not used.
+// A service closes a connection that is idle for 75 s, so a connection that is idle for framedIdle is not used.
 const framedIdle = 60 * time.Second
 
 // framed holds the connections to one service over framed Thrift, each of which carries one call at a time.
