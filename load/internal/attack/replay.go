@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	vegeta "github.com/tsenart/vegeta/v12/lib"
+
 	"hopwise/load/internal/journey"
 	"hopwise/load/internal/outcome"
 	"hopwise/load/internal/record"
@@ -97,6 +99,22 @@ type replay struct {
 	failed  atomic.Int64
 }
 
+// pacer has the arrival times of a tape.
+type pacer []journey.Entry
+
+var _ vegeta.Pacer = pacer(nil)
+
+// Pace returns how long to wait for the next arrival, or stop if there is no further arrival.
+func (p pacer) Pace(elapsed time.Duration, hits uint64) (wait time.Duration, stop bool) {
+	if hits >= uint64(len(p)) {
+		return 0, true
+	}
+	return time.Duration(p[hits].AtNs) - elapsed, false
+}
+
+// Rate exists only for vegeta's display of an attack, which a replay does not use.
+func (pacer) Rate(time.Duration) float64 { return 0 }
+
 // sendOnTime sends each journey at its time, on an idle worker, or on a new worker if all are busy.
 func (r *replay) sendOnTime(ctx context.Context, zero time.Time) error {
 	precise, err := timer.New()
@@ -106,10 +124,11 @@ func (r *replay) sendOnTime(ctx context.Context, zero time.Time) error {
 	defer precise.Close()
 	defer context.AfterFunc(ctx, precise.Interrupt)()
 	var workers sync.WaitGroup
-	due := make(chan int)
-	send := func(place int) { r.send(place, zero.Add(time.Duration(r.entries[place].AtNs))) }
-	for next := range r.entries {
-		if ctx.Err() != nil || precise.Wait(time.Duration(r.entries[next].AtNs)-time.Since(zero)) != nil {
+	due := make(chan uint64)
+	send := func(place uint64) { r.send(int(place), zero.Add(time.Duration(r.entries[place].AtNs))) }
+	for next := uint64(0); ; next++ {
+		wait, stop := pacer(r.entries).Pace(time.Since(zero), next)
+		if stop || ctx.Err() != nil || precise.Wait(wait) != nil {
 			break
 		}
 		select {
