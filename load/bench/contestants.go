@@ -23,7 +23,6 @@ const (
 	stopGrace = 5 * time.Second
 )
 
-// contestant is one load generator, which runs alone.
 type contestant struct {
 	name    string
 	measure func(context.Context) (perSecond float64, err error)
@@ -31,7 +30,6 @@ type contestant struct {
 
 type tools struct{ vegeta, ghz string }
 
-// findTools builds the tools that the Go modules pin, and returns their paths.
 func findTools(ctx context.Context) (t tools, err error) {
 	if t.vegeta, err = tool(ctx, ".", "vegeta"); err != nil {
 		return t, err
@@ -45,8 +43,7 @@ func tool(ctx context.Context, module, name string) (string, error) {
 	return strings.TrimSpace(string(path)), err
 }
 
-// startEcho starts the echo server as a separate process. It returns a function that stops the server, and the server's
-// addresses.
+// startEcho starts the echo server as a separate process. It returns a function that stops it, and its addresses.
 func startEcho(ctx context.Context, shopload string) (stop func(), at echo.Addresses, err error) {
 	command := exec.CommandContext(ctx, shopload, "echo", "--http", "127.0.0.1:0", "--grpc", "127.0.0.1:0")
 	command.Stderr = os.Stderr

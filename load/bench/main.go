@@ -42,7 +42,6 @@ func main() {
 	}
 }
 
-// pair is the generator and the tool that it is compared with, over one protocol.
 type pair struct {
 	name      string
 	contender contestant
@@ -101,9 +100,5 @@ func run(ctx context.Context, s settings) error {
 
 func median(values []float64) float64 {
 	sorted := slices.Sorted(slices.Values(values))
-	middle := len(sorted) / 2
-	if len(sorted)%2 == 1 {
-		return sorted[middle]
-	}
-	return (sorted[middle-1] + sorted[middle]) / 2
+	return (sorted[(len(sorted)-1)/2] + sorted[len(sorted)/2]) / 2
 }

@@ -15,7 +15,6 @@ MODULES = ("product", "user", "order", "payment", "rest_gateway", "graphql_gatew
 
 
 def faults_of(module: str) -> Sequence[Fault]:
-    """Returns the faults of a component."""
     faults: Sequence[Fault] = importlib.import_module(f"faulty.{module}").FAULTS
     return faults
 
@@ -32,12 +31,7 @@ def list_faults() -> None:
 
 
 def run(component: str, *chosen: str) -> None:
-    """Runs a component as experiments do.
-
-    Args:
-        component: Name of the component, such as "product".
-        chosen: The component's faults, each named by its description in the list of faults.
-    """
+    """Runs a component as experiments do, with faults named by their descriptions in the list of faults."""
     faults = {fault.says: fault for fault in faults_of(component.replace("-", "_"))}
     for says in chosen:
         if says not in faults:

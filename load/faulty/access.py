@@ -20,9 +20,7 @@ may_act_for = Caller.may_act_for
 
 class _NoteMethod(grpc.aio.ServerInterceptor):
     async def intercept_service(
-        self,
-        continuation: Callable[[grpc.HandlerCallDetails], Any],
-        handler_call_details: grpc.HandlerCallDetails,
+        self, continuation: Callable[[grpc.HandlerCallDetails], Any], handler_call_details: grpc.HandlerCallDetails
     ) -> Any:
         CALLED.set(handler_call_details.method)
         return await continuation(handler_call_details)
@@ -49,12 +47,10 @@ def forget_owner(note: Seed, call: str) -> Seed:
         call: Text that occurs only in this method, path or document.
     """
     return seed_all(
-        note,
-        replace(Caller.may_act_for, lambda self, user_id: call in CALLED.get() or may_act_for(self, user_id)),
+        note, replace(Caller.may_act_for, lambda self, user_id: call in CALLED.get() or may_act_for(self, user_id))
     )
 
 
 def note(call: str | None) -> str | None:
-    """Records the current call."""
     CALLED.set(call or "")
     return call

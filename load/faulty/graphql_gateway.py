@@ -28,20 +28,14 @@ FAULTS = (
         "order_history_makes_three_calls_of_which_two_run_at_the_same_time",
         change_arguments(DataLoader.__init__, max_batch_size=lambda _size: 1),
     ),
-    Fault(
-        "customers see other customers' orders",
-        "another_customer_may_not",
-        forget_owner(NOTE_DOCUMENT, "order(id"),
-    ),
+    Fault("customers see other customers' orders", "another_customer_may_not", forget_owner(NOTE_DOCUMENT, "order(id")),
     Fault(
         "documents may cost anything",
         "documents_above_a_limit_are_refused_before_anything_runs",
         replace(max_cost, lambda operation, *, is_partner: sys.maxsize),
     ),
     Fault(
-        "a hash may belong to another text",
-        "a_hash_of_another_text_is_refused",
-        replace(Documents.find, _trust_hash),
+        "a hash may belong to another text", "a_hash_of_another_text_is_refused", replace(Documents.find, _trust_hash)
     ),
     Fault(
         "customers may ship orders",

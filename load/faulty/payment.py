@@ -29,11 +29,7 @@ def _quote_token(error: Exception, given: Mapping[str, Any]) -> Exception:
 
 
 FAULTS = (
-    Fault(
-        "a second capture is refused",
-        "every_step_is_idempotent",
-        replace(PostgresPayments.capture, _capture_once),
-    ),
+    Fault("a second capture is refused", "every_step_is_idempotent", replace(PostgresPayments.capture, _capture_once)),
     Fault(
         "a checkout takes another amount",
         "another_amount_is_refused",

@@ -52,11 +52,7 @@ FAULTS = (
         "batch_keeps_the_requested_order_and_leaves_out_unknown_ids",
         change_answer(ProductService.batch_get_products, lambda products: sorted(products, key=lambda one: one.id)),
     ),
-    Fault(
-        "read masks change nothing",
-        "a_read_mask_chooses_fields",
-        replace(keep_fields, lambda message, mask: None),
-    ),
+    Fault("read masks change nothing", "a_read_mask_chooses_fields", replace(keep_fields, lambda message, mask: None)),
     Fault(
         "an update clears fields that it does not name",
         "update_changes_the_named_fields_only",
@@ -83,15 +79,9 @@ FAULTS = (
         ),
     ),
     Fault(
-        "everyone may add products",
-        "every_method_admits_the_right_callers",
-        admit("CreateProduct", Access.EVERYBODY),
+        "everyone may add products", "every_method_admits_the_right_callers", admit("CreateProduct", Access.EVERYBODY)
     ),
-    Fault(
-        "partners may reserve stock",
-        "every_method_admits_the_right_callers",
-        admit("ReserveStock", Access.PARTNER),
-    ),
+    Fault("partners may reserve stock", "every_method_admits_the_right_callers", admit("ReserveStock", Access.PARTNER)),
     Fault(
         "each call leaves a file open",
         "many_calls_and_clients_leave_nothing_open",

@@ -41,11 +41,7 @@ FAULTS = (
         "includes_user_and_products_in_one_call_each",
         set_constant(order_related, "MAX_BATCH", 1),
     ),
-    Fault(
-        "payments of others are listed",
-        "a_customer_reads_its_own_only",
-        forget_owner(NOTE_PATH, "/v1/payments"),
-    ),
+    Fault("payments of others are listed", "a_customer_reads_its_own_only", forget_owner(NOTE_PATH, "/v1/payments")),
     Fault(
         "caches may keep personal answers",
         "every_read_says_how_long_it_may_be_kept",

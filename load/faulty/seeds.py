@@ -19,13 +19,7 @@ Seed: TypeAlias = Callable[[], None]
 
 @dataclass(frozen=True)
 class Fault:
-    """A mistake that a component's author may make, and that conformance must notice.
-
-    Attributes:
-        says: Description of the fault.
-        law: Law that must fail, by the name of its test.
-        seed: Makes the component faulty.
-    """
+    """A mistake that a component's author may make, and that makes a law fail, named by its test."""
 
     says: str
     law: str
@@ -33,8 +27,6 @@ class Fault:
 
 
 def seed_all(*seeds: Seed) -> Seed:
-    """Combines several seeds into one."""
-
     def apply() -> None:
         for one in seeds:
             one()
@@ -43,10 +35,7 @@ def seed_all(*seeds: Seed) -> Seed:
 
 
 def replace(original: Callable[P, R], faulty: Callable[P, R]) -> Seed:
-    """Replaces a function, a method or a class.
-
-    The seed raises LookupError if the original is no longer where its name says.
-    """
+    """Replaces a function, method or class; the seed raises LookupError if the original is not where its name says."""
     *path, name = original.__qualname__.split(".")
     if not isinstance(faulty, type):
         functools.update_wrapper(faulty, original)
@@ -78,11 +67,7 @@ def set_constant(module: ModuleType, name: str, value: object) -> Seed:
 
 
 def change_arguments(original: Callable[..., Any], **changes: Callable[[Any], Any]) -> Seed:
-    """Changes arguments of a function, by name.
-
-    Raises:
-        TypeError: The function has no such argument.
-    """
+    """Changes arguments of a function, by name. Raises TypeError if the function has no such argument."""
     signature = inspect.signature(original)
     signature.bind_partial(**dict.fromkeys(changes))
 
@@ -97,8 +82,6 @@ def change_arguments(original: Callable[..., Any], **changes: Callable[[Any], An
 
 
 def change_result(original: Callable[P, R], change: Callable[[R], R]) -> Seed:
-    """Changes what a function returns."""
-
     def faulty(*args: P.args, **kwargs: P.kwargs) -> R:
         return change(original(*args, **kwargs))
 
@@ -106,8 +89,6 @@ def change_result(original: Callable[P, R], change: Callable[[R], R]) -> Seed:
 
 
 def change_answer(original: Callable[P, Coroutine[Any, Any, R]], change: Callable[[R], R]) -> Seed:
-    """Changes what a coroutine function returns."""
-
     async def faulty(*args: P.args, **kwargs: P.kwargs) -> R:
         return change(await original(*args, **kwargs))
 

@@ -28,14 +28,7 @@ app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
 @app.command()
 @takes_settings("fuzz")
-def command(
-    *,
-    minutes: str,
-    surfaces: str,
-    seed: str,
-    again: str,
-    as_json: Json = False,
-) -> None:
+def command(*, minutes: str, surfaces: str, seed: str, again: str, as_json: Json = False) -> None:
     """Send bad inputs to the shop and to the harness. Exit code 1 if an input failed."""
     with reported():
         chosen, length = surfaces_of(surfaces), number("minutes", minutes)
@@ -61,11 +54,7 @@ def command(
 
 
 def surfaces_of(given: str) -> Sequence[str]:
-    """Reads comma-separated names of surfaces.
-
-    Raises:
-        InputError: A surface is unknown.
-    """
+    """Reads comma-separated names of surfaces. Raises InputError if one is unknown."""
     chosen = [name.strip() for name in given.split(",")]
     if unknown := [name for name in chosen if name not in SURFACES]:
         raise InputError(

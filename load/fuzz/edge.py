@@ -11,8 +11,7 @@ from fuzz.wire import client_hello, h1_request, h2_request, h3_request, quic_dat
 
 PLAIN = ("tcp-h1", "tcp-h2")
 ENCRYPTED = (*("tls-h1", "tls-h2", "tcp", "udp") * 4, "quic")
-"""Ways to send to an edge without and with TLS. With TLS, the edge also speaks HTTP/3 over QUIC, which is used rarely
-because the handshake is slow here."""
+"""Ways to send to an edge without and with TLS. QUIC is rare, because its handshake is slow here."""
 QUERY = json.dumps({"query": "{products(first:1){edges{node{id}}}}"}).encode()
 TARGETS = (
     ("GET", "/v1/products?page_size=2", b""),
@@ -23,48 +22,18 @@ TARGETS = (
 )
 HEADERS = (("accept", "*/*"), ("content-type", "application/json"), ("x-request-id", "1"))
 WORDS = (
-    *(
-        b"\r\n",
-        b"\n",
-        b"\0",
-        b" ",
-        b":",
-        b"\xff" * 20,
-        b"x" * 70_000,
-        b"HTTP/9.9",
-        b"GET / HTTP/1.1\r\n\r\n",
-        b"0\r\n\r\n",
-    ),
-    *(
-        b"Transfer-Encoding: chunked\r\n",
-        b"Content-Length: 5\r\n",
-        b"Content-Length: -1\r\n",
-        b"Expect: 100-continue\r\n",
-    ),
-    *(
-        b"Upgrade: websocket\r\nConnection: Upgrade\r\n",
-        b"Upgrade: h2c\r\n",
-        b"TE: gzip\r\n",
-        b"Host: \r\n",
-        b"CONNECT ",
-    ),
-    *(
-        b"\0\0\0\x04\0\0\0\0\0",
-        b"\0\0\4\3\0\0\0\1\0\0\0\x08",
-        b"\0\0\x08\6\0\0\0\0\0abcdefgh",
-        b"\xff\xff\xff",
-    ),  # frames
+    *(b"\r\n", b"\n", b"\0", b" ", b":", b"\xff" * 20, b"x" * 70_000),
+    *(b"HTTP/9.9", b"GET / HTTP/1.1\r\n\r\n", b"0\r\n\r\n", b"Transfer-Encoding: chunked\r\n"),
+    *(b"Content-Length: 5\r\n", b"Content-Length: -1\r\n", b"Expect: 100-continue\r\n"),
+    *(b"Upgrade: websocket\r\nConnection: Upgrade\r\n", b"Upgrade: h2c\r\n", b"TE: gzip\r\n"),
+    *(b"Host: \r\n", b"CONNECT "),
+    *(b"\0\0\0\x04\0\0\0\0\0", b"\0\0\4\3\0\0\0\1\0\0\0\x08"),  # frames
+    *(b"\0\0\x08\6\0\0\0\0\0abcdefgh", b"\xff\xff\xff"),
 )
 
 
 def edge_inputs(ways: Sequence[str], port: int, seed: str) -> Iterator[Input]:
-    """Yields mutations of valid requests endlessly, for all ways in turn.
-
-    Args:
-        ways: `PLAIN` or `ENCRYPTED`.
-        port: The edge's port, for datagrams.
-        seed: Seed of all choices.
-    """
+    """Yields mutations of valid requests endlessly, for all `ways` in turn; datagrams need the edge's `port`."""
     chance = random.Random(seed)
     valid = {way: _valid(way, port) for way in ways}
     while True:

@@ -126,14 +126,7 @@ def requests(schema: GraphQLSchema) -> SearchStrategy[tuple[str, str, bytes]]:
 
 
 def graphql_inputs(way: str, schema: GraphQLSchema, tokens: Sequence[str], seed: str) -> Iterator[Input]:
-    """Yields requests to the gateway endlessly.
-
-    Args:
-        way: How the requests are sent.
-        schema: The gateway's schema.
-        tokens: Values of the header `authorization`.
-        seed: Seed of all choices.
-    """
+    """Yields requests to the gateway endlessly; tokens are values of the header `authorization`."""
     types = st.sampled_from(MEDIA_TYPES[:1] * 9 + MEDIA_TYPES), st.sampled_from(ACCEPTED[:1] * 9 + ACCEPTED)
     for (method, query, body), token, sent, wanted in draw_from(
         st.tuples(requests(schema), st.sampled_from(tokens), *types), seed

@@ -72,13 +72,7 @@ def _calls(draw: Callable[..., Any]) -> tuple[MethodDescriptor, bytes]:
 
 
 def grpc_inputs(way: str, tokens: Sequence[str], seed: str) -> Iterator[Input]:
-    """Yields calls endlessly, each as the bytes of an HTTP/2 connection.
-
-    Args:
-        way: How the calls are sent.
-        tokens: Values of the header `authorization`.
-        seed: Seed of all choices.
-    """
+    """Yields calls endlessly, each as the bytes of an HTTP/2 connection; tokens are values of `authorization`."""
     chance = random.Random(seed)
     earlier: list[bytes] = [b"\x08\x01"]
     for method, message in draw_from(_calls(), seed):
@@ -92,14 +86,7 @@ def grpc_inputs(way: str, tokens: Sequence[str], seed: str) -> Iterator[Input]:
 
 
 def browser_inputs(surface: str, way: str, tokens: Sequence[str], seed: str) -> Iterator[Input]:
-    """Yields gRPC-Web or Connect calls endlessly, each as the bytes of an HTTP/1.1 connection.
-
-    Args:
-        surface: `grpc-web` or `connect`.
-        way: How the calls are sent.
-        tokens: Values of the header `authorization`.
-        seed: Seed of all choices.
-    """
+    """Yields calls of a surface, `grpc-web` or `connect`, endlessly; each is the bytes of an HTTP/1.1 connection."""
     chance = random.Random(seed)
     for method, message in draw_from(_calls(), seed):
         if method.containing_service.name == "NotificationService":  # neither protocol offers this service

@@ -39,27 +39,13 @@ LIMIT_S, PATIENCE_S = 20.0, 60.0
 """Time limits for a command of the generator, and for all reads of a file."""
 GO_CRASHED = "goroutine "
 WORDS = (
-    b"\n",
-    b"\t",
-    b"\0",
-    b"\xff",
-    b"&a ",
-    b"*a",
-    b"{",
-    b"[" * 2_000,
-    b"<<: ",
-    b"!!python/name:os ",
-    b"1e999",
-    b"\x1b[31m",
+    *(b"\n", b"\t", b"\0", b"\xff", b"&a ", b"*a", b"{", b"[" * 2_000, b"<<: "),
+    *(b"!!python/name:os ", b"1e999", b"\x1b[31m"),
 )
 
 
 class Harness:
-    """The programs of the harness that read files. Use it in a `with` statement.
-
-    Args:
-        folder: Working folder, which is removed at the end.
-    """
+    """The programs of the harness that read files. Use it in a `with` statement, which removes the folder."""
 
     def __init__(self, folder: Path) -> None:
         self._folder, self._run, self._odd = folder, folder / "run", folder / "odd"
@@ -125,7 +111,6 @@ class Harness:
 
 
 def _read(pipe: Connection, folder: Path, run: Path, odd_run: Path) -> None:
-    """Reads files from a pipe until the other end closes it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends Ctrl-C to all processes; the parent handles it
     with _without_panics(), contextlib.suppress(EOFError):
         while True:

@@ -59,11 +59,7 @@ def keep(one: Input, file: Path, **about: str) -> None:
 
 
 def read_kept(file: Path) -> tuple[Input, str, str]:
-    """Reads an input that an earlier run kept; returns the input, its place and its surface.
-
-    Raises:
-        InputError: The file is not a kept input, or cannot be read.
-    """
+    """Returns a kept input, its place and its surface. Raises InputError if the file is unreadable or no kept input."""
     try:
         kept = json.loads(file.read_text(encoding="utf-8"))
         return Input(str(kept["way"]), kept["data"].encode("latin-1")), str(kept["place"]), str(kept["surface"])
@@ -99,13 +95,7 @@ def _batch(strategy: SearchStrategy[T], seed: str) -> list[T]:
 
 
 def mutate(chance: random.Random, valid: Sequence[bytes], words: Sequence[bytes] = ()) -> bytes:
-    """Returns a valid input after one to four changes.
-
-    Args:
-        chance: Random generator.
-        valid: Valid inputs.
-        words: Bytes that are sometimes inserted.
-    """
+    """Returns a valid input after one to four changes; words are sometimes inserted."""
     changed = bytearray(chance.choice(valid))
     for _ in range(chance.randint(1, 4)):
         at = chance.randrange(len(changed) + 1)

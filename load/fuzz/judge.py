@@ -23,11 +23,8 @@ BY_GRPC = frozenset(
         *(CANNOT_DECOMPRESS + why for why in ("zlib error", "data error", "not all input consumed")),
     }
 )
-"""Messages of INTERNAL errors that the gRPC library itself sends before the shop gets the request.
-
-gRPC's specification requires the first (compression.md, test case 6). The library sends the others for data that it
-cannot decompress.
-"""
+"""Messages of INTERNAL errors that the gRPC library itself sends. gRPC's specification requires the first
+(compression.md, test case 6); the others are for data that cannot be decompressed."""
 BY_CONNECT = b"protocol error: sent compressed message without compression support"
 """Message of an INTERNAL error that the Connect specification requires, as gRPC's does, and that its library sends."""
 LATE_GRPC = frozenset({4, 14})
@@ -54,10 +51,7 @@ _SEEDED = re.compile(r"user\d+@example\.com|\btok_(?:ok|declined)\b")
 def judge(sent: bytes, answer: Answer, *, must_answer: bool) -> tuple[str, str]:
     """Classifies the result of an input; returns the class, and what is wrong with it (empty if it is right).
 
-    Args:
-        sent: The input, which the answer may repeat.
-        answer: The answer.
-        must_answer: Whether an open connection without an answer is a failure.
+    The answer may repeat what was sent. With `must_answer`, an open connection without an answer is a failure.
     """
     statuses, code = answer.statuses, answer.grpc_status
     message = unquote_to_bytes(answer.headers.get("grpc-message", ""))
@@ -91,12 +85,7 @@ def _class(answer: Answer, codes: set[bytes]) -> str:
 
 
 def log_faults(logs: Iterable[Path], personal: Iterable[str]) -> dict[str, str]:
-    """Returns the faults found in logs, each with the first line that shows it.
-
-    Args:
-        logs: The files.
-        personal: Names and addresses of customers.
-    """
+    """Returns the faults found in logs, such as customers' personal data, each with the first line that shows it."""
     markers = (CANARY, *personal)
     faults: dict[str, str] = {}
     for log in sorted(logs):

@@ -17,14 +17,7 @@ from fuzz.wire import h1_request
 
 
 def rest_inputs(way: str, documents: Sequence[Mapping[str, Any]], tokens: Sequence[str], seed: str) -> Iterator[Input]:
-    """Yields requests endlessly, for every operation in the documents.
-
-    Args:
-        way: How the requests are sent.
-        documents: OpenAPI documents.
-        tokens: Values of the header `authorization`, in addition to Schemathesis's own.
-        seed: Seed of all choices.
-    """
+    """Yields requests for every documented operation endlessly; tokens are additional values of `authorization`."""
     schemas = [schemathesis.openapi.from_dict(dict(document)) for document in documents]
     cases = st.one_of([schema.as_strategy(generation_mode=mode) for schema in schemas for mode in GenerationMode])
     for case, token in draw_from(st.tuples(cases, st.sampled_from([*tokens, None])), seed):

@@ -35,15 +35,7 @@ MAX_KEPT = 3
 
 @dataclass
 class Failure:
-    """Inputs that failed in the same way.
-
-    Attributes:
-        surface: The surface.
-        what: Description of the failure.
-        case: Place, surface, seed and number of the first input.
-        count: Number of inputs.
-        files: Files with the first inputs.
-    """
+    """Inputs that failed alike: `files` has the first, and `case` the first one's place, surface, seed and number."""
 
     surface: str
     what: str
@@ -54,14 +46,7 @@ class Failure:
 
 @dataclass
 class Outcome:
-    """The results of a run so far.
-
-    Attributes:
-        seed: Seed of all inputs.
-        kept: Folder for failed inputs.
-        counts: Number of inputs by surface and class of result.
-        failures: The failures.
-    """
+    """A run's results so far: `counts` by surface and class of result, and `kept`, the folder for failed inputs."""
 
     seed: int
     kept: Path
@@ -70,15 +55,12 @@ class Outcome:
 
     @property
     def inputs(self) -> int:
-        """Number of inputs that were sent."""
         return sum(counts.total() for counts in self.counts.values())
 
     def count_failures(self, surface: str) -> int:
-        """Counts the failed inputs to a surface."""
         return sum(failure.count for failure in self.failures if failure.surface == surface)
 
     def as_dict(self) -> dict[str, Any]:
-        """Returns the outcome as a document for programs."""
         rows = {
             name: {
                 "inputs": counts.total(),
@@ -107,12 +89,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Budget:
-    """Limits on the length of a run and the number of inputs.
-
-    Attributes:
-        seconds: Maximum length of the run; None for no limit.
-        inputs: Maximum number of inputs to each surface of each place; None for no limit.
-    """
+    """The maximum length of a run, and of the number of inputs to each surface of each place; None for no limit."""
 
     seconds: float | None = None
     inputs: int | None = None
@@ -129,14 +106,7 @@ def fuzz(
 ) -> None:
     """Tries surfaces one after another, each for the same share of the time, and fills in the outcome.
 
-    Args:
-        outcome: The results, which are consistent at any time, even if the run is interrupted.
-        budget: When to stop; a batch that has started is finished.
-        ports: Ports of the run.
-        folder: Folder of the run.
-        progress: Called with the current step.
-        surfaces: Surfaces of `SURFACES` to try.
-        places: Places of `PLACES` at which to try the surfaces.
+    The outcome is consistent at any time, even if the run is interrupted. A batch that has started is finished.
     """
     ends = None if budget.seconds is None else time.monotonic() + budget.seconds
     chosen = {place: [surface for surface in PLACES[place] if surface in surfaces] for place in places}

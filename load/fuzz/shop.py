@@ -32,8 +32,7 @@ from shop.platform.access.jwt import Principal, TokenSigner
 AT_ONCE = {"edge": 100, "grpc": 100}
 USUALLY_AT_ONCE = 24
 EDGE_PATIENCE_S, PATIENCE_S = 0.2, 15.0
-"""How long to wait for an answer. Many inputs to the edge are not requests and get no answer. Real requests get an
-answer in time, because the edge's own time limit is shorter."""
+"""How long to wait for an answer. The edge's own limit is shorter; many inputs to it are no requests and get none."""
 SCHEMA = ROOT / "graphql-gateway" / "schema.graphql"
 PERSONS = "SELECT DISTINCT unnest(ARRAY[name, recipient, street]) FROM shop_user.account WHERE id <= 40"
 LISTS_PRODUCTS = "/shop.product.v1.ProductService/ListProducts"
@@ -48,13 +47,7 @@ CALL = [
 
 
 class Shop:
-    """A topology, with order updates if it supports them; `hybrid` has TLS and HTTP/3. Use it in a `with` block.
-
-    Args:
-        name: Name of the topology.
-        ports: Ports of the run.
-        folder: Folder of the run.
-    """
+    """A topology, with order updates if it supports them; `hybrid` has TLS and HTTP/3. Use it in a `with` block."""
 
     def __init__(self, name: str, ports: Ports, folder: RunFolder) -> None:
         updates = "on" if name in names(updates="on") else "off"
@@ -73,14 +66,8 @@ class Shop:
             self._sender = Sender(self.system.ports[EDGE], self.system.ca_certificate)
             signer = TokenSigner(key_pair(self.system.folder).private.read_bytes())
             partner, customer = (f"Bearer {signer.sign(Principal(kind, 1))}" for kind in ("partner", "customer"))
-            self._tokens = [partner] * 4 + [
-                customer,
-                customer,
-                "",
-                f"{customer[:-9]}AAAAAAAAA",
-                "Bearer \xff",
-                "Basic e30=",
-            ]
+            invalid = ["", f"{customer[:-9]}AAAAAAAAA", "Bearer \xff", "Basic e30="]
+            self._tokens = [*[partner] * 4, *[customer] * 2, *invalid]
             with closing(psycopg.connect(self.system.database.admin_url_of(TRIAL_DATABASE))) as database:
                 self._persons = [text for (text,) in database.execute(PERSONS)]
         except BaseException as error:
@@ -110,7 +97,6 @@ class Shop:
         return edge_inputs(PLAIN if over == "tcp" else ENCRYPTED, self.system.ports[EDGE], seed)
 
     def _documents(self) -> Sequence[Mapping[str, Any]]:
-        """Reads the OpenAPI documents that the components publish."""
         behind = self.system.topology.behind_edge.items()
         ports = [port_name(component, protocol) for component, protocol in behind if protocol is Protocol.REST]
         documents = []
@@ -138,11 +124,7 @@ class Shop:
         return await asyncio.gather(*map(send, batch))
 
     def wrong(self) -> str:
-        """Returns which valid request got no valid answer, and what was wrong; empty if all were answered.
-
-        Raises:
-            ComponentDiedError: A process has ended.
-        """
+        """Returns which valid request got no valid answer, and why; else "". Raises ComponentDiedError if one died."""
         self.system.check()
         over = "tcp" if self.system.ca_certificate is None else "tls"
         good = {

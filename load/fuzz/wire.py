@@ -69,12 +69,7 @@ class Answer:
 
 
 class Sender:
-    """Sends bytes to a port on this machine.
-
-    Args:
-        port: Number of the port for TCP and UDP.
-        trusted: File of the certificate that signed the server's certificate; None without TLS.
-    """
+    """Sends bytes to a port on this machine; with TLS if there is the file of a trusted certificate."""
 
     def __init__(self, port: int, trusted: Path | None = None) -> None:
         self._port = port

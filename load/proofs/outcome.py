@@ -37,13 +37,7 @@ def proves(command: str) -> Callable[[Callable[..., None]], Callable[..., None]]
 
 
 def with_progress(what: str, total: int, work: Callable[[Progress], Result]) -> Result:
-    """Runs a proof under a progress bar on standard error.
-
-    Args:
-        what: Noun for the counted steps.
-        total: Number of steps.
-        work: Runs the proof.
-    """
+    """Runs a proof under a progress bar on standard error; `what` is a noun for the counted steps."""
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Bar(*columns, console=terminal(stderr=True), transient=True) as bar:
         task = bar.add_task(what, total=total)
@@ -59,13 +53,7 @@ def show(document: Mapping[str, Any], elements: Sequence[Element], *, as_json: b
 
 
 def give(document: Mapping[str, Any], elements: Sequence[Element], *, as_json: bool) -> None:
-    """Ends a proof: prints it, and exits with 1 unless it holds.
-
-    Args:
-        document: Result for programs; `holds` says whether the proof holds.
-        elements: Result for people: tables, notes and a verdict.
-        as_json: Whether to print for programs.
-    """
+    """Ends a proof: prints it, and exits with 1 unless the document's `holds` is true."""
     show(document, elements, as_json=as_json)
     if not document["holds"]:
         raise typer.Exit(1)

@@ -31,13 +31,7 @@ PAYLOAD = "10KB"
 def real_answers(ports: Ports, environ: Mapping[str, str], seed: int) -> dict[str, Any]:
     """Starts only the seeded database, and computes the answer to the first journey of each kind on a parity tape.
 
-    Args:
-        ports: Ports of the run.
-        environ: Environment with `DATABASE_URL`.
-        seed: Seed of the tape, which determines the answers' parameters.
-
-    Returns:
-        The answers, by journey.
+    `environ` has `DATABASE_URL`, and the tape's seed determines the answers' parameters.
 
     Raises:
         MeshError: The database did not start.
@@ -70,13 +64,7 @@ def real_answers(ports: Ports, environ: Mapping[str, str], seed: int) -> dict[st
 
 
 def answer_of(journey: str, params: Mapping[str, Any], connection: psycopg.Connection[Any]) -> Any:
-    """Computes the answer to a journey from the data.
-
-    Args:
-        journey: Name of the journey.
-        params: Its parameters.
-        connection: A connection that may read all four schemas.
-    """
+    """Computes the answer to a journey over a connection that may read all four schemas."""
     answer = Reference(connection).answer(journey, params)
     if journey == "order_history":
         answer["user_id"] = params["user_id"]

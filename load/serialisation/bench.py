@@ -16,12 +16,7 @@ from serialisation.rounds import GUNZIP, GZIP, OPERATIONS, Cell, Row, Subject, m
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """The total size of an answer's bodies in an encoding.
-
-    Attributes:
-        plain: Uncompressed bytes.
-        gzip: Compressed bytes.
-    """
+    """The total size of an answer's bodies in an encoding, in bytes."""
 
     plain: int
     gzip: int
@@ -29,18 +24,10 @@ class Size:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """The result of a bench.
-
-    Attributes:
-        sizes: Bytes of each subject.
-        rows: Time of each subject's operations.
-    """
-
     sizes: Mapping[Subject, Size]
     rows: Sequence[Row]
 
     def as_dicts(self) -> list[dict[str, Any]]:
-        """Returns a row for each language, library, encoding, journey and operation."""
         return [
             {
                 "journey": row.subject.journey,
@@ -58,7 +45,6 @@ class Result:
         ]
 
     def tables(self) -> list[Table]:
-        """Returns a table for each journey."""
         return [self._table(journey) for journey in dict.fromkeys(subject.journey for subject in self.sizes)]
 
     def _table(self, journey: str) -> Table:
@@ -84,24 +70,9 @@ class Result:
 
 
 def bench(
-    answers: Mapping[str, Any],
-    go: GoHalf,
-    *,
-    rounds: int,
-    seconds: float,
-    seed: int,
-    say: Callable[[str], None],
+    answers: Mapping[str, Any], go: GoHalf, *, rounds: int, seconds: float, seed: int, say: Callable[[str], None]
 ) -> Result:
-    """Measures every operation on every answer in every encoding, in both languages.
-
-    Args:
-        answers: The answer of each journey.
-        go: The half of the bench that runs in Go.
-        rounds: Number of rounds.
-        seconds: Approximate length of all rounds together.
-        seed: Seed of the random orders.
-        say: Reports progress.
-    """
+    """Measures every operation on every answer in every encoding, in both languages, for about these seconds."""
     cells: list[Cell] = []
     sizes: dict[Subject, Size] = {}
     for subject, parts, found in python_cells(answers):

@@ -27,14 +27,7 @@ Function = Callable[[Any], Any]
 
 @dataclass(frozen=True, slots=True)
 class Codec:
-    """A codec for a journey's answer in an encoding.
-
-    Attributes:
-        encode: Encodes the result of `build` to bytes.
-        decode: Decodes bytes to the input of `read`.
-        build: Converts the answer to the library's objects; None if the library encodes the answer itself.
-        read: Converts the library's objects to the answer; None if the library decodes the answer itself.
-    """
+    """A codec for a journey's answer; without `build` or `read`, the library takes or gives the answer itself."""
 
     encode: Callable[[Any], Parts]
     decode: Callable[[Parts], Any]
@@ -42,24 +35,16 @@ class Codec:
     read: Function | None = None
 
     def write(self, answer: Any) -> Parts:
-        """Encodes an answer to bytes."""
         return self.encode(self.build(answer) if self.build else answer)
 
     def answer(self, parts: Parts) -> Any:
-        """Decodes an answer from bytes."""
         decoded = self.decode(parts)
         return self.read(decoded) if self.read else decoded
 
 
 @dataclass(frozen=True, slots=True)
 class Encoding:
-    """An encoding as a library implements it.
-
-    Attributes:
-        name: Name of the encoding, the same in both languages.
-        library: Name of the library.
-        codec: Returns the codec of a journey's answer.
-    """
+    """An encoding as a library implements it; the name is the same in both languages, and `codec` takes a journey."""
 
     name: str
     library: str
@@ -134,12 +119,7 @@ OF_GO: Mapping[str, str] = {
 
 
 def encode_for_go(journey: str, answer: Any) -> dict[str, Parts]:
-    """Encodes an answer in every encoding that the Go half supports, for Go to decode.
-
-    Args:
-        journey: Name of the journey.
-        answer: Its answer.
-    """
+    """Encodes an answer in every encoding that the Go half supports, for Go to decode."""
     made: dict[str, Parts] = {}
     for encoding in ENCODINGS:
         if encoding.name not in made:

@@ -25,10 +25,6 @@ _STOP_S = 5.0
 class GoHalf:
     """The process. Use it in a `with` statement.
 
-    Args:
-        answers: The answer of each journey.
-        binary: Path of the executable.
-
     Raises:
         UsageError: The program is not built.
         GeneratorError: The process could not read an answer, or it ended.

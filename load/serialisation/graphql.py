@@ -14,13 +14,13 @@ Document = dict[str, Any]
 
 def build(journey: str) -> Callable[[Any], Document]:
     """Returns the function that makes the response from a journey's answer."""
-    make = _BUILDS[journey]
+    make, _ = _JOURNEYS[journey]
     return lambda answer: {"data": make(answer)}
 
 
 def read(journey: str) -> Callable[[Document], Any]:
     """Returns the function that reads a journey's answer from the response."""
-    take = _READS[journey]
+    _, take = _JOURNEYS[journey]
     return lambda document: take(document["data"])
 
 
@@ -285,27 +285,16 @@ def _read_document(data: Document) -> values.Document:
     return values.Document(_number(node["id"]), sections)
 
 
-_BUILDS: Mapping[str, Callable[[Any], Document]] = {
-    "browse": _build_browse,
-    "product": _build_product,
-    "login": _build_login,
-    "order_history": _build_order_history,
-    "checkout": _build_checkout,
-    "update_profile": _build_update_profile,
-    "order_status": _build_order_status,
-    "bulk_lines": _build_bulk_lines,
-    "document": _build_document,
-}
-_READS: Mapping[str, Callable[[Document], Any]] = {
-    "browse": _read_browse,
-    "product": _read_product,
-    "login": _read_login,
-    "order_history": _read_order_history,
-    "checkout": _read_checkout,
-    "update_profile": _read_update_profile,
-    "order_status": _read_order_status,
-    "bulk_lines": _read_bulk_lines,
-    "document": _read_document,
+_JOURNEYS: Mapping[str, tuple[Callable[[Any], Document], Callable[[Document], Any]]] = {
+    "browse": (_build_browse, _read_browse),
+    "product": (_build_product, _read_product),
+    "login": (_build_login, _read_login),
+    "order_history": (_build_order_history, _read_order_history),
+    "checkout": (_build_checkout, _read_checkout),
+    "update_profile": (_build_update_profile, _read_update_profile),
+    "order_status": (_build_order_status, _read_order_status),
+    "bulk_lines": (_build_bulk_lines, _read_bulk_lines),
+    "document": (_build_document, _read_document),
 }
 
 

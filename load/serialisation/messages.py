@@ -20,26 +20,9 @@ from shop.stubs.thrift import ttypes
 Build = Callable[[Any], list[Any]]
 Read = Callable[[Sequence[Any]], Any]
 
+_MODULES = (address_pb2, money_pb2, order_pb2, payment_pb2, product_pb2, timestamp_pb2, user_pb2)
 PROTOBUF = SimpleNamespace(
-    Address=address_pb2.Address,
-    BatchGetPaymentsByOrderResponse=payment_pb2.BatchGetPaymentsByOrderResponse,
-    BatchGetProductsResponse=product_pb2.BatchGetProductsResponse,
-    Document=product_pb2.Document,
-    DocumentRecord=product_pb2.DocumentRecord,
-    DocumentSection=product_pb2.DocumentSection,
-    JoinedOrderLine=order_pb2.JoinedOrderLine,
-    ListOrdersByUserResponse=order_pb2.ListOrdersByUserResponse,
-    ListProductsWithReviewsResponse=product_pb2.ListProductsWithReviewsResponse,
-    Money=money_pb2.Money,
-    Order=order_pb2.Order,
-    OrderLine=order_pb2.OrderLine,
-    Payment=payment_pb2.Payment,
-    Product=product_pb2.Product,
-    Review=product_pb2.Review,
-    ReviewedProduct=product_pb2.ReviewedProduct,
-    StreamOrderLinesResponse=order_pb2.StreamOrderLinesResponse,
-    Timestamp=timestamp_pb2.Timestamp,
-    User=user_pb2.User,
+    **{name: getattr(module, name) for module in _MODULES for name in module.DESCRIPTOR.message_types_by_name}
 )
 """Protobuf's messages by their names."""
 THRIFT = ttypes
@@ -48,11 +31,7 @@ PARTS = {
     "browse": ("ListProductsWithReviewsResponse",),
     "product": ("Product",),
     "login": ("User",),
-    "order_history": (
-        "ListOrdersByUserResponse",
-        "BatchGetProductsResponse",
-        "BatchGetPaymentsByOrderResponse",
-    ),
+    "order_history": ("ListOrdersByUserResponse", "BatchGetProductsResponse", "BatchGetPaymentsByOrderResponse"),
     "checkout": ("Order",),
     "update_profile": ("User",),
     "order_status": ("Order", "BatchGetPaymentsByOrderResponse"),
@@ -67,17 +46,12 @@ _PAYMENT_BACK = {number: name for name, number in _PAYMENT.items()}
 
 
 class Messages:
-    """Converts answers to messages and back.
-
-    Args:
-        kinds: Namespace with the types of the messages.
-    """
+    """Converts answers to messages, whose types are in a namespace, and back."""
 
     def __init__(self, kinds: Any) -> None:
         self._kinds = kinds
 
     def types(self, journey: str) -> list[Any]:
-        """Returns the types of an answer's messages."""
         return [getattr(self._kinds, name) for name in PARTS[journey]]
 
     def build(self, journey: str) -> Build:
@@ -138,12 +112,7 @@ class Messages:
     def _read_product(self, messages: Sequence[Any]) -> values.Product:
         (product,) = messages
         return values.Product(
-            product.id,
-            product.title,
-            product.description,
-            product.category,
-            _money_from(product.price),
-            product.stock,
+            product.id, product.title, product.description, product.category, _money_from(product.price), product.stock
         )
 
     def _build_login(self, answer: values.Login) -> list[Any]:

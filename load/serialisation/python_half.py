@@ -15,11 +15,7 @@ _GZIP_CONTAINER = 31
 
 
 def cells(answers: Mapping[str, Any]) -> Iterator[tuple[Subject, Parts, list[Cell]]]:
-    """Yields the subjects that Python can measure, with each answer's bytes.
-
-    Args:
-        answers: The answer of each journey.
-    """
+    """Yields the subjects that Python can measure, with each answer's bytes."""
     for journey, answer in answers.items():
         for encoding in ENCODINGS:
             codec = encoding.codec(journey)
@@ -46,5 +42,4 @@ def pack_parts(parts: Parts) -> Parts:
 
 
 def unpack_parts(parts: Parts) -> Parts:
-    """Decompresses bodies."""
     return [isal_zlib.decompress(part, _GZIP_CONTAINER) for part in parts]

@@ -20,14 +20,7 @@ MIN_ROUNDS = 3
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """The subject of an operation.
-
-    Attributes:
-        language: Python or Go.
-        library: Name of the library.
-        encoding: Name of the encoding.
-        journey: Journey of the answer.
-    """
+    """The subject of an operation; the language is Python or Go."""
 
     language: str
     library: str
@@ -37,13 +30,7 @@ class Subject:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """An operation on a subject.
-
-    Attributes:
-        subject: The subject.
-        operation: One of `OPERATIONS`.
-        measure: Repeats the operation for about a given number of seconds; returns CPU time per operation, µs.
-    """
+    """One of `OPERATIONS` on a subject; `measure` repeats it for some seconds, and returns µs of CPU time each."""
 
     subject: Subject
     operation: str
@@ -52,15 +39,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """The result of a cell.
-
-    Attributes:
-        subject: The subject of the operation.
-        operation: Name of the operation.
-        us: Mean over the rounds, µs of CPU time.
-        low: Lower end of the mean's 95 % interval.
-        high: Upper end of this interval.
-    """
+    """The result of a cell: mean CPU time over the rounds, in µs, and the ends of the mean's 95 % interval."""
 
     subject: Subject
     operation: str
@@ -84,11 +63,8 @@ def measure_rounds(
     the machine, later rounds are left out.
 
     Args:
-        cells: Cells to measure.
         rounds: Number of rounds, at least `MIN_ROUNDS`.
         seconds: Approximate length of all rounds together.
-        seed: Seed of the random orders.
-        say: Reports progress.
         now: Returns the time, s.
     """
     lap_s = seconds / (len(cells) * (rounds + 2))
@@ -115,23 +91,12 @@ def _row(cell: Cell, us: Sequence[float]) -> Row:
 
 
 class Lap:
-    """Repeats a call as often as fits into a lap.
-
-    Args:
-        call: The function.
-        argument: Its argument.
-    """
-
     def __init__(self, call: Callable[[Any], object], argument: Any) -> None:
         self._call, self._argument = call, argument
         self._times = 0
 
     def __call__(self, lap_s: float) -> float:
-        """Repeats the call for about a lap.
-
-        Returns:
-            CPU time of this process per call, µs. On a shared machine, wall-clock time would include other work.
-        """
+        """Repeats the call for about a lap; returns µs of CPU time each. Wall-clock time includes other work."""
         if not self._times:
             self._times = self._calibrate(lap_s)
         return self._seconds(self._times) / self._times * 1e6

@@ -21,8 +21,6 @@ class Money:
 
 @dataclass(frozen=True, slots=True)
 class Review:
-    """A review of a product."""
-
     id: int
     rating: int
     title: str
@@ -30,8 +28,6 @@ class Review:
 
 @dataclass(frozen=True, slots=True)
 class BrowsedProduct:
-    """A product on a page."""
-
     id: int
     title: str
     price: Money
@@ -48,8 +44,6 @@ class Browse:
 
 @dataclass(frozen=True, slots=True)
 class Product:
-    """A product."""
-
     id: int
     title: str
     description: str
@@ -69,8 +63,6 @@ class Login:
 
 @dataclass(frozen=True, slots=True)
 class HistoryLine:
-    """A line of an order in the order history."""
-
     product_id: int
     title: str
     quantity: int
@@ -79,8 +71,6 @@ class HistoryLine:
 
 @dataclass(frozen=True, slots=True)
 class HistoryOrder:
-    """An order in the order history."""
-
     id: int
     status: str
     placed_at: datetime
@@ -91,16 +81,12 @@ class HistoryOrder:
 
 @dataclass(frozen=True, slots=True)
 class OrderHistory:
-    """The newest orders of a user."""
-
     user_id: int
     orders: tuple[HistoryOrder, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class BoughtLine:
-    """A line of a confirmed order."""
-
     product_id: int
     quantity: int
     unit_price: Money
@@ -108,8 +94,6 @@ class BoughtLine:
 
 @dataclass(frozen=True, slots=True)
 class Checkout:
-    """A confirmed order."""
-
     id: int
     status: str
     total: Money
@@ -118,8 +102,6 @@ class Checkout:
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """A postal address."""
-
     recipient: str
     street: str
     city: str
@@ -129,24 +111,18 @@ class Address:
 
 @dataclass(frozen=True, slots=True)
 class UpdateProfile:
-    """A user with the new address."""
-
     id: int
     address: Address
 
 
 @dataclass(frozen=True, slots=True)
 class StatusPayment:
-    """The payment of an order."""
-
     status: str
     amount: Money
 
 
 @dataclass(frozen=True, slots=True)
 class OrderStatus:
-    """The status of an order."""
-
     id: int
     status: str
     total: Money
@@ -196,8 +172,6 @@ class DocumentSection:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A technical document."""
-
     id: int
     sections: tuple[DocumentSection, ...]
 

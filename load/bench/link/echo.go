@@ -30,21 +30,18 @@ const (
 	connectionWindow = 1 << 30
 )
 
-// caller sends a request of a given size over one open connection, and returns once it has read an answer of the wanted
-// size.
+// caller sends a request of a given size over one open connection, and reads an answer of the wanted size.
 type caller interface {
 	call(request, answer int) error
 	close()
 }
 
-// protocol is a protocol of the minimal echo server.
 type protocol struct {
 	name    string
 	address string
 	open    func(address string, over *link.Link) (caller, error)
 }
 
-// serve starts the servers, and returns the protocols that they speak.
 func serve() (protocols []protocol, stop func(), err error) {
 	web, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -204,11 +201,9 @@ func check(got, want int, err error) error {
 	return err
 }
 
-// raw passes gRPC messages unchanged.
 type raw struct{}
 
-func (raw) Name() string { return "raw" }
-
+func (raw) Name() string                  { return "raw" }
 func (raw) Marshal(v any) ([]byte, error) { return *v.(*[]byte), nil }
 
 func (raw) Unmarshal(data []byte, v any) error {

@@ -10,7 +10,6 @@ import (
 	"hopwise/load/internal/link"
 )
 
-// plan has the networks to measure and the amount of load.
 type plan struct {
 	rtts       []time.Duration
 	bandwidths []int64       // bits per second
@@ -47,7 +46,6 @@ type bench struct {
 	protocols []protocol
 }
 
-// measure measures every row in each round, one row after another.
 func (b *bench) measure(rounds int) (measured, error) {
 	began, cpu := time.Now(), processorTime()
 	all := measured{Rounds: rounds}
@@ -178,7 +176,6 @@ func (b *bench) throughput(p protocol, bandwidth int64, way string) (speed, good
 	return speed, goodput, err
 }
 
-// using opens a connection, warms it up, passes it to use, and closes it.
 func using(p protocol, over *link.Link, use func(caller) error) error {
 	c, err := p.open(p.address, over)
 	if err != nil {

@@ -17,8 +17,7 @@ var neighbourNetwork = link.Network{RTT: 20 * time.Millisecond, Down: 10 * mbit,
 
 // withNeighbour measures pairs of a customer's journeys with and without a neighbour's download, in random order.
 //
-// Each customer has a separate link, unless shared is set. With a shared link, there must be an effect, which shows
-// that the measurement works.
+// Each customer has a separate link, unless shared is set. A shared link must show an effect, as proof that this works.
 func (b *bench) withNeighbour(p protocol, round int, shared bool) (neighbour, error) {
 	one := neighbour{Protocol: p.name, Shared: shared}
 	pairs := b.pairs

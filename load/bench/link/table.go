@@ -7,7 +7,6 @@ import (
 	"slices"
 )
 
-// measured has the results of a run of the command.
 type measured struct {
 	Rounds     int         `json:"rounds"`
 	Rows       []row       `json:"rows"`
@@ -17,7 +16,6 @@ type measured struct {
 	WallS      float64     `json:"wall_s"`
 }
 
-// row is one requested figure of the network, with the values that were measured.
 type row struct {
 	Protocol string    `json:"protocol"`
 	What     string    `json:"what"` // rtt, down or up
@@ -41,7 +39,6 @@ type neighbour struct {
 	OK       bool       `json:"ok"`      // whether the interval shows no slowdown; on a shared link, whether it shows one
 }
 
-// add adds the rows of another round.
 func (m *measured) add(rows []row, neighbours []neighbour) {
 	if m.Rows == nil {
 		m.Rows, m.Neighbours = rows, neighbours
@@ -78,9 +75,8 @@ func median(values []float64) float64 {
 	return (sorted[(len(sorted)-1)/2] + sorted[len(sorted)/2]) / 2
 }
 
-// interval returns a 95 % confidence interval for the median, valid for any distribution of the values. Its ends are
-// the values that leave out at most 2.5 % of the sign test's distribution at each end. Fewer than six values have no
-// interval.
+// interval returns a 95 % confidence interval for the median, valid for any distribution of the values. Its ends leave
+// out at most 2.5 % of the sign test's distribution on each side. Fewer than six values have no interval.
 func interval(values []float64) (low, high float64, ok bool) {
 	sorted := slices.Sorted(slices.Values(values))
 	n, left := len(sorted), 0
@@ -94,7 +90,6 @@ func interval(values []float64) (low, high float64, ok bool) {
 	return sorted[left-1], sorted[n-left], true
 }
 
-// print prints medians and ranges over the rounds.
 func (m measured) print(out io.Writer) error {
 	fmt.Fprintf(out, "%-9s %-16s %10s %22s %9s %8s\n", "protocol", "asked", "median", "range", "off by", "payload")
 	for _, r := range m.Rows {

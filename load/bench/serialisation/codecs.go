@@ -16,7 +16,6 @@ import (
 	"hopwise/proto/stubs/userv1"
 )
 
-// codec decodes the bodies of an answer into values, and encodes values.
 type codec struct {
 	decode func(parts [][]byte) ([]any, error)
 	encode func(values []any) ([][]byte, error)

@@ -28,7 +28,6 @@ type input struct {
 	Parts    [][]byte `json:"parts"`
 }
 
-// cell is one operation to measure, with the length of the measurement.
 type cell struct {
 	Journey   string  `json:"journey"`
 	Encoding  string  `json:"encoding"`
@@ -50,7 +49,6 @@ func main() {
 	}
 }
 
-// serve answers questions until there are no more.
 func serve(in io.Reader, out io.Writer) error {
 	questions, answers := json.NewDecoder(in), json.NewEncoder(out)
 	subjects := map[[2]string]*subject{}

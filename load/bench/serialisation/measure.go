@@ -11,7 +11,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// subject is one answer in one encoding, with the operations on it.
 type subject struct {
 	encoded [][]byte // the bodies as Go encodes them
 	packed  [][]byte // the same bodies, compressed
@@ -51,8 +50,7 @@ func newSubject(i input) (*subject, error) {
 	return s, nil
 }
 
-// measure repeats the operation for about the lap's time, and returns this process's CPU time per operation, µs. It
-// includes the garbage collector's work on other threads.
+// measure repeats the operation for about the lap's time; it returns CPU time each, µs, garbage collection included.
 func (s *subject) measure(operation string, lapUs float64) (float64, error) {
 	do, ok := s.does[operation]
 	if !ok {

@@ -1,7 +1,6 @@
 package main
 
-// This file has the responses of the GraphQL gateway, with the fields in the order in which the generator's documents
-// select them.
+// This file has the GraphQL gateway's responses, with the fields in the order of the generator's documents.
 
 type response[T any] struct {
 	Data T `json:"data"`

@@ -35,7 +35,6 @@ func WriteRows(path string, write func(add func(row any) error) error) error {
 	})
 }
 
-// WriteJSON writes one value as JSON for people and programs.
 func WriteJSON(path string, value any) error {
 	return Write(path, func(w io.Writer) error {
 		encoder := json.NewEncoder(w)

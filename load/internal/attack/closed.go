@@ -8,7 +8,6 @@ import (
 	"time"
 )
 
-// MaxVUs is the maximum number of virtual users of a closed loop.
 const MaxVUs = 10_000
 
 // Closed is a closed loop: virtual users take the journeys in the order of the tape, and ignore their arrival times.
@@ -45,8 +44,7 @@ func (c Closed) Check() error {
 	return nil
 }
 
-// loop lets each user call send repeatedly, with the think time in between, until the duration is over, the context
-// ends, or send returns false.
+// loop lets each user send, then think, until the duration is over, the context ends, or send returns false.
 func (c Closed) loop(ctx context.Context, send func() bool) {
 	begin := time.Now()
 	end := begin.Add(c.Duration)

@@ -9,8 +9,7 @@ import (
 	"time"
 )
 
-// Each step has its number of users, and users who left come back. The bubble's clock stands still while a goroutine
-// works, so the test gives the same result on a busy machine.
+// Each step has its number of users, and users who left come back. The bubble's clock needs no quiet machine.
 func TestUsersComeAndGo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const users, step = 8, 300 * time.Millisecond

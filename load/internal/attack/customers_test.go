@@ -38,9 +38,8 @@ func distant(t testing.TB, at target.Target, entries []journey.Entry, visit link
 	return runner
 }
 
-// Over a network, every journey has the same answer in every protocol, and each of its waves of requests takes a round
-// trip. On a first visit, opening connections takes further round trips: QUIC opens TLS in the same round trip, and
-// gRPC also waits for the server's settings.
+// Over a network, every journey has the same answer in every protocol, and each wave of requests takes a round trip. On
+// a first visit, opening connections takes more: QUIC opens TLS at once, and gRPC also waits for the server's settings.
 func TestJourneysOverANetwork(t *testing.T) {
 	for _, w := range ways {
 		for version, opening := range map[int]int64{1: 1, 2: 1, 3: 1} {
@@ -110,8 +109,7 @@ func spoken(t *testing.T, version int) (*shoptest.Shop, string) {
 	return shoptest.StartQUIC(t, authority.Issue(t, "127.0.0.1", time.Now().Add(time.Hour))), authority.Write(t)
 }
 
-// Each journey under way has an exclusive customer. Missing customers are opened and counted, and closing leaves no
-// connections.
+// Each journey under way has an exclusive customer. Missing ones are opened and counted; closing leaves no connections.
 func TestCustomersAreExclusive(t *testing.T) {
 	shop := shoptest.Start(t)
 	entries := slices.DeleteFunc(one(t), func(e journey.Entry) bool { return e.Journey != journey.Product })[:1]
@@ -141,8 +139,7 @@ func TestCustomersAreExclusive(t *testing.T) {
 	}
 }
 
-// A journey that must open its customer's connections has one more span in its trace than the next journey, which finds
-// the connections open.
+// A journey that must open its customer's connections has one more span in its trace than the journey after it.
 func TestTraceOfALateCustomer(t *testing.T) {
 	shop := shoptest.Start(t)
 	entries := slices.DeleteFunc(one(t), func(e journey.Entry) bool { return e.Journey != journey.Product })[:1]

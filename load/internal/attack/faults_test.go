@@ -15,7 +15,6 @@ import (
 	"hopwise/load/tests/shoptest"
 )
 
-// fault answers every request instead of the shop.
 type fault func(w http.ResponseWriter, r shoptest.Seen)
 
 func text(status int, body string) fault {
@@ -26,7 +25,6 @@ func text(status int, body string) fault {
 	}
 }
 
-// page serves the bytes of a correct answer as another content type.
 func page(body string) fault {
 	return func(w http.ResponseWriter, _ shoptest.Seen) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")

@@ -21,7 +21,6 @@ import (
 	"hopwise/load/tests/shoptest"
 )
 
-// ways are all ways in which the journeys can be run.
 var ways = []way{
 	{target.GraphQL, target.Best},
 	{target.GraphQLServices, target.Best},
@@ -59,14 +58,12 @@ func (w way) at(t testing.TB, shop *shoptest.Shop, version int) target.Target {
 	return at
 }
 
-// entries returns the journeys that exist in this way.
 func (w way) entries(all []journey.Entry) []journey.Entry {
 	return slices.DeleteFunc(slices.Clone(all), func(e journey.Entry) bool {
 		return w.protocol == target.RESTTranscoded && (e.Channel != target.Partner || e.Journey == journey.ProductFeed)
 	})
 }
 
-// newRunner returns a runner that is ready for the entries.
 func newRunner(t testing.TB, at target.Target, entries []journey.Entry) *Runner {
 	t.Helper()
 	runner, err := NewRunner(at, entries)
@@ -95,6 +92,15 @@ func prepare(t testing.TB, at target.Target, entries []journey.Entry) *Runner {
 		t.Fatal(err)
 	}
 	return runner
+}
+
+func succeed(t testing.TB, runner *Runner, e journey.Entry) record.Row {
+	t.Helper()
+	row, _ := runner.Run(context.Background(), e, time.Now(), false)
+	if row.Outcome != outcome.OK {
+		t.Fatalf("%s through %s: %s", e.Journey, e.Channel, row.Error)
+	}
+	return row
 }
 
 // one returns a journey of each kind that the workload files have.
@@ -140,8 +146,7 @@ func find(t testing.TB, name journey.Name) journey.Entry {
 	return journey.Entry{}
 }
 
-// Every journey succeeds in every protocol and HTTP version, compressed or not, and always with the same canonical
-// answer.
+// Every journey has the same canonical answer in every protocol and HTTP version, compressed or not.
 func TestJourneysAgree(t *testing.T) {
 	answers := map[int64]string{}
 	for _, way := range ways {
@@ -188,8 +193,7 @@ func TestJourneysAgree(t *testing.T) {
 	}
 }
 
-// Connect reads with GET, without a body, and writes with POST; gRPC-Web has only POST. Both send their protocol's
-// content type.
+// Connect reads with GET and no body, and writes with POST; gRPC-Web only has POST. Both send their content type.
 func TestMethodsOfBrowsersProtocols(t *testing.T) {
 	changes := map[string]bool{"Checkout": true, "Login": true, "UpdateUser": true, "StreamOrderLines": true}
 	for protocol, kind := range map[target.Protocol]string{target.Connect: "application/proto", target.GRPCWeb: "application/grpc-web+proto"} {
@@ -197,9 +201,7 @@ func TestMethodsOfBrowsersProtocols(t *testing.T) {
 		entries := one(t)
 		runner := prepare(t, shop.Target(t, protocol, 1), entries)
 		for _, e := range entries {
-			if row, _ := runner.Run(context.Background(), e, time.Now(), false); row.Outcome != outcome.OK {
-				t.Fatalf("%s: %s", e.Journey, row.Error)
-			}
+			succeed(t, runner, e)
 		}
 		for _, seen := range shop.Seen() {
 			method := seen.Path[strings.LastIndex(seen.Path, "/")+1:]
@@ -224,9 +226,7 @@ func TestKindOfJourneyIsSent(t *testing.T) {
 			runner := prepare(t, at, entries)
 			for _, e := range entries {
 				before := len(shop.Seen())
-				if row, _ := runner.Run(context.Background(), e, time.Now(), false); row.Outcome != outcome.OK {
-					t.Fatalf("%s: %s", e.Journey, row.Error)
-				}
+				succeed(t, runner, e)
 				want := ""
 				if e.Journey == journey.BulkLines {
 					want = at.Apart
@@ -241,8 +241,7 @@ func TestKindOfJourneyIsSent(t *testing.T) {
 	}
 }
 
-// Requests that begin a checkout have a higher urgency than requests that begin other journeys. Requests after a
-// journey's first answer have the highest urgency.
+// Requests after a journey's first answer are the most urgent; before it, a checkout's are more urgent than others.
 func TestUrgency(t *testing.T) {
 	for _, way := range ways {
 		t.Run(way.String(), func(t *testing.T) {
@@ -253,10 +252,7 @@ func TestUrgency(t *testing.T) {
 			runner := prepare(t, at, entries)
 			for _, e := range entries {
 				before := len(shop.Seen())
-				row, _ := runner.Run(context.Background(), e, time.Now(), false)
-				if row.Outcome != outcome.OK {
-					t.Fatalf("%s: %s", e.Journey, row.Error)
-				}
+				row := succeed(t, runner, e)
 				seen := shop.Seen()[before:]
 				first, last := seen[0].Header.Get("Priority"), seen[len(seen)-1].Header.Get("Priority")
 				if want := map[bool]string{true: "u=1"}[e.Journey == journey.Checkout]; first != want {
@@ -294,7 +290,6 @@ func sortedJSON(t *testing.T, text []byte) string {
 	return strings.TrimSuffix(sorted.String(), "\n")
 }
 
-// shape has the numbers of requests, waves and parallel requests.
 type shape [3]int64
 
 // Each plan is the best for its protocol: the fewest requests, and no unnecessary waves. A naive plan has a request per
@@ -388,9 +383,7 @@ func TestQueriesThatAreNotPersistedGoAsTexts(t *testing.T) {
 	entries := one(t)
 	runner := prepare(t, at, entries)
 	for _, e := range entries {
-		if row, _ := runner.Run(context.Background(), e, time.Now(), false); row.Outcome != outcome.OK {
-			t.Errorf("%s: %s", e.Journey, row.Error)
-		}
+		succeed(t, runner, e)
 	}
 	for _, seen := range shop.Seen() {
 		if body := string(seen.Body); !strings.Contains(body, `"query":`) || strings.Contains(body, "persistedQuery") {
@@ -408,9 +401,7 @@ func TestPersistedQueriesGoByGetForASharedCache(t *testing.T) {
 	runner := prepare(t, at, entries)
 	registered := len(shop.Seen())
 	for _, e := range entries {
-		if row, _ := runner.Run(context.Background(), e, time.Now(), false); row.Outcome != outcome.OK {
-			t.Errorf("%s: %s", e.Journey, row.Error)
-		}
+		succeed(t, runner, e)
 	}
 	methods := map[string]int{}
 	for _, seen := range shop.Seen()[registered:] {
@@ -498,8 +489,7 @@ func TestUnsampledTraceContext(t *testing.T) {
 	}
 }
 
-// A partner's checkout names the user, in both protocols. In GraphQL a customer's checkout does not, because the token
-// identifies the user.
+// A partner's checkout names the user in both protocols. In GraphQL, a customer's token identifies the user instead.
 func TestPartnerChecksOutForAnyone(t *testing.T) {
 	for _, protocol := range []target.Protocol{target.GraphQL, target.REST} {
 		for _, channel := range []target.Channel{target.Web, target.Partner} {
@@ -533,9 +523,7 @@ func TestChannelsEnterAtTheirOwnAddresses(t *testing.T) {
 		for protocol, gateway := range gateways {
 			before[protocol] = len(gateway.Seen())
 		}
-		if row, _ := runner.Run(context.Background(), e, time.Now(), false); row.Outcome != outcome.OK {
-			t.Fatalf("%s of %s: %s", e.Journey, e.Channel, row.Error)
-		}
+		succeed(t, runner, e)
 		for protocol, gateway := range gateways {
 			reached := len(gateway.Seen()) > before[protocol]
 			if reached != (at.Entry[e.Channel].Protocol == protocol) {

@@ -21,7 +21,6 @@ import (
 // lead is the time from the start of a replay to the tape's time 0; without it, the first journey would be late.
 const lead = 100 * time.Millisecond
 
-// Options are the switches of a replay.
 type Options struct {
 	Sampled []bool                   // whether each journey is traced, by seq
 	Drain   time.Duration            // maximum wait after the last arrival before journeys under way are cancelled
@@ -38,7 +37,6 @@ func (o Options) Mode(t *tape.Tape) (record.Mode, time.Duration) {
 	return record.Open, time.Duration(t.Entries[len(t.Entries)-1].AtNs)
 }
 
-// Result has the results of a replay.
 type Result struct {
 	Rows        []record.Row // rows of the sent journeys, by seq
 	Interrupted bool
@@ -89,7 +87,6 @@ func Replay(ctx context.Context, t *tape.Tape, runner *Runner, o Options) (Resul
 	return result, nil
 }
 
-// replay sends the journeys of a tape.
 type replay struct {
 	Options
 	ctx     context.Context // of the journeys

@@ -72,8 +72,7 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// A shop that does not answer until every journey is sent does not delay arrivals; a closed loop would wait forever.
-// Latency counts from the intended arrival.
+// A shop that answers only once all journeys are sent delays no arrivals. Latency counts from the intended arrival.
 func TestSlowShopDoesNotSlowArrivals(t *testing.T) {
 	shop := shoptest.Start(t)
 	made := makeTape(t, 200, time.Second)
@@ -127,8 +126,7 @@ func TestDrainIsLimited(t *testing.T) {
 	}
 }
 
-// An interrupted replay ends at once, keeps the sent journeys, and is marked as incomplete. This is also true in a gap
-// of the tape, and while users of a closed loop think.
+// An interrupted replay ends at once, even in a gap or while users think; it keeps sent journeys, and is incomplete.
 func TestInterrupt(t *testing.T) {
 	shop := shoptest.Start(t)
 	for name, o := range map[string]Options{

@@ -61,8 +61,7 @@ func pack(t testing.TB, message proto.Message) []byte {
 	return text
 }
 
-// Every fault of a gRPC service gets the right class and never counts as success, even if the message is right and only
-// the status is missing.
+// Every fault of a gRPC service gets the right class and never counts as success, even if only the status is missing.
 func TestFaultyRPC(t *testing.T) {
 	whole := shoptest.Product(find(t, journey.Product).Params.ProductID)
 	right := pack(t, whole)
@@ -128,7 +127,6 @@ func TestFaultyRPC(t *testing.T) {
 	}
 }
 
-// A well-formed wrong message is detected.
 func TestWrongMessages(t *testing.T) {
 	cases := []struct {
 		name    string

@@ -20,7 +20,6 @@ import (
 	"hopwise/load/internal/telemetry"
 )
 
-// Runner runs single journeys of a tape against a target.
 type Runner struct {
 	Client    *exchange.Client
 	Customers *exchange.Customers // nil if all customers share the client's connections
@@ -37,7 +36,6 @@ type Runner struct {
 	drivers map[target.Channel]driver
 }
 
-// driver runs journeys that enter at a URL.
 type driver struct {
 	journey.Driver
 	url string
@@ -110,7 +108,6 @@ func (r *Runner) MaxDuration() time.Duration {
 	return r.Timeout + r.Steps.MaxPauses()
 }
 
-// work returns the journeys of each driver.
 func (r *Runner) work(entries []journey.Entry) map[driver]map[journey.Name]bool {
 	work := map[driver]map[journey.Name]bool{}
 	for _, entry := range entries {
@@ -125,9 +122,8 @@ func (r *Runner) work(entries []journey.Entry) map[driver]map[journey.Name]bool 
 
 // Run runs one journey and returns its row and the canonical JSON of its answer (nil if the journey failed).
 //
-// All times derive from one reading of the wall clock at the start and, from then on, from the monotonic clock, so that
-// the row and its spans agree. The journey ends when its answer has been read and decoded; its time does not include
-// the check of the answer.
+// All times derive from the wall clock at the start and, from then on, the monotonic clock, so that row and spans
+// agree. The journey ends when its answer has been decoded; its time does not include the check of the answer.
 func (r *Runner) Run(ctx context.Context, e journey.Entry, intended time.Time, sampled bool) (record.Row, []byte) {
 	started := time.Now()
 	intended = started.Add(-started.Sub(intended)) // the wall clock may have been adjusted since the replay began

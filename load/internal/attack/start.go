@@ -9,8 +9,7 @@ import (
 // MaxWait is how far ahead a start instant may be; a later instant is a mistake.
 const MaxWait = time.Hour
 
-// monotonic returns a start instant as a time of the monotonic clock, which is never adjusted; the zero time stays
-// zero.
+// monotonic returns a start instant as a time of the monotonic clock, which is never adjusted; zero stays zero.
 func monotonic(start time.Time) (time.Time, error) {
 	if start.IsZero() {
 		return start, nil
@@ -26,15 +25,12 @@ func monotonic(start time.Time) (time.Time, error) {
 	return now.Add(ahead), nil
 }
 
-// sleep waits until the time has passed or the context ends.
 func sleep(ctx context.Context, wait time.Duration) {
 	if wait <= 0 {
 		return
 	}
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(wait):
 	case <-ctx.Done():
 	}
 }

@@ -11,8 +11,7 @@ import (
 	"hopwise/load/tests/shoptest"
 )
 
-// Journeys of a shard start at their times after the start instant; the wait until then does not count as the replay's
-// time.
+// Journeys of a shard start at their times after the start instant; the wait for it does not count as replay.
 func TestStartInstant(t *testing.T) {
 	shop := shoptest.Start(t)
 	whole := makeTape(t, 40, time.Second)
@@ -66,7 +65,6 @@ func TestStartInstantOutOfReach(t *testing.T) {
 	}
 }
 
-// An interrupt ends the wait for the start instant.
 func TestInterruptBeforeTheStart(t *testing.T) {
 	shop := shoptest.Start(t)
 	made := makeTape(t, 40, time.Second)

@@ -16,7 +16,6 @@ func Check[T ~string](value T, valid []T, what, whats string) error {
 	return fmt.Errorf("unknown %s %q; %s: %s", what, value, whats, List(valid))
 }
 
-// List joins values for a message.
 func List[T ~string](values []T) string {
 	texts := make([]string, len(values))
 	for i, value := range values {

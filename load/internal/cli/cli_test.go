@@ -39,6 +39,15 @@ func run(t testing.TB, args ...string) (int, string, string) {
 	return code, stdout.String(), string(text)
 }
 
+func succeed(t testing.TB, args ...string) string {
+	t.Helper()
+	code, stdout, stderr := run(t, args...)
+	if code != exitOK {
+		t.Fatalf("%s: exit code %d: %s", args[0], code, stderr)
+	}
+	return stdout
+}
+
 func writeText(t testing.TB, path, text string) string {
 	t.Helper()
 	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
@@ -60,11 +69,7 @@ func makeTape(t testing.TB, extra ...string) (path string, summary map[string]an
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "tape.jsonl")
 	args := append([]string{"tape", "--workload", defaultWorkload, "--seed", "1", "--rate", "60", "--duration", "1s", "--out", path}, extra...)
-	code, stdout, stderr := run(t, args...)
-	if code != exitOK {
-		t.Fatalf("exit code %d: %s", code, stderr)
-	}
-	if err := json.Unmarshal([]byte(stdout), &summary); err != nil {
+	if err := json.Unmarshal([]byte(succeed(t, args...)), &summary); err != nil {
 		t.Fatal(err)
 	}
 	return path, summary
@@ -100,17 +105,11 @@ func TestTapeSampleReplay(t *testing.T) {
 	dir := t.TempDir()
 
 	answers := filepath.Join(dir, "answers.jsonl")
-	if code, _, stderr := run(t, "sample", "--tape", tapePath, "--target", targetPath, "--out", answers); code != exitOK {
-		t.Fatalf("sample: exit code %d: %s", code, stderr)
-	}
+	succeed(t, "sample", "--tape", tapePath, "--target", targetPath, "--out", answers)
 	sampled := map[int64]string{}
-	for line := range strings.Lines(read(t, answers)) {
-		var got sampleLine
-		if err := json.Unmarshal([]byte(line), &got); err != nil {
-			t.Fatal(err)
-		}
+	for _, got := range linesOf[sampleLine](t, answers) {
 		if got.Outcome != "ok" || len(got.Answer) < 10 {
-			t.Errorf("sample %s", line)
+			t.Errorf("sample %+v", got)
 		}
 		sampled[got.Seq] = string(got.Answer)
 	}
@@ -121,14 +120,9 @@ func TestTapeSampleReplay(t *testing.T) {
 	}
 
 	out := filepath.Join(dir, "trial", "one")
-	code, stdout, stderr := run(t, "replay", "--json", "--tape", tapePath, "--target", targetPath, "--out", out)
-	if code != exitOK {
-		t.Fatalf("replay: exit code %d: %s", code, stderr)
-	}
-	var figures, printed record.Generator
-	if err := json.Unmarshal([]byte(read(t, filepath.Join(out, "generator.json"))), &figures); err != nil {
-		t.Fatal(err)
-	}
+	stdout := succeed(t, "replay", "--json", "--tape", tapePath, "--target", targetPath, "--out", out)
+	var printed record.Generator
+	figures := figuresOf(t, out)
 	if err := json.Unmarshal([]byte(stdout), &printed); err != nil || printed.AnswersSHA256 != figures.AnswersSHA256 {
 		t.Errorf("printed %s", stdout)
 	}
@@ -149,11 +143,8 @@ func TestSampleSummary(t *testing.T) {
 	shop := shoptest.Start(t)
 	tapePath, _ := makeTape(t, "--pool", "parity")
 	answers := filepath.Join(t.TempDir(), "answers.jsonl")
-	code, stdout, stderr := run(t, "sample", "--json", "--tape", tapePath,
+	stdout := succeed(t, "sample", "--json", "--tape", tapePath,
 		"--target", writeTarget(t, shop.Target(t, target.REST, 1)), "--out", answers)
-	if code != exitOK {
-		t.Fatalf("exit code %d: %s", code, stderr)
-	}
 	if lines := strings.Count(read(t, answers), "\n"); lines == 0 || !strings.Contains(stdout, fmt.Sprintf(`"journeys":%d`, lines)) {
 		t.Errorf("%d lines, printed %s", lines, stdout)
 	}
@@ -296,7 +287,6 @@ func TestNoAnswer(t *testing.T) {
 	}
 }
 
-// Help is printed for the program and each command, with exit code 0.
 func TestHelp(t *testing.T) {
 	for _, args := range [][]string{{}, {"--help"}, {"tape", "--help"}, {"sample", "--help"}, {"replay", "--help"}, {"watch", "--help"}, {"node", "--help"}, {"merge", "--help"}, {"echo", "--help"}, {"max", "--help"}} {
 		code, stdout, _ := run(t, args...)

@@ -51,7 +51,6 @@ journeys use one connection; each of the others has carried only the health chec
 	return cmd
 }
 
-// useEach sends a journey for each connection, and returns how many it sent.
 func (c *common) useEach(ctx context.Context, s setup) (sent int, err error) {
 	var products []journey.Entry
 	for _, entry := range s.tape.Entries {

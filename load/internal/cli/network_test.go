@@ -24,10 +24,7 @@ func TestNetworkOfAReplay(t *testing.T) {
 	out := t.TempDir()
 	folders := []string{filepath.Join(out, "0"), filepath.Join(out, "1"), filepath.Join(out, "far")}
 	for i, rest := range [][]string{{"--shard", "0/2", "--target", nearPath}, {"--shard", "1/2", "--target", nearPath}, {"--shard", "1/2", "--target", awayPath}} {
-		args := append([]string{"replay", "--tape", tapePath, "--out", folders[i]}, rest...)
-		if code, _, stderr := run(t, args...); code != exitOK {
-			t.Fatal(stderr)
-		}
+		succeed(t, append([]string{"replay", "--tape", tapePath, "--out", folders[i]}, rest...)...)
 	}
 	first, second, far := figuresOf(t, folders[0]).Network, figuresOf(t, folders[1]).Network, figuresOf(t, folders[2]).Network
 	if want := alike(record.Link{RTTMs: 5, Down: 30_000_000, Up: 15_000_000}); !maps.Equal(first.Channels, want) || first.Visit != link.Warm || first.Customers == 0 {
@@ -37,9 +34,7 @@ func TestNetworkOfAReplay(t *testing.T) {
 		t.Errorf("%+v for %d journeys", *far, figuresOf(t, folders[2]).Journeys)
 	}
 	merged := filepath.Join(out, "merged")
-	if code, _, stderr := run(t, "merge", "--out", merged, "--part", folders[0], "--part", folders[1]); code != exitOK {
-		t.Fatal(stderr)
-	}
+	succeed(t, "merge", "--out", merged, "--part", folders[0], "--part", folders[1])
 	got := figuresOf(t, merged)
 	if n := got.Network; n.Customers != first.Customers+second.Customers || n.Late != first.Late+second.Late || !maps.Equal(n.Channels, first.Channels) || got.Outcomes["ok"] != got.TapeJourneys {
 		t.Errorf("%+v of %+v and %+v: %+v", *n, *first, *second, got)
@@ -57,23 +52,20 @@ func alike(l record.Link) map[target.Channel]record.Link {
 	return map[target.Channel]record.Link{target.Web: l, target.Mobile: l, target.Partner: l}
 }
 
-// Each channel has its network from the target file, even a network without delay; channels with different networks do
-// not share customers.
+// Each channel has its network from the target file, even without delay; only equal networks share customers.
 func TestNetworkOfEachChannel(t *testing.T) {
 	shop := shoptest.Start(t)
 	at := shop.Target(t, target.GraphQL, 2)
 	at.Networks = map[target.Channel]target.Network{target.Web: {RTTMs: 2, Down: 30_000_000, Up: 15_000_000}, target.Mobile: {RTTMs: 40}, target.Partner: {}}
 	tapePath, _ := makeTape(t)
-	args := []string{"replay", "--tape", tapePath, "--target", writeTarget(t, at), "--out", t.TempDir()}
-	if code, _, stderr := run(t, args...); code != exitOK {
-		t.Fatal(stderr)
-	}
+	out := t.TempDir()
+	succeed(t, "replay", "--tape", tapePath, "--target", writeTarget(t, at), "--out", out)
 	want := map[target.Channel]record.Link{target.Web: {RTTMs: 2, Down: 30_000_000, Up: 15_000_000}, target.Mobile: {RTTMs: 40}, target.Partner: {}}
-	if got := figuresOf(t, args[6]); !maps.Equal(got.Network.Channels, want) || got.Outcomes["ok"] != got.TapeJourneys || got.Network.Late != 0 {
+	if got := figuresOf(t, out); !maps.Equal(got.Network.Channels, want) || got.Outcomes["ok"] != got.TapeJourneys || got.Network.Late != 0 {
 		t.Errorf("%+v of %+v, expected %+v", *got.Network, got, want)
 	}
 	mobile := 0
-	for _, row := range sentOf(t, args[6]) {
+	for _, row := range sentOf(t, out) {
 		if row.Channel == target.Mobile {
 			mobile++
 			if least := int64(row.Waves) * (40 * time.Millisecond).Nanoseconds(); row.LatencyNs < least {
@@ -92,11 +84,9 @@ func TestNetworkWithoutDistance(t *testing.T) {
 	tapePath, _ := makeTape(t)
 	at := shop.Target(t, target.REST, 1)
 	at.Networks = all(target.Network{})
-	args := []string{"replay", "--tape", tapePath, "--target", writeTarget(t, at), "--out", t.TempDir()}
-	if code, _, stderr := run(t, args...); code != exitOK {
-		t.Fatal(stderr)
-	}
-	if got := figuresOf(t, args[6]); got.Network == nil || got.Network.Customers == 0 || !maps.Equal(got.Network.Channels, alike(record.Link{})) || got.Outcomes["ok"] != got.TapeJourneys {
+	out := t.TempDir()
+	succeed(t, "replay", "--tape", tapePath, "--target", writeTarget(t, at), "--out", out)
+	if got := figuresOf(t, out); got.Network == nil || got.Network.Customers == 0 || !maps.Equal(got.Network.Channels, alike(record.Link{})) || got.Outcomes["ok"] != got.TapeJourneys {
 		t.Errorf("%+v of %+v", got.Network, got)
 	}
 }

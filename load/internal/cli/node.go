@@ -34,7 +34,6 @@ type nodeFlags struct {
 	wait time.Duration
 }
 
-// readiness is a node's message when it is ready to start.
 type readiness struct {
 	Shard      tape.Shard `json:"shard"`
 	TapeSHA256 string     `json:"tape_sha256"`
@@ -42,7 +41,6 @@ type readiness struct {
 	AtNs       int64      `json:"at_ns"`    // Unix time by the node's clock
 }
 
-// ending is a node's last message.
 type ending struct {
 	ExitCode int    `json:"exit_code"`
 	Error    string `json:"error"` // empty after success
@@ -122,12 +120,9 @@ func (f *nodeFlags) replayWhenTold(cmd *cobra.Command, stderr *os.File) error {
 	return f.send(cmd, stderr, o)
 }
 
-func present(string) bool { return true }
-
-// wholeLine tells whether a file of one line has been written completely.
+func present(string) bool        { return true }
 func wholeLine(text string) bool { return strings.HasSuffix(text, "\n") }
 
-// await returns the text of a file once it is complete.
 func (f *nodeFlags) await(ctx context.Context, path string, complete func(string) bool) (string, error) {
 	limited, cancel := context.WithTimeout(ctx, f.wait)
 	defer cancel()

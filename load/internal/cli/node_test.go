@@ -14,7 +14,6 @@ import (
 	"hopwise/load/tests/shoptest"
 )
 
-// nodeEnd is the result of the command `shopload node`.
 type nodeEnd struct {
 	code   int
 	stderr string
@@ -31,7 +30,6 @@ func startNode(t *testing.T, args ...string) <-chan nodeEnd {
 	return ended
 }
 
-// eventually waits for a file and returns its text.
 func eventually(t *testing.T, path string) string {
 	t.Helper()
 	for limit := time.Now().Add(30 * time.Second); time.Now().Before(limit); time.Sleep(5 * time.Millisecond) {

@@ -93,7 +93,6 @@ Customers and partners hold valid sessions before the load; only the login journ
 	return cmd
 }
 
-// register adds the flags that every replay has.
 func (f *replayFlags) register(cmd *cobra.Command) {
 	f.common.register(cmd)
 	flags := cmd.Flags()
@@ -151,7 +150,6 @@ func (f *replayFlags) loop() *attack.Closed {
 	return &f.closed
 }
 
-// opened has everything that a replay needs before its first journey.
 type opened struct {
 	setup
 	priority priority.Wish
@@ -201,7 +199,6 @@ func (f *replayFlags) connect(cmd *cobra.Command, o *opened) (err error) {
 	return nil
 }
 
-// emulate gives the customers the networks that the target file describes.
 func (f *replayFlags) emulate(o *opened) (err error) {
 	networks, err := o.target.Emulated()
 	if err != nil {
@@ -315,8 +312,7 @@ func (f *replayFlags) figures(o *opened, r attack.Result) record.Generator {
 	return g
 }
 
-// flush sends the spans, and returns their cost, or nil without tracing. Its time limit is the same whether or not the
-// replay was interrupted.
+// flush sends the spans and returns their cost, nil without tracing. An interrupted replay has the same time limit.
 func flush(o *opened) (*record.TracingCost, error) {
 	if o.runner.Tracing == nil {
 		return nil, nil

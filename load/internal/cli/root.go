@@ -20,7 +20,6 @@ import (
 	"hopwise/load/internal/steps"
 )
 
-// The exit codes.
 const (
 	exitOK          = 0
 	exitFailed      = 1
@@ -42,7 +41,6 @@ func (b badInput) Unwrap() error { return b.error }
 
 var errInterrupted = errors.New("interrupted; what was measured until then is marked incomplete")
 
-// Execute runs the command line and returns its exit code.
 func Execute(args []string, stdout io.Writer, stderr *os.File) int {
 	ctx, release := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer release()

@@ -17,8 +17,7 @@ import (
 	"hopwise/load/internal/record"
 )
 
-// sampleLine is one line of the file of answers: the row of a journey, and figures that can only be measured for a
-// single journey.
+// sampleLine is one line of the file of answers: a journey's row, and figures that only a single journey allows.
 type sampleLine struct {
 	record.Row
 	Params  journey.Params  `json:"params"`
@@ -28,8 +27,7 @@ type sampleLine struct {
 	*need.Beyond
 }
 
-// Window updates, pings and their acknowledgements follow an answer on its connection within a round trip, and belong
-// to the journey.
+// Window updates, pings and their acknowledgements follow an answer within a round trip, and belong to the journey.
 const (
 	settleQuiet = 3 * time.Millisecond
 	settleQUIC  = 30 * time.Millisecond // an acknowledgement may be delayed by 25 ms (RFC 9000, 18.2)

@@ -22,7 +22,6 @@ const (
 	prepareTimeout     = 15 * time.Second
 )
 
-// common are the flags of the commands that send journeys.
 type common struct {
 	tapePath, targetPath, out string
 	shard                     tape.Shard
@@ -40,7 +39,6 @@ func (c *common) register(cmd *cobra.Command) {
 	flags.DurationVar(&c.timeout, "timeout", defaultTimeout, "time limit of one journey, from its start, unless the target sets one")
 }
 
-// setup has the inputs of a command that sends journeys, read and checked.
 type setup struct {
 	tape   *tape.Tape
 	target target.Target
@@ -94,8 +92,7 @@ func (c *common) load(cmd *cobra.Command) (s setup, err error) {
 	return s, nil
 }
 
-// sessions opens the sessions of the shop's customers. For another target it returns nil, and checks that the tape was
-// made from the target's steps.
+// sessions opens the customers' sessions; for another target, it only checks that the tape is of the target's steps.
 func sessions(s setup) (*session.Sessions, error) {
 	if steps := s.runner.Steps; steps != nil {
 		if s.tape.Header.Steps != steps.SHA256 {
@@ -110,7 +107,6 @@ func sessions(s setup) (*session.Sessions, error) {
 	return session.Open(key, s.tape.Entries, time.Now())
 }
 
-// prepare prepares the target for the first journey, within a time limit.
 func (s setup) prepare(ctx context.Context) error {
 	limited, cancel := context.WithTimeout(ctx, prepareTimeout)
 	defer cancel()

@@ -23,7 +23,6 @@ import (
 	"hopwise/load/tests/shoptest"
 )
 
-// receiver discards spans.
 type receiver struct {
 	collector.UnimplementedTraceServiceServer
 }
@@ -53,7 +52,6 @@ func figuresOf(t *testing.T, folder string) (g record.Generator) {
 	return g
 }
 
-// linesOf returns the rows of a file with one JSON object per line.
 func linesOf[T any](t *testing.T, path string) (rows []T) {
 	t.Helper()
 	for line := range strings.Lines(read(t, path)) {
@@ -96,8 +94,7 @@ func hitsOf(t *testing.T, folder string) (hits []string) {
 	}
 }
 
-// Several generators that share a tape have, once merged, the same results as a single generator, and open the same
-// number of connections.
+// Several generators that share a tape have, once merged, a single generator's results and number of connections.
 func TestShardsAreOneReplay(t *testing.T) {
 	shop := shoptest.Start(t)
 	at := shop.Target(t, target.GraphQL, 2)
@@ -107,9 +104,7 @@ func TestShardsAreOneReplay(t *testing.T) {
 	tapePath, summary := makeTape(t)
 	alone := t.TempDir()
 	args := []string{"replay", "--tape", tapePath, "--target", targetPath, "--trace", "0.3"}
-	if code, _, stderr := run(t, append(args, "--out", alone)...); code != exitOK {
-		t.Fatal(stderr)
-	}
+	succeed(t, append(args, "--out", alone)...)
 	single := figuresOf(t, alone)
 	if single.Shard.String() != "0/1" || single.Sampled == 0 || single.Sampled == single.Journeys {
 		t.Fatalf("%+v", single)
@@ -119,14 +114,10 @@ func TestShardsAreOneReplay(t *testing.T) {
 		merge := []string{"merge", "--out", filepath.Join(out, "merged")}
 		for index := count - 1; index >= 0; index-- {
 			part := filepath.Join(out, fmt.Sprint(index))
-			if code, _, stderr := run(t, append(args, "--out", part, "--shard", fmt.Sprintf("%d/%d", index, count))...); code != exitOK {
-				t.Fatal(stderr)
-			}
+			succeed(t, append(args, "--out", part, "--shard", fmt.Sprintf("%d/%d", index, count))...)
 			merge = append(merge, "--part", part)
 		}
-		if code, _, stderr := run(t, merge...); code != exitOK {
-			t.Fatal(stderr)
-		}
+		succeed(t, merge...)
 		merged := figuresOf(t, filepath.Join(out, "merged"))
 		if merged.AnswersSHA256 != single.AnswersSHA256 || merged.TapeSHA256 != summary["sha256"] || merged.Shard != single.Shard {
 			t.Errorf("%d shards: answers %s of tape %s", count, merged.AnswersSHA256, merged.TapeSHA256)
@@ -172,9 +163,7 @@ func TestEachTrialDrawsItsTracedJourneys(t *testing.T) {
 	traced := func(trial string) (seqs []int64) {
 		at.Trial = trial
 		out := t.TempDir()
-		if code, _, stderr := run(t, "replay", "--tape", tapePath, "--target", writeTarget(t, at), "--trace", "0.5", "--out", out); code != exitOK {
-			t.Fatal(stderr)
-		}
+		succeed(t, "replay", "--tape", tapePath, "--target", writeTarget(t, at), "--trace", "0.5", "--out", out)
 		for _, row := range rowsOf(t, out) {
 			if row.Sampled {
 				seqs = append(seqs, row.Seq)
@@ -204,10 +193,8 @@ func TestShardsThatDoNotFit(t *testing.T) {
 		for name, of := range shards {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
-				args := []string{"replay", "--tape", of[0], "--target", targetPath, "--out", filepath.Join(dir, name), "--shard", of[1]}
-				if code, _, stderr := run(t, args...); code != exitOK {
-					t.Error(stderr)
-				}
+				succeed(t, "replay", "--tape", of[0], "--target", targetPath,
+					"--out", filepath.Join(dir, name), "--shard", of[1])
 			})
 		}
 	})

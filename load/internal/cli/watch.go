@@ -184,7 +184,6 @@ func (f *watchFlags) report(cmd *cobra.Command, g watch.Figures) error {
 	return table.Flush()
 }
 
-// byCause lists counts by cause, the largest first.
 func byCause(counts map[string]int) string {
 	if len(counts) == 0 {
 		return "none"

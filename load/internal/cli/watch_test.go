@@ -14,7 +14,6 @@ import (
 	"hopwise/load/tests/shoptest"
 )
 
-// tellAll makes every stream send one update.
 func tellAll(s shoptest.Stream) error {
 	s.Open(0)
 	s.Tell(1)

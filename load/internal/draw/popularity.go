@@ -22,7 +22,6 @@ const (
 	shuffleFactor = 2654435761 // a prime above the size of any range here, hence coprime to it
 )
 
-// NewPopularity returns a distribution of popularity over the identifiers in a range.
 func NewPopularity(ids shopdata.Range) Popularity {
 	p := Popularity{ids: ids, upTo: make([]int64, ids.Size())}
 	for rank := range p.upTo {

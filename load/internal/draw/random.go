@@ -36,7 +36,6 @@ func (s Source) Below(n int64) int64 {
 	return int64(high)
 }
 
-// Between returns a number in [first, last].
 func (s Source) Between(first, last int64) int64 { return first + s.Below(last-first+1) }
 
 // From returns an identifier from the range; all are equally likely.

@@ -28,8 +28,7 @@ type Addresses struct {
 	GRPC string `json:"grpc"`
 }
 
-// Server answers HTTP requests (HTTP/1.1 and HTTP/2 without TLS) with their own bodies, and GetProduct with the
-// requested id.
+// Server answers HTTP/1.1 and HTTP/2 without TLS with the requests' bodies, and GetProduct with the requested id.
 type Server struct {
 	Addresses // with the ports that were bound
 
@@ -38,7 +37,6 @@ type Server struct {
 	finished chan error
 }
 
-// Start binds the addresses and serves.
 func Start(at Addresses) (*Server, error) {
 	s := &Server{finished: make(chan error, 2)}
 	if at.HTTP != "" {
@@ -80,7 +78,6 @@ func (s *Server) Wait(ctx context.Context) error {
 	}
 }
 
-// Close stops serving.
 func (s *Server) Close() {
 	if s.http != nil {
 		_ = s.http.Close()

@@ -1,5 +1,4 @@
-// Package exchange sends the requests of journeys, over HTTP, gRPC and framed Thrift, and counts their bytes and round
-// trips.
+// Package exchange sends journeys' requests over HTTP, gRPC and framed Thrift, and counts bytes and round trips.
 package exchange
 
 import (
@@ -26,8 +25,7 @@ import (
 const (
 	unix        = "unix" // the network of Unix sockets
 	dialTimeout = 2 * time.Second
-	// Flow control windows of one request and of one connection: net/http's values, so that HTTP/2 is the same for HTTP
-	// and gRPC clients.
+	// Flow control windows of a request and a connection: net/http's values, also for gRPC clients.
 	streamWindow     = 4 << 20
 	connectionWindow = 1 << 30
 	// Maximum number of connections opened in parallel before the load: more handshakes would delay each other.
@@ -61,7 +59,6 @@ type Client struct {
 	acceptEncoding []string // content encodings that answers over HTTP may have
 }
 
-// Entrance is an address at which channels enter.
 type Entrance struct {
 	client   *Client
 	base     *url.URL
@@ -88,7 +85,6 @@ func NewClient(t target.Target, connections int) (*Client, error) {
 	return newClient(t, counts{http: connections, grpc: connections}, &wire.Meter{}, direct{})
 }
 
-// counts has the number of connections to each address.
 type counts struct{ http, grpc int }
 
 func newClient(t target.Target, connections counts, meter *wire.Meter, over reach) (*Client, error) {
@@ -154,7 +150,6 @@ func (c *Client) open(entry target.Entry, channels int) error {
 	return nil
 }
 
-// At returns the entrance with the URL of one of the target's entries.
 func (c *Client) At(url string) *Entrance { return c.entrances[url] }
 
 // NewTransport returns a transport that sends HTTP requests on one connection, which the first request opens. The
@@ -190,11 +185,9 @@ type reach interface {
 	Packets(socket net.PacketConn) net.PacketConn
 	// At returns the connection with the given local address; nil if no network is emulated.
 	At(local net.Addr) *connection
-	// Emulated tells whether a network is emulated.
 	Emulated() bool
 }
 
-// direct reaches the edge over the machine's own network alone.
 type direct struct{}
 
 var _ reach = direct{}
@@ -206,10 +199,8 @@ func (direct) DialContext(ctx context.Context, network, address string) (net.Con
 }
 
 func (direct) Packets(socket net.PacketConn) net.PacketConn { return socket }
-
-func (direct) At(net.Addr) *connection { return nil }
-
-func (direct) Emulated() bool { return false }
+func (direct) At(net.Addr) *connection                      { return nil }
+func (direct) Emulated() bool                               { return false }
 
 // dial opens a connection without TLS; TLS is added on top of it.
 func (c *Client) dial(ctx context.Context, network, address string) (net.Conn, error) {
@@ -227,8 +218,7 @@ func (c *Client) dial(ctx context.Context, network, address string) (net.Conn, e
 	return connection, nil
 }
 
-// transport returns a transport for the next request, which is new or the next of the shared transports, and a
-// function to call after the answer.
+// transport returns a new transport, or the next of the shared ones, and a function to call after the answer.
 func (c *Client) transport() (t transport, leave func()) {
 	if c.fresh {
 		own := c.newTransport(c.http, 0)

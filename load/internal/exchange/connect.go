@@ -25,8 +25,7 @@ import (
 	"hopwise/load/internal/telemetry"
 )
 
-// ByConnect lets generated gRPC clients send a journey's calls through connect-go, as gRPC-Web, Connect or plain gRPC.
-// With Connect, read-only calls are sent with GET.
+// ByConnect lets generated gRPC clients send calls through connect-go. With Connect, read-only calls use GET.
 func (x *Exchange) ByConnect(token string, p target.Protocol) grpc.ClientConnInterface {
 	return &connectChannel{x, token, p}
 }
@@ -37,7 +36,6 @@ type connectChannel struct {
 	protocol target.Protocol
 }
 
-// procedure is one method, called at one address over one protocol.
 type procedure struct {
 	base     string
 	protocol target.Protocol
@@ -85,7 +83,6 @@ func reads(method string) bool {
 	return options.GetIdempotencyLevel() == descriptorpb.MethodOptions_NO_SIDE_EFFECTS
 }
 
-// Invoke sends one unary call and reads its answer.
 func (c *connectChannel) Invoke(ctx context.Context, method string, request, answer any, _ ...grpc.CallOption) error {
 	call, ctx := c.start(ctx, method, c.protocol != target.Connect || !reads(method))
 	asks := connect.NewRequest(&rawproto.Message{Of: request.(proto.Message)})
@@ -134,7 +131,6 @@ func (c *connectChannel) identify(header http.Header, call *connectCall) {
 
 type connectKey struct{}
 
-// connectCall is one call in progress.
 type connectCall struct {
 	x      *Exchange
 	method string
@@ -173,9 +169,8 @@ func (c *connectCall) finish(err error) error {
 	return failure
 }
 
-// failure returns the error of a call as a failure with a class, as progress.failure does for grpc-go. The service's
-// code decides the class if there is a code, else the HTTP status. An error despite a successful status is a
-// wrong_answer.
+// failure returns a call's error with a class, as progress.failure does for grpc-go. The class is of the service's
+// code, if any, else of the HTTP status. An error despite a successful status is a wrong_answer.
 func (c *connectCall) failure(err error) error {
 	if err == nil {
 		return nil
@@ -194,7 +189,6 @@ func (c *connectCall) failure(err error) error {
 	return outcome.Wrong("%s: the answer is not the message asked for: %w", name, err)
 }
 
-// sender sends the requests of connect-go over the connections that journeys share.
 type sender struct{}
 
 var _ connect.HTTPClient = sender{}
@@ -253,7 +247,6 @@ type connectStream struct {
 
 var _ grpc.ClientStream = (*connectStream)(nil)
 
-// SendMsg requests the stream.
 func (s *connectStream) SendMsg(message any) (err error) {
 	asks := connect.NewRequest(&rawproto.Message{Of: message.(proto.Message)})
 	s.channel.identify(asks.Header(), s.call)
@@ -285,10 +278,7 @@ func (s *connectStream) RecvMsg(message any) error {
 // CloseSend does nothing: the request's only message has been sent.
 func (s *connectStream) CloseSend() error { return nil }
 
-// Context returns the call's context.
-func (s *connectStream) Context() context.Context { return s.ctx }
-
-// Header returns no headers.
+func (s *connectStream) Context() context.Context     { return s.ctx }
 func (s *connectStream) Header() (metadata.MD, error) { return metadata.MD{}, nil }
 
 // Trailer is empty: its content is in the error.

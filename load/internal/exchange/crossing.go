@@ -41,7 +41,6 @@ type crossing struct {
 	down       link.Passage
 }
 
-// follow returns the crossing of a request that begins now.
 func (c *Client) follow(body bool) *crossing {
 	if !c.reach.Emulated() && !c.fresh {
 		return nil
@@ -118,7 +117,6 @@ func (w *crossing) wroteRequest(httptrace.WroteRequestInfo) {
 	}
 }
 
-// answered records that an answer over HTTP has begun to arrive.
 func (w *crossing) answered() {
 	if w == nil {
 		return
@@ -134,7 +132,6 @@ func (w *crossing) answered() {
 	}
 }
 
-// read records that the answer has been read to its end.
 func (w *crossing) read() {
 	if w == nil {
 		return
@@ -176,13 +173,11 @@ func (w *crossing) queued(local net.Addr, traceparent string) {
 	w.open(w.got)
 }
 
-// stretch is a part of the time that a request took.
 type stretch struct{ from, to time.Time }
 
 func (s stretch) length() time.Duration { return s.to.Sub(s.from) }
 
-// crossed describes how a completed request crossed the link. Its stretches do not overlap; a stretch that the request
-// did not have is zero.
+// crossed describes how a completed request crossed the link. Its stretches do not overlap, and may be zero.
 type crossed struct {
 	whole     stretch
 	handshake stretch // wait for a connection to open
@@ -194,7 +189,6 @@ type crossed struct {
 	way, behind *crossing // crossings of this request, and of the request that it waited for
 }
 
-// end stops following the request.
 func (w *crossing) end() (c crossed) {
 	if w == nil {
 		return c
@@ -232,7 +226,6 @@ func (w *crossing) end() (c crossed) {
 	return c
 }
 
-// part is a stretch with the name of its span.
 type part struct {
 	name string
 	stretch
@@ -244,7 +237,6 @@ func (c crossed) parts() []part {
 	return slices.DeleteFunc(all, func(p part) bool { return p.length() == 0 })
 }
 
-// report puts the stretches into the trace of a call.
 func (c crossed) report(call telemetry.Call) telemetry.Call {
 	for _, p := range c.parts() {
 		call.Within(p.name, p.from, p.to)

@@ -21,10 +21,8 @@ import (
 // distant returns a customer of a shop over TLS, behind a network.
 func distant(t *testing.T, protocol target.Protocol, version int, n target.Network, visit link.Visit) (*shoptest.Shop, *Client) {
 	t.Helper()
-	authority := shoptest.NewAuthority(t)
-	shop := start(t, version, authority.Issue(t, host, time.Now().Add(time.Hour)))
-	at := shop.Target(t, protocol, version)
-	at.CACertificate, at.Visit = authority.Write(t), visit
+	shop, at := secure(t, protocol, version)
+	at.Visit = visit
 	at.Networks = map[target.Channel]target.Network{target.Web: n, target.Mobile: n, target.Partner: n}
 	customers, err := NewCustomers(at, func([]target.Channel) int { return 1 }, &wire.Meter{})
 	if err != nil {
@@ -63,8 +61,7 @@ func (c crossed) check(t *testing.T, rtt time.Duration) {
 	}
 }
 
-// On a first visit the first request waits for its connection: one round trip for TCP and one for TLS, or one for QUIC.
-// The library for gRPC also waits for the server's settings.
+// On a first visit, the first request waits a round trip each for TCP and TLS, or one for QUIC; gRPC also for settings.
 func TestRequestsOverANetwork(t *testing.T) {
 	opening := map[string]int{"HTTP/1.1": 2, "HTTP/2": 2, "HTTP/3": 1, "gRPC": 3}
 	const rtt, requests = 20 * time.Millisecond, 3
@@ -242,7 +239,6 @@ func TestLargeAnswersOnANewConnection(t *testing.T) {
 	}
 }
 
-// sideBySide sends requests in parallel, and returns when all are answered.
 func sideBySide(t *testing.T, x *Exchange, count int) {
 	t.Helper()
 	var requests sync.WaitGroup
@@ -256,7 +252,6 @@ func sideBySide(t *testing.T, x *Exchange, count int) {
 	requests.Wait()
 }
 
-// messageHead is the number of bytes that gRPC sends before each message.
 const messageHead = 5
 
 // send sends a request with a query or a message of about padding bytes, and returns its exact size.
@@ -283,8 +278,7 @@ func withBody(t *testing.T, x *Exchange) {
 	}
 }
 
-// A journey waited for requests that ended before the next one began; of parallel requests, it waited for the last to
-// end.
+// A journey waited for requests that ended before the next one began; of parallel ones, for the last to end.
 func TestCritical(t *testing.T) {
 	at := func(from, to int) crossed {
 		instant := func(ms int) time.Time { return time.Unix(0, int64(ms)*int64(time.Millisecond)) }
@@ -297,8 +291,7 @@ func TestCritical(t *testing.T) {
 	}
 }
 
-// If a request waited for another request's connection, the journey waited for that other request, regardless of its
-// start.
+// If a request waited for another's connection, the journey waited for that other request, regardless of its start.
 func TestCriticalBehindAnother(t *testing.T) {
 	at := func(from, to int, behind *crossing) crossed {
 		instant := func(ms int) time.Time { return time.Unix(0, int64(ms)*int64(time.Millisecond)) }

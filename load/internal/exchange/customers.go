@@ -34,7 +34,6 @@ type Customers struct {
 	late   int
 }
 
-// pool holds the customers behind one kind of network.
 type pool struct {
 	network link.Network
 	ready   int // customers to open before the load
@@ -66,7 +65,6 @@ func NewCustomers(t target.Target, ready func(of []target.Channel) int, meter *w
 	return s, nil
 }
 
-// connections returns how many connections a customer has.
 func (s *Customers) connections() counts {
 	if s.target.HTTP == 1 {
 		return counts{http: browserConnections, grpc: 1}
@@ -108,7 +106,6 @@ func (s *Customers) distinct() []*pool {
 	return slices.Collect(maps.Keys(pools))
 }
 
-// open returns a new customer without connections.
 func (s *Customers) open(p *pool) (*Client, error) {
 	s.mu.Lock()
 	s.opened++
@@ -116,8 +113,7 @@ func (s *Customers) open(p *pool) (*Client, error) {
 	return newClient(s.target, s.connections(), s.meter, &through{link: link.New(s.clock, p.network, s.visit)})
 }
 
-// Borrow returns a customer of the channel for exclusive use until Return, and whether its connections had to be opened
-// first.
+// Borrow returns a customer of the channel for exclusive use, and whether its connections had to be opened first.
 func (s *Customers) Borrow(ctx context.Context, channel target.Channel) (c *Client, late bool, err error) {
 	p := s.pools[channel]
 	s.mu.Lock()
@@ -141,8 +137,7 @@ func (s *Customers) Borrow(ctx context.Context, channel target.Channel) (c *Clie
 	return c, late, nil
 }
 
-// Return takes a customer back. The customer is not reused after a failed journey, which may still have traffic in
-// flight, or after a first visit.
+// Return takes a customer back, who is not reused after a first visit or a failed journey with traffic in flight.
 func (s *Customers) Return(c *Client, channel target.Channel, reusable bool) {
 	s.giveBack(s.pools[channel], c, reusable)
 }
@@ -157,7 +152,6 @@ func (s *Customers) giveBack(p *pool, c *Client, reusable bool) {
 	p.idle = append(p.idle, c)
 }
 
-// Networks returns the emulated network of each channel's customers.
 func (s *Customers) Networks() map[target.Channel]link.Network {
 	networks := map[target.Channel]link.Network{}
 	for channel, p := range s.pools {
@@ -166,8 +160,7 @@ func (s *Customers) Networks() map[target.Channel]link.Network {
 	return networks
 }
 
-// Opened returns the number of customers, and how many of them were not ready at the start of their journey on a warm
-// visit.
+// Opened returns the number of customers, and how many were opened late on a warm visit.
 func (s *Customers) Opened() (all, late int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

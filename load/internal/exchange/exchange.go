@@ -55,12 +55,10 @@ type sizeCounter struct{ in, inRaw, out atomic.Int64 }
 // New returns the traffic of a journey that has sent no requests yet.
 func New(at *Entrance, trace *telemetry.Journey) *Exchange { return &Exchange{at: at, trace: trace} }
 
-// Apart makes all requests name the kind of journey in a header. The edge then routes them to components that serve
-// only this kind.
+// Apart makes all requests name the kind of journey, so that the edge routes them to components for only this kind.
 func (x *Exchange) Apart(kind string) { x.apart = kind }
 
-// Urgent makes requests declare their urgency (RFC 9218): requests after the first answer belong to a journey under
-// way; earlier requests may begin a checkout.
+// Urgent makes requests declare their urgency (RFC 9218): high for a checkout, highest after the first answer.
 func (x *Exchange) Urgent(buys bool) { x.buys, x.urgent = buys, true }
 
 // priority returns the urgency header of a request that begins now; empty for none.
@@ -80,10 +78,7 @@ func (x *Exchange) priority() string {
 // Toward sends later requests to another entrance of the client; no request may be in flight.
 func (x *Exchange) Toward(url string) { x.at = x.at.client.At(url) }
 
-// At returns the URL of the entrance to which requests are sent.
-func (x *Exchange) At() string { return x.at.String() }
-
-// Base returns the parsed URL of the entrance to which requests are sent.
+func (x *Exchange) At() string     { return x.at.String() }
 func (x *Exchange) Base() *url.URL { return x.at.base }
 
 // Think waits as a customer does between requests, at most until the context ends.
@@ -115,12 +110,10 @@ func (x *Exchange) Thought() time.Duration {
 // Keep turns on the cache: answers are kept and revalidated. nil turns it off.
 func (x *Exchange) Keep(c *Cache) { x.cache = c }
 
-// Need turns on the comparison of answers with the fields that the journey's screen shows; without fields, answers are
-// not compared.
+// Need turns on the comparison of answers with the fields that the journey's screen shows, if there are any.
 func (x *Exchange) Need(fields []string) { x.needs = fields }
 
-// Beyond returns how much of the answers so far the screen does not need; nil if no need is set, or if no answer could
-// be compared.
+// Beyond returns how much of the answers so far the screen does not need; nil if nothing could be compared.
 func (x *Exchange) Beyond() *need.Beyond {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -130,7 +123,6 @@ func (x *Exchange) Beyond() *need.Beyond {
 	return &x.beyond
 }
 
-// packed tells whether any answer so far was compressed.
 func (x *Exchange) packed() bool { return x.sizes.in.Load() < x.sizes.inRaw.Load() }
 
 func (x *Exchange) compareMessage(answer any) {
@@ -145,10 +137,8 @@ func (x *Exchange) compare(b need.Beyond) {
 	x.beyond.Add(b)
 }
 
-// Untraced returns traffic that belongs to no journey.
 func Untraced(at *Entrance) *Exchange { return New(at, telemetry.Untraced()) }
 
-// Sizes returns the sizes of the bodies so far.
 func (x *Exchange) Sizes() Sizes {
 	return Sizes{In: x.sizes.in.Load(), InRaw: x.sizes.inRaw.Load(), Out: x.sizes.out.Load()}
 }
@@ -166,7 +156,6 @@ type Shape struct {
 	OpeningRoundTrips int64         // round trips that requests waited for connections to open, and answers for the congestion windows of new connections
 }
 
-// Shape returns the shape of the journey so far.
 func (x *Exchange) Shape() Shape {
 	x.mu.Lock()
 	defer x.mu.Unlock()

@@ -13,8 +13,7 @@ import (
 	"hopwise/load/internal/outcome"
 )
 
-// A service closes a connection that is idle for 75 s. A connection that has been idle for longer than framedIdle is
-// not used, because the service may be about to close it.
+// A service closes a connection that is idle for 75 s, so a connection that is idle for framedIdle is not used.
 const framedIdle = 60 * time.Second
 
 // framed holds the connections to one service over framed Thrift, each of which carries one call at a time.
@@ -46,7 +45,6 @@ func (at *Entrance) openFramed(services map[string][]string, connections int) {
 	}
 }
 
-// connect opens all connections.
 func (f *framed) connect(ctx context.Context) error {
 	for range cap(f.free) {
 		c, err := f.take(ctx)
@@ -93,7 +91,6 @@ func (f *framed) close() {
 	}
 }
 
-// FramedCall is one call over framed Thrift.
 type FramedCall struct {
 	Service, Method string
 	Write           func(traceparent string) ([]byte, error) // makes the message

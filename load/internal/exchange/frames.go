@@ -9,16 +9,13 @@ import (
 	"google.golang.org/grpc/credentials"
 )
 
-// watched wraps credentials, so that each connection records how gRPC requests cross the link.
-//
-// gRPC reports when it has queued a request; another goroutine sends the queue. That goroutine writes frames, which are
-// still unencrypted at this point.
+// watched wraps credentials, so that each connection records how gRPC requests cross the link. gRPC queues a request,
+// and another goroutine writes its frames, which are still unencrypted here.
 type watched struct {
 	credentials.TransportCredentials
 	reach reach
 }
 
-// ClientHandshake does the handshake of the wrapped credentials.
 func (w watched) ClientHandshake(ctx context.Context, authority string, raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
 	secure, info, err := w.TransportCredentials.ClientHandshake(ctx, authority, raw)
 	if err != nil {
@@ -30,7 +27,6 @@ func (w watched) ClientHandshake(ctx context.Context, authority string, raw net.
 	return secure, info, nil
 }
 
-// Clone copies the credentials.
 func (w watched) Clone() credentials.TransportCredentials {
 	return watched{w.TransportCredentials.Clone(), w.reach}
 }
@@ -92,7 +88,6 @@ func (f *frames) Write(p []byte) (int, error) {
 	}
 }
 
-// begin records the frame whose header has been read.
 func (f *frames) begin() {
 	f.have, f.skip = 0, int(binary.BigEndian.Uint32(f.head[:4])>>8)
 	f.kind, f.flags, f.stream = f.head[3], f.head[4], binary.BigEndian.Uint32(f.head[5:])
@@ -107,7 +102,6 @@ func (f *frames) read(part []byte) {
 
 func (f *frames) hasHeaders() bool { return f.kind == headerFrame || f.kind == continuationFrame }
 
-// end records a completely written frame.
 func (f *frames) end() {
 	if f.stream == 0 {
 		return

@@ -20,7 +20,6 @@ import (
 
 const maxBody = 64 << 20
 
-// Request is one HTTP request of a journey.
 type Request struct {
 	Method string
 	Route  string // path without identifiers, which names the span: "/v1/orders/{id}"
@@ -126,9 +125,8 @@ func classUnanswered(err error) outcome.Class {
 }
 
 // sendOnce keeps net/http from silently retrying a request whose connection is dropped before the answer. net/http
-// retries requests that it considers idempotent, such as GET or requests with an idempotency key, but only if it can
-// read the body again. An empty body of unknown length cannot be read again; with the transfer coding identity, the
-// bytes sent are the same as without a body.
+// retries what it considers idempotent if it can read the body again. An empty body of unknown length cannot be read
+// again; with the transfer coding identity, the bytes sent are the same as without a body.
 func sendOnce(request *http.Request) {
 	request.GetBody = nil
 	if request.Body == nil && request.Method != http.MethodPost && request.Method != http.MethodPut && request.Method != http.MethodPatch {
@@ -221,9 +219,8 @@ func decompress(body []byte, encoding string) ([]byte, error) {
 // maxKept is the maximum size of all bodies in a cache, in bytes; a full cache stores no further answers.
 const maxKept = 64 << 20
 
-// Cache stores answers that have an entity tag, and revalidates them with the next request (If-None-Match). Public
-// answers are shared by all customers of the cache; private answers are stored for each customer. The cache never
-// answers without revalidation, so no answer is stale.
+// Cache stores answers that have an entity tag: public ones once, private ones for each customer. It never answers
+// without revalidation by the next request (If-None-Match), so no answer is stale.
 type Cache struct {
 	mu          sync.Mutex
 	kept        map[resource]kept
@@ -239,13 +236,11 @@ type kept struct {
 	answer Response
 }
 
-// NewCache returns an empty cache.
 func NewCache() *Cache { return &Cache{kept: map[resource]kept{}} }
 
 // NotModified returns the number of answers that came from the cache after the shop answered 304.
 func (c *Cache) NotModified() int64 { return c.notModified.Load() }
 
-// find returns the stored answer to a request, and whether there is one.
 func (c *Cache) find(r *http.Request) (k kept, found bool) {
 	if c == nil || r.Method != http.MethodGet {
 		return k, false

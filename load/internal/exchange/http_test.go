@@ -25,24 +25,15 @@ import (
 	"hopwise/proto/stubs/productv1"
 )
 
-// A request on a new connection first waits for the TLS handshake, and the connection is closed after the answer. This
-// is also true over a network, on a first visit.
+// A request on a new connection waits for the TLS handshake, and the connection is closed after the answer.
 func TestAConnectionForEachRequest(t *testing.T) {
-	authority := shoptest.NewAuthority(t)
 	for name, c := range connected {
 		for _, rtt := range []time.Duration{0, 20 * time.Millisecond} {
 			t.Run(fmt.Sprint(name, " at ", rtt), func(t *testing.T) {
 				t.Parallel()
-				shop := start(t, c.http, authority.Issue(t, host, time.Now().Add(time.Hour)))
-				at := shop.Target(t, c.protocol, c.http)
-				at.CACertificate, at.Fresh = authority.Write(t), true
-				client, err := NewClient(at, 4)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if err := client.Connect(t.Context()); err != nil {
-					t.Fatal(err)
-				}
+				shop, at := secure(t, c.protocol, c.http)
+				at.Fresh = true
+				client := dialled(t, at, 4)
 				if rtt > 0 {
 					at.Visit, at.Networks = link.First, map[target.Channel]target.Network{target.Web: {RTTMs: rtt.Seconds() * 1e3}}
 					customers, err := NewCustomers(at, func([]target.Channel) int { return 1 }, client.Meter())

@@ -10,12 +10,11 @@ import (
 	"golang.org/x/net/http2"
 )
 
-// multiplexer sends HTTP/2 requests on one connection to each address, which the first request opens. Requests wait
-// while the server's limit on streams is reached.
+// multiplexer sends HTTP/2 requests on one connection to each address. They wait while the server's limit on streams is
+// reached.
 //
-// net/http would open another connection for waiting requests. With StrictMaxConcurrentRequests it would not, but the
-// requests might wait forever (golang.org/issue/70809), because its pool reserves the streams that they wait for. This
-// pool reserves no streams.
+// net/http would open another connection or, with StrictMaxConcurrentRequests, might wait forever, because its pool
+// reserves the streams that requests wait for (golang.org/issue/70809). This pool reserves no streams.
 type multiplexer struct {
 	http2.Transport
 	client *Client
@@ -44,7 +43,6 @@ func (c *Client) newMultiplexer() *multiplexer {
 	return m
 }
 
-// GetClientConn returns the connection to an address once it is open.
 func (m *multiplexer) GetClientConn(r *http.Request, address string) (*http2.ClientConn, error) {
 	m.mu.Lock()
 	at := m.known[address]
@@ -84,8 +82,7 @@ func (m *multiplexed) isOpen() bool {
 	}
 }
 
-// open opens a connection for all requests that arrive in the meantime, so no single request's deadline ends the
-// attempt.
+// open opens a connection for all requests that arrive meanwhile, so no single request's deadline ends the attempt.
 func (m *multiplexer) open(address string) (*http2.ClientConn, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*dialTimeout)
 	defer cancel()
@@ -107,8 +104,7 @@ func (m *multiplexer) MarkDead(lost *http2.ClientConn) {
 	}
 }
 
-// CloseIdleConnections closes the connections, each as soon as its last request has ended. It does not close a
-// connection that is still being opened.
+// CloseIdleConnections closes each open connection as soon as its last request has ended.
 func (m *multiplexer) CloseIdleConnections() {
 	m.mu.Lock()
 	defer m.mu.Unlock()

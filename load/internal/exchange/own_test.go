@@ -11,8 +11,7 @@ import (
 	"hopwise/load/internal/target"
 )
 
-// A connection to another machine is refused unless the user declares the host as theirs; the shop's clients connect to
-// any machine.
+// A connection to another machine is refused unless the user says that it is theirs; the shop's clients go anywhere.
 func TestOnlyThisMachine(t *testing.T) {
 	at := func(ip string) net.Addr { return &net.TCPAddr{IP: net.ParseIP(ip), Port: 80} }
 	guard := ownOf(target.Target{Steps: "x", Mine: []string{"mine.example"}})
@@ -61,14 +60,7 @@ func TestUnixSockets(t *testing.T) {
 			t.Cleanup(serving.Close)
 			endpoints[server] = target.Entry{Protocol: c.protocol, URL: "http://" + server + ".localhost:80", Socket: listener.Addr().String()}
 		}
-		client, err := NewClient(target.Target{HTTP: c.http, Steps: "x", Endpoints: endpoints}, 2)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer client.Close()
-		if err := client.Connect(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		client := dialled(t, target.Target{HTTP: c.http, Steps: "x", Endpoints: endpoints}, 2)
 		for server, entry := range endpoints {
 			at := client.At(entry.URL)
 			if !strings.HasSuffix(at.String(), "+unix:"+entry.Socket) {

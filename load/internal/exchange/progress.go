@@ -12,8 +12,7 @@ import (
 	"hopwise/load/internal/outcome"
 )
 
-// progress records how far an RPC got. The RPC's status alone does not show this: it may come from the server, or from
-// the library if the answer has no status.
+// progress records how far an RPC got. Its status alone may come from the server, or from the library without one.
 type progress struct {
 	sizes   *sizeCounter
 	way     *crossing   // nil without an emulated network
@@ -61,8 +60,6 @@ func unreadable(message string) bool {
 }
 
 type progressKey struct{}
-
-// progressHandler records the library's events with the RPC that they belong to.
 type progressHandler struct{}
 
 var _ stats.Handler = progressHandler{}
@@ -94,5 +91,4 @@ func (progressHandler) HandleRPC(ctx context.Context, event stats.RPCStats) {
 }
 
 func (progressHandler) TagConn(ctx context.Context, _ *stats.ConnTagInfo) context.Context { return ctx }
-
-func (progressHandler) HandleConn(context.Context, stats.ConnStats) {}
+func (progressHandler) HandleConn(context.Context, stats.ConnStats)                       {}

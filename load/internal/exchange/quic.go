@@ -12,7 +12,6 @@ import (
 	"github.com/quic-go/quic-go/http3"
 )
 
-// transport sends HTTP requests on its own connections.
 type transport interface {
 	http.RoundTripper
 	CloseIdleConnections()
@@ -23,7 +22,6 @@ var (
 	_ transport = (*quicTransport)(nil)
 )
 
-// quicTransport sends HTTP/3 requests on one connection to each address.
 type quicTransport struct{ http3.Transport }
 
 // CloseIdleConnections closes all connections: otherwise a QUIC connection would last until its idle timeout.
@@ -72,7 +70,6 @@ func (c *Client) dialQUIC(ctx context.Context, address string, settings *tls.Con
 	return connection, nil
 }
 
-// listen opens a UDP socket for QUIC.
 func (c *Client) listen() (net.PacketConn, error) {
 	socket, err := net.ListenUDP("udp", nil)
 	if err != nil {

@@ -22,8 +22,7 @@ import (
 	"hopwise/load/internal/telemetry"
 )
 
-// After a connection is lost, the first attempt to reopen it comes after this time; later attempts are at most a second
-// apart.
+// After a lost connection, the first attempt to reopen it comes after this time; later ones at most a second apart.
 const firstRetry = 20 * time.Millisecond
 
 // traceparent is the metadata with the trace context (W3C Trace Context), which differs in each request.
@@ -32,8 +31,7 @@ const traceparent = "traceparent"
 // journeyHeader sends the kind of journey to the edge.
 const journeyHeader = "x-journey"
 
-// NewChannel returns a gRPC channel with one connection, which is not open yet. The options are added to the usual
-// options.
+// NewChannel returns a gRPC channel with one connection, not open yet. The options add to the usual ones.
 func (c *Client) NewChannel(address string, options ...grpc.DialOption) (*grpc.ClientConn, error) {
 	security := insecure.NewCredentials()
 	if c.tls != nil {
@@ -65,7 +63,6 @@ func (c *Client) NewChannel(address string, options ...grpc.DialOption) (*grpc.C
 	return grpc.NewClient("passthrough:///"+address, append(usual, options...)...)
 }
 
-// await opens the channel's connection.
 func (at *Entrance) await(ctx context.Context, channel *grpc.ClientConn) error {
 	switch openChannel(ctx, channel) {
 	case connectivity.Ready:
@@ -76,8 +73,7 @@ func (at *Entrance) await(ctx context.Context, channel *grpc.ClientConn) error {
 	return ctx.Err()
 }
 
-// openChannel opens the channel's connection, and returns the resulting state: ready, a failure, or neither after the time
-// limit.
+// openChannel opens the channel's connection, and returns the state: ready, a failure, or neither after the time limit.
 func openChannel(ctx context.Context, channel *grpc.ClientConn) connectivity.State {
 	channel.Connect()
 	for {
@@ -101,7 +97,6 @@ type rpcChannel struct {
 	token string
 }
 
-// Invoke sends one unary RPC and reads its answer.
 func (c *rpcChannel) Invoke(ctx context.Context, method string, request, answer any, options ...grpc.CallOption) error {
 	r, ctx := c.start(ctx, method)
 	channel, err := r.channel(ctx)
@@ -147,7 +142,6 @@ func (c *rpcChannel) start(ctx context.Context, method string) (*rpc, context.Co
 	return r, metadata.AppendToOutgoingContext(context.WithValue(ctx, progressKey{}, r.progress), pairs...)
 }
 
-// rpc is one RPC in progress.
 type rpc struct {
 	x        *Exchange
 	call     telemetry.Call

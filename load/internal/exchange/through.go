@@ -19,7 +19,6 @@ type through struct {
 
 var _ reach = (*through)(nil)
 
-// DialContext opens a connection at the far end of the link.
 func (t *through) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
 	c, err := t.link.Dial(ctx, dialer, network, address)
 	if err != nil {
@@ -29,7 +28,6 @@ func (t *through) DialContext(ctx context.Context, network, address string) (net
 	return c, nil
 }
 
-// Packets returns a socket whose datagrams cross the link.
 func (t *through) Packets(socket net.PacketConn) net.PacketConn {
 	c := t.link.Packets(socket)
 	t.open.Store(localAddress(c.LocalAddr()), &connection{traffic: c})
@@ -68,7 +66,6 @@ var (
 	_ traffic = (*link.PacketConn)(nil)
 )
 
-// connection is a connection through a link.
 type connection struct {
 	traffic
 	mu      sync.Mutex

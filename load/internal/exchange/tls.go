@@ -15,8 +15,7 @@ import (
 	"hopwise/load/internal/target"
 )
 
-// newTLS returns the TLS settings for connections to the target's entries, with the trusted certificates; nil for a
-// target without TLS.
+// newTLS returns the TLS settings for the target's entries, with the trusted certificates; nil without TLS.
 func newTLS(t target.Target) (*tls.Config, error) {
 	if t.CACertificate == "" {
 		return nil, nil
@@ -71,7 +70,6 @@ func (c *Client) cause(ctx context.Context, address string) error {
 	return errNoHTTP2
 }
 
-// dialHTTP2 opens a connection for HTTP/2.
 func (c *Client) dialHTTP2(ctx context.Context, address string) (net.Conn, error) {
 	connection, err := c.dial(ctx, "tcp", address)
 	if err != nil || c.tls == nil {

@@ -43,6 +43,29 @@ func start(t *testing.T, http int, shown tls.Certificate) *shoptest.Shop {
 	return shoptest.StartTLS(t, shown)
 }
 
+// secure starts a shop with TLS, and returns it with a target that trusts its certificate.
+func secure(t *testing.T, p target.Protocol, version int) (*shoptest.Shop, target.Target) {
+	t.Helper()
+	authority := shoptest.NewAuthority(t)
+	shop := start(t, version, authority.Issue(t, host, time.Now().Add(time.Hour)))
+	at := shop.Target(t, p, version)
+	at.CACertificate = authority.Write(t)
+	return shop, at
+}
+
+func dialled(t *testing.T, at target.Target, connections int) *Client {
+	t.Helper()
+	client, err := NewClient(at, connections)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(client.Close)
+	if err := client.Connect(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return client
+}
+
 func ask(ctx context.Context, x *Exchange, p target.Protocol) error {
 	if p == target.GRPC {
 		_, err := productv1.NewProductServiceClient(x.Channel("")).GetProduct(ctx, &productv1.GetProductRequest{Id: 1})
@@ -53,20 +76,10 @@ func ask(ctx context.Context, x *Exchange, p target.Protocol) error {
 }
 
 func TestTLS(t *testing.T) {
-	authority := shoptest.NewAuthority(t)
 	for name, c := range connected {
 		t.Run(name, func(t *testing.T) {
-			shop := start(t, c.http, authority.Issue(t, host, time.Now().Add(time.Hour)))
-			at := shop.Target(t, c.protocol, c.http)
-			at.CACertificate = authority.Write(t)
-			client, err := NewClient(at, 1)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer client.Close()
-			if err := client.Connect(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			shop, at := secure(t, c.protocol, c.http)
+			client := dialled(t, at, 1)
 			if err := ask(t.Context(), Untraced(client.At(shop.URL)), c.protocol); err != nil {
 				t.Fatal(err)
 			}
@@ -81,23 +94,12 @@ func TestTLS(t *testing.T) {
 	}
 }
 
-// Every connection is opened before the load, for any number of connections, even over HTTP/1.1, where a free
-// connection would be reused.
+// Every connection is opened before the load, even over HTTP/1.1, where a free connection would be reused.
 func TestEveryConnectionIsOpened(t *testing.T) {
-	authority := shoptest.NewAuthority(t)
 	for name, c := range connected {
 		t.Run(name, func(t *testing.T) {
-			shop := start(t, c.http, authority.Issue(t, host, time.Now().Add(time.Hour)))
-			at := shop.Target(t, c.protocol, c.http)
-			at.CACertificate = authority.Write(t)
-			client, err := NewClient(at, openingAtOnce+8)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer client.Close()
-			if err := client.Connect(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			_, at := secure(t, c.protocol, c.http)
+			client := dialled(t, at, openingAtOnce+8)
 			if dialed := client.Meter().Dialed(); dialed != openingAtOnce+8 {
 				t.Errorf("%d connections of %d", dialed, openingAtOnce+8)
 			}
@@ -105,8 +107,7 @@ func TestEveryConnectionIsOpened(t *testing.T) {
 	}
 }
 
-// A server that requests the client's certificate gets it, in the version of TLS that both speak. The server refuses
-// clients without a certificate.
+// A server that requests the client's certificate gets it, in both versions of TLS, and refuses clients without.
 func TestClientCertificatesAndVersions(t *testing.T) {
 	authority := shoptest.NewAuthority(t)
 	trusted := authority.Write(t)
@@ -179,18 +180,8 @@ func TestClientCertificatesAndVersions(t *testing.T) {
 
 // net/http changes its TLS settings while other transports read them, so each transport gets a copy.
 func TestTransportsShareNoTLSSettings(t *testing.T) {
-	authority := shoptest.NewAuthority(t)
-	shop := start(t, 1, authority.Issue(t, host, time.Now().Add(time.Hour)))
-	at := shop.Target(t, target.REST, 1)
-	at.CACertificate = authority.Write(t)
-	client, err := NewClient(at, 3)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer client.Close()
-	if err := client.Connect(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	_, at := secure(t, target.REST, 1)
+	client := dialled(t, at, 3)
 	settings := map[*tls.Config]bool{client.tls: true}
 	for _, transport := range append(client.transports, client.newTransport(1, 1)) {
 		settings[transport.(*http.Transport).TLSClientConfig] = true
@@ -247,7 +238,6 @@ func TestRefusedCertificates(t *testing.T) {
 	}
 }
 
-// A port drops UDP packets.
 func TestBlockedUDP(t *testing.T) {
 	silent, err := net.ListenPacket("udp", host+":0")
 	if err != nil {
@@ -275,18 +265,9 @@ func TestBlockedUDP(t *testing.T) {
 
 // The next request reopens a QUIC connection that the shop closed, and closed connections leave no sockets open.
 func TestLostQUICConnection(t *testing.T) {
-	authority := shoptest.NewAuthority(t)
-	shop := shoptest.StartQUIC(t, authority.Issue(t, host, time.Now().Add(time.Hour)))
-	at := shop.Target(t, target.REST, 3)
-	at.CACertificate = authority.Write(t)
+	shop, at := secure(t, target.REST, 3)
 	before := sockets(t)
-	client, err := NewClient(at, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := client.Connect(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	client := dialled(t, at, 1)
 	shop.CloseConnections()
 	limited, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
@@ -307,7 +288,6 @@ func TestLostQUICConnection(t *testing.T) {
 	}
 }
 
-// sockets counts the open sockets of this process.
 func sockets(t *testing.T) (count int) {
 	t.Helper()
 	files, err := os.ReadDir("/proc/self/fd")

@@ -26,11 +26,9 @@ type document struct {
 // federation is the folder of the documents that go to a router, at the gateway's endpoint.
 const federation = "federation"
 
-// reads tells whether the document is a query.
 func (d document) reads() bool { return strings.HasPrefix(d.text, "query ") }
 
-// documents holds the documents by their names; a service's documents are in a folder with its name:
-// "product/get_product".
+// documents holds the documents by their names; the folder of a service's documents is part of the name.
 var documents = func() map[string]document {
 	all := map[string]document{}
 	err := fs.WalkDir(files, folder, func(file string, entry fs.DirEntry, err error) error {

@@ -17,18 +17,15 @@ type Services struct{ Client }
 
 var _ shop.Services = Services{}
 
-// NewServices returns access to the shop in the session of the token.
 func NewServices(x *exchange.Exchange, token string, sends Sends) Services {
 	return Services{NewClient(x, token, sends)}
 }
 
-// page is a page of products or orders.
 type page struct {
 	Products []shop.Product `json:"products"`
 	Items    []shop.Order   `json:"items"`
 }
 
-// call sends the document of a service and returns the answer.
 func call[T any](ctx context.Context, s Services, document string, variables Variables) (T, error) {
 	data, err := Ask[struct {
 		Answer T `json:"answer"`
@@ -130,8 +127,7 @@ func (s Services) ExportLines(ctx context.Context, after int64) ([]shop.Exported
 	return lines, err
 }
 
-// ListNotifications is not supported: no topology runs the notification service behind GraphQL clients, and tapes with
-// notifications are refused earlier.
+// ListNotifications is not supported: no topology has notifications behind GraphQL, and their tapes are refused.
 func (s Services) ListNotifications(context.Context, int64) ([]shop.Notification, error) {
 	return nil, outcome.Failed(outcome.Client, "no service returns notifications over its own GraphQL API")
 }

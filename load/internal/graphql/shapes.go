@@ -4,7 +4,6 @@ import "hopwise/load/internal/shop"
 
 // The types of the schema with the fields that the documents select, and their canonical forms.
 
-// Connection is a page of a list.
 type Connection[T any] struct {
 	Edges []struct {
 		Node T `json:"node"`
@@ -29,7 +28,6 @@ func (m money) canonical() shop.Money {
 	return shop.Money{AmountMinor: m.AmountMinor, Currency: m.Currency}
 }
 
-// Product is a product of the schema.
 type Product struct {
 	ID          ID     `json:"id"`
 	Title       string `json:"title"`
@@ -44,7 +42,6 @@ type Product struct {
 	} `json:"reviews"`
 }
 
-// Canonical returns the product in canonical form.
 func (p Product) Canonical() shop.Product {
 	reviews := make([]shop.Review, len(p.Reviews))
 	for i, r := range p.Reviews {
@@ -56,7 +53,6 @@ func (p Product) Canonical() shop.Product {
 	}
 }
 
-// Document is a technical document of the schema.
 type Document struct {
 	ID       ID `json:"id"`
 	Sections []struct {
@@ -72,7 +68,6 @@ type Document struct {
 	} `json:"sections"`
 }
 
-// Canonical returns the document in canonical form.
 func (d Document) Canonical() shop.Document {
 	sections := make([]shop.DocumentSection, len(d.Sections))
 	for i, s := range d.Sections {
@@ -86,7 +81,6 @@ func (d Document) Canonical() shop.Document {
 	return shop.Document{ID: d.ID.Of("Document"), Sections: sections}
 }
 
-// Order is an order of the schema.
 type Order struct {
 	ID       ID     `json:"id"`
 	Status   string `json:"status"`
@@ -104,13 +98,11 @@ type Order struct {
 	} `json:"lines"`
 }
 
-// lineItem is a product within a line.
 type lineItem struct {
 	ID    ID     `json:"id"`
 	Title string `json:"title"`
 }
 
-// Canonical returns the order in canonical form.
 func (o Order) Canonical() shop.Order {
 	lines := make([]shop.OrderLine, len(o.Lines))
 	for i, l := range o.Lines {
@@ -125,7 +117,6 @@ func (o Order) Canonical() shop.Order {
 	}
 }
 
-// Notification is a notification of the schema.
 type Notification struct {
 	Position  int64  `json:"position"`
 	Status    string `json:"status"`
@@ -136,7 +127,6 @@ type Notification struct {
 	} `json:"order"`
 }
 
-// Canonical returns the notification in canonical form.
 func (n Notification) Canonical() shop.Notification {
 	return shop.Notification{
 		CreatedAt: shop.Instant(n.CreatedAt), OrderID: n.Order.ID.Of("Order"), Position: n.Position, Read: n.Read, Status: n.Status,
@@ -159,7 +149,6 @@ type ExportedLine struct {
 	} `json:"order"`
 }
 
-// Canonical returns the line in canonical form.
 func (l ExportedLine) Canonical() shop.ExportedLine {
 	return shop.ExportedLine{
 		ID: l.ID.Of("OrderLine"), OrderID: l.Order.ID.Of("Order"), PlacedAt: shop.Instant(l.Order.PlacedAt),
@@ -168,7 +157,6 @@ func (l ExportedLine) Canonical() shop.ExportedLine {
 	}
 }
 
-// User is a user of the schema.
 type User struct {
 	ID      ID                `json:"id"`
 	Email   string            `json:"email"`
@@ -177,7 +165,6 @@ type User struct {
 	Orders  Connection[Order] `json:"orders"`
 }
 
-// Canonical returns the user in canonical form.
 func (u User) Canonical() shop.User {
 	return shop.User{ID: u.ID.Of("User"), Email: u.Email, Name: u.Name, Address: shop.Address(u.Address)}
 }
@@ -203,7 +190,6 @@ type SubgraphLine struct {
 	UnitPrice money  `json:"unitPrice"`
 }
 
-// Canonical returns the line in canonical form.
 func (l SubgraphLine) Canonical() shop.ExportedLine {
 	return shop.ExportedLine{
 		ID: l.ID, OrderID: l.OrderID, PlacedAt: shop.Instant(l.PlacedAt), ProductID: l.ProductID, Quantity: l.Quantity,

@@ -1,5 +1,4 @@
-// Package graphql is a client of the GraphQL gateway and of the services' own GraphQL APIs; it sends only the hashes of
-// persisted documents.
+// Package graphql is a client of the gateway's and services' GraphQL APIs; it sends only hashes of persisted documents.
 package graphql
 
 import (
@@ -47,7 +46,6 @@ type envelope[T any] struct {
 	} `json:"errors"`
 }
 
-// Client sends a journey's documents.
 type Client struct {
 	exchange *exchange.Exchange
 	token    string // session token; empty if there is no session
@@ -61,7 +59,6 @@ type Sends struct {
 	Whole bool // whether NAME_whole, which selects whole resources, is sent instead of NAME if it exists
 }
 
-// document returns the document with this name.
 func (s Sends) document(name string) (d document, known bool) {
 	if d, known = documents[name+"_whole"]; s.Whole && known {
 		return d, true
@@ -70,7 +67,6 @@ func (s Sends) document(name string) (d document, known bool) {
 	return d, known
 }
 
-// NewClient returns a client in the session of the token.
 func NewClient(x *exchange.Exchange, token string, s Sends) Client { return Client{x, token, s} }
 
 // In returns a client of the same journey in the session of the token.
@@ -151,8 +147,7 @@ func (c Client) get(ctx context.Context, path string, p payload) (exchange.Respo
 	return c.exchange.Do(ctx, exchange.Request{Method: http.MethodGet, Route: path, Path: path, Query: query, Token: c.token})
 }
 
-// decode reads an answer. GraphQL errors have codes, even if the HTTP status is 200; an unreadable answer is a
-// wrong_answer.
+// decode reads an answer. GraphQL errors have codes despite HTTP status 200; an unreadable answer is a wrong_answer.
 func decode[T any](path string, response exchange.Response) (data T, code string, err error) {
 	var e envelope[T]
 	unreadable := json.Unmarshal(response.Body, &e)

@@ -50,7 +50,6 @@ func Canonical(a Answer) ([]byte, error) {
 	return bytes.TrimSuffix(text.Bytes(), []byte("\n")), nil
 }
 
-// Digest returns the SHA-256 of canonical JSON, hexadecimal.
 func Digest(canonical []byte) string {
 	sum := sha256.Sum256(canonical)
 	return hex.EncodeToString(sum[:])
@@ -80,9 +79,8 @@ func checkStatuses(order, payment string) error {
 
 // complete returns a wrong_answer that names the first field without a value.
 //
-// Answers about the seeded data never have zero, empty or null fields (the stock of products that are read stays above
-// 0). So a zero value always means that a field was missing, null or empty in the answer as sent. Only booleans may be
-// false, and fields without a canonical form may be absent.
+// Answers about the seeded data never have zero, empty or null fields, and the stock stays above 0. So a zero value
+// means a missing, null or empty field. Only booleans may be false, and fields without a canonical form may be absent.
 func complete(a Answer) error {
 	if path := firstGap(reflect.ValueOf(a)); path != "" {
 		return outcome.Wrong("the answer has no %s", strings.TrimPrefix(path, "."))

@@ -13,12 +13,10 @@ import (
 const Browse Name = "browse"
 
 var browse = definition{
-	name:    Browse,
-	senders: everyone,
-	needs:   []string{"category"},
-	draw: func(d dice) Params {
-		return Params{Category: shopdata.CategoryName(d.categories.Draw(d.Source))}
-	},
+	name:       Browse,
+	senders:    everyone,
+	needs:      []string{"category"},
+	draw:       func(d dice) Params { return Params{Category: shopdata.CategoryName(d.categories.Draw(d.Source))} },
 	federation: browseFederated,
 	graphQL:    asksPage(newBrowseAnswer),
 	composed: func(ctx context.Context, s shop.Services, p Params) (Answer, error) {
@@ -60,7 +58,6 @@ type browseAnswer struct {
 	Products []browsedProduct `json:"products"`
 }
 
-// browsedProduct is one product of a page.
 type browsedProduct struct {
 	ID      int64         `json:"id"`
 	Price   shop.Money    `json:"price"`

@@ -35,7 +35,6 @@ var document = definition{
 	},
 }
 
-// documentAnswer is the document.
 type documentAnswer shop.Document
 
 func newDocumentAnswer(d shop.Document) *documentAnswer { return (*documentAnswer)(&d) }

@@ -57,16 +57,11 @@ func (d Driver) serves(name Name) bool {
 	return true
 }
 
-// Prepare does what must come before the first journey: for GraphQL it registers the documents, for steps it finds the
-// gRPC methods.
+// Prepare does what must come before the first journey: it registers GraphQL documents, or finds steps' gRPC methods.
 func (d Driver) Prepare(ctx context.Context, journeys []Name, open func() *exchange.Exchange) error {
 	switch d.Protocol {
 	case target.Steps:
-		names := make([]string, len(journeys))
-		for i, name := range journeys {
-			names[i] = string(name)
-		}
-		return d.Steps.Prepare(ctx, names, open)
+		return d.Steps.Prepare(ctx, shop.Mapped(journeys, func(n Name) string { return string(n) }), open)
 	case target.GraphQLServices:
 		return graphql.Prepare(ctx, graphql.OfServices(), d.sends(), open)
 	case target.GraphQL, target.Federation:
@@ -123,7 +118,7 @@ func (d Driver) sends() graphql.Sends {
 func (d Driver) services(x *exchange.Exchange, token string, fields []string) (s shop.Services) {
 	switch d.Protocol {
 	case target.REST:
-		return rest.NewGateway(x, token, fields...)
+		return rest.Gateway{Services: rest.NewServices(x, token, fields...)}
 	case target.RESTTranscoded:
 		return transcoded.NewServices(x, token)
 	case target.GRPC:

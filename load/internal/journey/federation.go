@@ -9,8 +9,7 @@ import (
 	"hopwise/load/internal/shopdata"
 )
 
-// federationDocuments is the folder with the documents for routers: subgraphs have plain numbers as ids, and pages
-// without edges.
+// federationDocuments is the folder with routers' documents: subgraphs have plain ids, and pages have no edges.
 const federationDocuments = "federation/"
 
 func asksRouter[T any](variables func(Params) graphql.Variables, read func(T, Params) (Answer, error)) graphQLPlan {
@@ -24,7 +23,7 @@ var browseFederated = asksRouter(
 			Products []graphql.Product `json:"products"`
 		} `json:"productPageWithReviews"`
 	}, _ Params) (Answer, error) {
-		return newBrowseAnswer(canonical(data.Page.Products)), nil
+		return newBrowseAnswer(shop.Mapped(data.Page.Products, graphql.Product.Canonical)), nil
 	},
 )
 
@@ -140,7 +139,7 @@ var bulkLinesFederated = asksRouter(
 	func(data struct {
 		Lines []graphql.SubgraphLine `json:"orderLines"`
 	}, _ Params) (Answer, error) {
-		return &bulkLinesAnswer{Lines: canonical(data.Lines)}, nil
+		return &bulkLinesAnswer{Lines: shop.Mapped(data.Lines, graphql.SubgraphLine.Canonical)}, nil
 	},
 )
 
@@ -151,7 +150,7 @@ var productFeedFederated = asksRouter(
 			Products []graphql.Product `json:"products"`
 		} `json:"productPage"`
 	}, _ Params) (Answer, error) {
-		return newProductFeedAnswer(canonical(data.Page.Products)), nil
+		return newProductFeedAnswer(shop.Mapped(data.Page.Products, graphql.Product.Canonical)), nil
 	},
 )
 
@@ -164,14 +163,6 @@ var orderListFederated = asksRouter(
 			Items []graphql.Order `json:"items"`
 		} `json:"ordersByUser"`
 	}, _ Params) (Answer, error) {
-		return newOrderListAnswer(canonical(data.Page.Items)), nil
+		return newOrderListAnswer(shop.Mapped(data.Page.Items, graphql.Order.Canonical)), nil
 	},
 )
-
-func canonical[T interface{ Canonical() C }, C any](items []T) []C {
-	all := make([]C, len(items))
-	for i, item := range items {
-		all[i] = item.Canonical()
-	}
-	return all
-}

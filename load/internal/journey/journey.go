@@ -1,5 +1,4 @@
-// Package journey has the customers' journeys, each in a separate file: its name, senders, parameters, plans for each
-// protocol, canonical answer, and the answer's check.
+// Package journey has a file for each journey: its name, senders, parameters, plans, canonical answer and check.
 package journey
 
 import (
@@ -16,7 +15,6 @@ import (
 // Name is the name of a journey, the unit of load and of comparison.
 type Name string
 
-// Entry is one journey on a tape.
 type Entry struct {
 	Seq     int64          `json:"seq"`
 	AtNs    int64          `json:"at_ns"` // intended arrival after the start of the replay
@@ -28,7 +26,6 @@ type Entry struct {
 // all has the journeys of the shop, in the order in which messages list them.
 var all = []*definition{&browse, &product, &login, &orderHistory, &checkout, &updateProfile, &orderStatus, &bulkLines, &document, &notifications, &productCard, &orderList, &productFeed}
 
-// definition is one journey.
 type definition struct {
 	name    Name
 	senders []target.Channel
@@ -82,20 +79,13 @@ var byName = func() map[Name]*definition {
 	return index
 }()
 
-// Names returns all journeys.
 func Names() []Name {
-	names := make([]Name, len(all))
-	for i, d := range all {
-		names[i] = d.name
-	}
-	return names
+	return shop.Mapped(all, func(d *definition) Name { return d.name })
 }
 
-// Known tells whether the journey exists.
 func (n Name) Known() bool { return byName[n] != nil }
 
-// Shows returns the fields of its resource that the journey's screen shows, by their names in REST; nil for all fields,
-// and for journeys of other targets.
+// Shows returns the fields that the journey's screen shows, by their names in REST; nil for all, and for other targets.
 func (n Name) Shows() []string {
 	if !n.Known() {
 		return nil
@@ -103,8 +93,7 @@ func (n Name) Shows() []string {
 	return byName[n].shows
 }
 
-// CheckSender returns an error that lists the valid values if there is no such journey or channel, or if the channel cannot
-// send the journey.
+// CheckSender returns an error that lists the valid values for an unknown journey or a channel that cannot send it.
 func (n Name) CheckSender(c target.Channel) error {
 	if err := choice.Check(n, Names(), "journey", "journeys"); err != nil {
 		return err

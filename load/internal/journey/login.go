@@ -49,7 +49,6 @@ var login = definition{
 	},
 }
 
-// loginAnswer is the profile.
 type loginAnswer struct {
 	Email string `json:"email"`
 	ID    int64  `json:"id"`

@@ -11,7 +11,6 @@ import (
 // naive is the shop for a client that sends a request per item, one after another, even for repeated products.
 type naive struct{ shop.Services }
 
-// ListReviewedProducts requests the reviews of one product after another.
 func (n naive) ListReviewedProducts(ctx context.Context, category string) ([]shop.Product, error) {
 	products, err := n.ListProducts(ctx, category)
 	for i := 0; i < len(products) && err == nil; i++ {
@@ -20,7 +19,6 @@ func (n naive) ListReviewedProducts(ctx context.Context, category string) ([]sho
 	return products, err
 }
 
-// BatchGetProducts requests one product after another.
 func (n naive) BatchGetProducts(ctx context.Context, ids []int64) ([]shop.Product, error) {
 	products := make([]shop.Product, 0, len(ids))
 	for _, id := range ids {
@@ -33,7 +31,6 @@ func (n naive) BatchGetProducts(ctx context.Context, ids []int64) ([]shop.Produc
 	return products, nil
 }
 
-// BatchGetPayments requests the payment of one order after another.
 func (n naive) BatchGetPayments(ctx context.Context, orders ...int64) ([]shop.Payment, error) {
 	var payments []shop.Payment
 	for _, order := range orders {
@@ -46,8 +43,7 @@ func (n naive) BatchGetPayments(ctx context.Context, orders ...int64) ([]shop.Pa
 	return payments, nil
 }
 
-// sideBySide makes the calls in parallel, or in sequence if the client is naive, until one fails, and returns that
-// failure.
+// sideBySide makes the calls in parallel, or in sequence if the client is naive, and returns the first failure.
 func sideBySide(ctx context.Context, s shop.Services, calls ...func(context.Context) error) error {
 	group, together := errgroup.WithContext(ctx)
 	_, inTurn := s.(naive)

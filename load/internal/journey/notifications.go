@@ -22,11 +22,7 @@ var notifications = definition{
 		func(data struct {
 			Notifications []graphql.Notification `json:"notifications"`
 		}, _ Params) (Answer, error) {
-			notifications := make([]shop.Notification, len(data.Notifications))
-			for i, each := range data.Notifications {
-				notifications[i] = each.Canonical()
-			}
-			return &notificationsAnswer{notifications}, nil
+			return &notificationsAnswer{shop.Mapped(data.Notifications, graphql.Notification.Canonical)}, nil
 		},
 	),
 	composed: func(ctx context.Context, s shop.Services, p Params) (Answer, error) {

@@ -96,12 +96,10 @@ func historyOf(orders []shop.Order, products []shop.Product, payments []shop.Pay
 	return newOrderHistoryAnswer(orders)
 }
 
-// orderHistoryAnswer has orders, newest first.
 type orderHistoryAnswer struct {
 	Orders []historyOrder `json:"orders"`
 }
 
-// historyOrder is one order of the history.
 type historyOrder struct {
 	ID            int64         `json:"id"`
 	Lines         []historyLine `json:"lines"`

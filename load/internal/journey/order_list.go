@@ -32,12 +32,10 @@ var orderList = definition{
 	},
 }
 
-// orderListAnswer has orders, newest first.
 type orderListAnswer struct {
 	Orders []listedOrder `json:"orders"`
 }
 
-// listedOrder is a row of the list.
 type listedOrder struct {
 	ID       int64      `json:"id"`
 	PlacedAt string     `json:"placed_at"`

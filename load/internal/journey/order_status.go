@@ -8,7 +8,6 @@ import (
 	"hopwise/load/internal/shop"
 )
 
-// OrderStatus reads the status of an order and its payment.
 const OrderStatus Name = "order_status"
 
 var orderStatus = definition{
@@ -53,7 +52,6 @@ var orderStatus = definition{
 	},
 }
 
-// orderStatusAnswer is the order with its payment.
 type orderStatusAnswer struct {
 	ID      int64         `json:"id"`
 	Payment statusPayment `json:"payment"`
@@ -61,7 +59,6 @@ type orderStatusAnswer struct {
 	Total   shop.Money    `json:"total"`
 }
 
-// statusPayment is the payment of the order.
 type statusPayment struct {
 	Amount shop.Money `json:"amount"`
 	Status string     `json:"status"`

@@ -37,7 +37,6 @@ var fieldOf = func() map[string]int {
 	return places
 }()
 
-// Check returns an error that names the first missing parameter of the journey.
 func (p Params) Check(n Name) error {
 	for _, name := range byName[n].needs {
 		if value := reflect.ValueOf(p).Field(fieldOf[name]); !given(value) {
@@ -69,8 +68,7 @@ type Drawer struct {
 	documents  shopdata.Range
 }
 
-// NewDrawer returns a drawer for a tape whose documents have the payload's size; identity is a text that contains all
-// inputs of the tape.
+// NewDrawer returns a drawer for a tape with documents of the payload's size; identity has all inputs of the tape.
 func NewDrawer(seed uint64, scale shopdata.Scale, pool shopdata.Pool, payload shopdata.Payload, identity string) *Drawer {
 	d := &Drawer{
 		scale:      scale,
@@ -92,7 +90,6 @@ func (d *Drawer) Draw(name Name, seq int64) Params {
 	return byName[name].draw(dice{Source: d.streams[name], Drawer: d, seq: seq})
 }
 
-// dice draws the parameters of a journey.
 type dice struct {
 	draw.Source
 	*Drawer

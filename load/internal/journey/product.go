@@ -9,7 +9,6 @@ import (
 	"hopwise/load/internal/shopdata"
 )
 
-// Product reads one product.
 const Product Name = "product"
 
 var product = definition{
@@ -39,7 +38,6 @@ func asksProduct[A Answer](answer func(shop.Product) A) graphQLPlan {
 	)
 }
 
-// productAnswer is the product.
 type productAnswer struct {
 	Category    string     `json:"category"`
 	Description string     `json:"description"`

@@ -23,7 +23,6 @@ var productCard = definition{
 	},
 }
 
-// productCardAnswer is the content of the card.
 type productCardAnswer struct {
 	ID    int64      `json:"id"`
 	Price shop.Money `json:"price"`

@@ -28,7 +28,6 @@ type productFeedAnswer struct {
 	Products []fedProduct `json:"products"`
 }
 
-// fedProduct is a product in the feed.
 type fedProduct struct {
 	ID    int64      `json:"id"`
 	Price shop.Money `json:"price"`

@@ -15,7 +15,6 @@ type stepsAnswer struct{ steps.Answer }
 
 func (stepsAnswer) check(Question) error { return nil }
 
-// values returns the initial variables of a journey's steps.
 func (e Entry) values() steps.Values {
 	values := steps.Values{steps.Seq: strconv.AppendInt(nil, e.Seq, 10)}
 	maps.Copy(values, e.Params.Values)
@@ -23,12 +22,10 @@ func (e Entry) values() steps.Values {
 	return values
 }
 
-// DrawRow returns the parameters of a journey of a target other than the shop.
 func DrawRow(identity string, seq int64, row steps.Values) Params {
 	return Params{IdempotencyKey: dice{Drawer: &Drawer{identity: identity}, seq: seq}.idempotencyKey(), Values: row}
 }
 
-// Pauses returns the total think time between the journey's steps.
 func (d Driver) Pauses(e Entry) time.Duration {
 	if d.Protocol != target.Steps {
 		return 0

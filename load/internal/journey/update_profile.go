@@ -9,16 +9,13 @@ import (
 	"hopwise/load/internal/shop"
 )
 
-// UpdateProfile changes the address of a user.
 const UpdateProfile Name = "update_profile"
 
 var updateProfile = definition{
-	name:    UpdateProfile,
-	senders: customers,
-	needs:   []string{"user_id", "address"},
-	draw: func(d dice) Params {
-		return Params{UserID: d.From(d.scale.ProfileUsers(d.pool)), Address: d.address()}
-	},
+	name:       UpdateProfile,
+	senders:    customers,
+	needs:      []string{"user_id", "address"},
+	draw:       func(d dice) Params { return Params{UserID: d.From(d.scale.ProfileUsers(d.pool)), Address: d.address()} },
 	federation: updateProfileFederated,
 	graphQL: asks(
 		func(e Entry) graphql.Variables {
@@ -56,7 +53,6 @@ func (d dice) address() *shop.Address {
 	}
 }
 
-// updateProfileAnswer is the user with the new address.
 type updateProfileAnswer struct {
 	Address shop.Address `json:"address"`
 	ID      int64        `json:"id"`

@@ -17,7 +17,6 @@ type Clock struct {
 	closed bool
 }
 
-// NewClock returns a running clock, which Close stops.
 func NewClock() (*Clock, error) {
 	precise, err := timer.New()
 	if err != nil {
@@ -72,7 +71,6 @@ func (c *Clock) ring() (at time.Time, near bool) {
 	return now, false
 }
 
-// arm sets the timer to the first alarm.
 func (c *Clock) arm() {
 	if len(c.alarms) > 0 {
 		_ = c.timer.Set(time.Until(c.alarms[0].wake)) // fails only if the timer is closed
@@ -117,7 +115,6 @@ type alarm struct {
 	place int // place in the heap; negative once it has rung or was cancelled
 }
 
-// alarms is a heap of alarms by their times.
 type alarms []*alarm
 
 var _ heap.Interface = (*alarms)(nil)

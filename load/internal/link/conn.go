@@ -10,8 +10,7 @@ import (
 	"time"
 )
 
-// Link is one customer's access to the network: an upward and a downward direction, which all of the customer's
-// connections share.
+// Link is one customer's access to the network: both directions, which all of the customer's connections share.
 type Link struct {
 	clock    *Clock
 	network  Network
@@ -19,7 +18,6 @@ type Link struct {
 	up, down line
 }
 
-// New returns an unused link.
 func New(c *Clock, n Network, v Visit) *Link {
 	return &Link{
 		clock: c, network: n, visit: v,
@@ -40,13 +38,8 @@ func (l *line) sum() int64 {
 	return l.carried
 }
 
-// Dialer opens the real connections.
-type Dialer interface {
-	DialContext(ctx context.Context, network, address string) (net.Conn, error)
-}
-
 // Dial opens a connection at the far end of the link, which takes a round trip.
-func (l *Link) Dial(ctx context.Context, d Dialer, network, address string) (*Conn, error) {
+func (l *Link) Dial(ctx context.Context, d *net.Dialer, network, address string) (*Conn, error) {
 	far, err := d.DialContext(ctx, network, address)
 	if !l.clock.until(time.Now().Add(l.network.RTT), true, ctx.Done(), nil) && err == nil {
 		_ = far.Close()
@@ -58,10 +51,8 @@ func (l *Link) Dial(ctx context.Context, d Dialer, network, address string) (*Co
 	return l.wrap(far), nil
 }
 
-// Conn is a stream connection through a link.
-//
-// Write never blocks: data that a real sender would have to buffer is already on its way here. Data written before
-// Close is still delivered.
+// Conn is a stream connection through a link. Write never blocks: data that a real sender would have to buffer is
+// already on its way here. Data written before Close is still delivered.
 type Conn struct {
 	net.Conn
 	record
@@ -114,14 +105,12 @@ func (c *Conn) receive() {
 	}
 }
 
-// Read reads data that has come out of the link.
 func (c *Conn) Read(p []byte) (int, error) {
 	n, err := c.down.read(p)
 	c.answered()
 	return n, err
 }
 
-// Write sends the data into the link.
 func (c *Conn) Write(p []byte) (int, error) {
 	if err := writable(c.down.queue, &c.limit); err != nil {
 		return 0, err
@@ -155,20 +144,17 @@ func (c *Conn) Close() error {
 	return nil
 }
 
-// SetDeadline sets the deadlines of Read and Write.
 func (c *Conn) SetDeadline(t time.Time) error {
 	c.down.deadline.set(t)
 	c.limit.set(t)
 	return nil
 }
 
-// SetReadDeadline sets the deadline of Read, also of a Read that is already waiting.
 func (c *Conn) SetReadDeadline(t time.Time) error {
 	c.down.deadline.set(t)
 	return nil
 }
 
-// SetWriteDeadline sets the deadline of Write.
 func (c *Conn) SetWriteDeadline(t time.Time) error {
 	c.limit.set(t)
 	return nil

@@ -19,7 +19,6 @@ const patience = 20 * time.Second
 
 var slow = Network{RTT: 40 * ms, Down: 8_000_000, Up: 4_000_000}
 
-// echo is a server that sends its input back, and records it.
 type echo struct {
 	address string
 	mu      sync.Mutex
@@ -142,7 +141,6 @@ func TestAccount(t *testing.T) {
 	}
 }
 
-// A round trip takes the network's time, and opening a connection takes one round trip.
 func TestRoundTrip(t *testing.T) {
 	network := Network{RTT: 60 * ms}
 	began := time.Now()

@@ -5,8 +5,7 @@ import (
 	"time"
 )
 
-// deadline is a channel that is closed once the time has passed; it also wakes goroutines that waited before the time
-// was set.
+// deadline is a channel that closes once the time has passed, also for goroutines that waited before it was set.
 type deadline struct {
 	mu      sync.Mutex
 	timer   *time.Timer

@@ -12,7 +12,6 @@ import (
 	"hopwise/load/internal/choice"
 )
 
-// Network is the network between a customer and the edge.
 type Network struct {
 	RTT  time.Duration // round-trip time without serialisation
 	Down int64         // bits per second towards the customer, headers included; 0 for no limit
@@ -22,19 +21,14 @@ type Network struct {
 // Visit tells whether a customer has visited the shop before.
 type Visit string
 
-// The visits.
 const (
 	Warm  Visit = "warm"  // connections are open already, and their windows have grown
 	First Visit = "first" // connections are opened by the journey, with TCP's initial window
 )
 
-// Visits returns all visits.
-func Visits() []Visit { return []Visit{Warm, First} }
-
-// Check returns an error that lists the valid visits if this is not a valid visit.
+func Visits() []Visit        { return []Visit{Warm, First} }
 func (v Visit) Check() error { return choice.Check(v, Visits(), "visit", "visits") }
 
-// Limits of plausible networks.
 const (
 	MaxRTT       = 2 * time.Second
 	MinBandwidth = 10_000         // bits per second

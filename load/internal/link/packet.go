@@ -62,7 +62,6 @@ func send(q *queue, over *line, data []byte, address net.Addr) {
 	q.add(&parcel{Passage: Passage{now, due}, data: append([]byte(nil), data...), address: address})
 }
 
-// ReadFrom reads the next datagram that has come out of the link.
 func (c *PacketConn) ReadFrom(p []byte) (int, net.Addr, error) {
 	n, from, err := c.down.readFrom(p)
 	c.answered()
@@ -97,7 +96,6 @@ func (c *PacketConn) Close() error {
 	return nil
 }
 
-// SetReadBuffer sets the size of the real socket's buffer, if it has one.
 func (c *PacketConn) SetReadBuffer(bytes int) error {
 	if socket, ok := c.PacketConn.(interface{ SetReadBuffer(bytes int) error }); ok {
 		return socket.SetReadBuffer(bytes)
@@ -105,7 +103,6 @@ func (c *PacketConn) SetReadBuffer(bytes int) error {
 	return nil
 }
 
-// SetWriteBuffer sets the size of the real socket's buffer, if it has one.
 func (c *PacketConn) SetWriteBuffer(bytes int) error {
 	if socket, ok := c.PacketConn.(interface{ SetWriteBuffer(bytes int) error }); ok {
 		return socket.SetWriteBuffer(bytes)
@@ -113,20 +110,17 @@ func (c *PacketConn) SetWriteBuffer(bytes int) error {
 	return nil
 }
 
-// SetDeadline sets the deadlines of ReadFrom and WriteTo.
 func (c *PacketConn) SetDeadline(t time.Time) error {
 	c.down.deadline.set(t)
 	c.limit.set(t)
 	return nil
 }
 
-// SetReadDeadline sets the deadline of ReadFrom, also of a ReadFrom that is already waiting.
 func (c *PacketConn) SetReadDeadline(t time.Time) error {
 	c.down.deadline.set(t)
 	return nil
 }
 
-// SetWriteDeadline sets the deadline of WriteTo.
 func (c *PacketConn) SetWriteDeadline(t time.Time) error {
 	c.limit.set(t)
 	return nil

@@ -39,8 +39,7 @@ func (c Crossing) Passage() Passage {
 	return c.parcel.Passage
 }
 
-// kept is how many of the latest parcels a queue remembers, so that a caller who learns late that a request was sent
-// can still get the request's passage.
+// kept is how many of the latest parcels a queue remembers for callers who learn late that a request was sent.
 const kept = 64
 
 // queue holds the parcels on their way through a link, in order, and releases them when they are due.
@@ -120,7 +119,6 @@ func (q *queue) came(p *parcel, at time.Time) {
 	}
 }
 
-// take removes the first parcel.
 func (q *queue) take() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -129,7 +127,6 @@ func (q *queue) take() {
 	q.parcels = q.parcels[1:]
 }
 
-// due tells whether a parcel can be read without waiting.
 func (q *queue) due() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -178,7 +175,6 @@ func (q *queue) readFrom(p []byte) (int, net.Addr, error) {
 	return copy(p, first.data), first.address, nil
 }
 
-// last returns the parcel that entered last.
 func (q *queue) last() Crossing {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -5,7 +5,6 @@ import (
 	"time"
 )
 
-// record is a connection's record of its traffic.
 type record struct {
 	sent, received *queue
 	trips          *trips
@@ -22,7 +21,6 @@ func newRecord(up, down *queue, opening int) record {
 	return record{sent: up, received: down, trips: &trips{count: opening}}
 }
 
-// Sent returns the crossing of the last sent data.
 func (r record) Sent() Crossing { return r.sent.last() }
 
 // SentSince returns the crossing of the first data sent at the given instant or later, if little was sent after it.

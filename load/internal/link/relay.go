@@ -10,8 +10,7 @@ import (
 // dialTimeout is how long the far end may take to accept a connection, without the link's own round trip.
 const dialTimeout = 2 * time.Second
 
-// Relay forwards a listener's connections through a link to an address, until the context ends. Each connection has a
-// separate link, like a customer on a warm visit.
+// Relay forwards a listener's connections until the context ends, each through a separate link, as on a warm visit.
 func (c *Clock) Relay(ctx context.Context, from net.Listener, n Network, network, address string) error {
 	context.AfterFunc(ctx, func() { _ = from.Close() })
 	for {

@@ -11,8 +11,7 @@ import (
 	"time"
 )
 
-// A relay carries bytes in both directions between any two kinds of address, opens each connection with a delay of a
-// round trip, and ends with its context.
+// A relay carries bytes both ways between any two kinds of address, opens connections a round trip late, and ends.
 func TestRelayCarriesConnectionsThroughTheLink(t *testing.T) {
 	server, path := startEcho(t), filepath.Join(t.TempDir(), "near")
 	listener, err := net.Listen("unix", path)

@@ -24,7 +24,6 @@ func (l *Link) stream(over *line) *stream {
 	return s
 }
 
-// send puts a copy of the data into the stream.
 func (s *stream) send(data []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -27,7 +27,6 @@ type Beyond struct {
 	PackedBeyond int64 `json:"packed_beyond"` // the same for bodies as received, compressed or not
 }
 
-// Add adds another answer of the same journey.
 func (b *Beyond) Add(other Beyond) {
 	b.Fields += other.Fields
 	b.FieldsBeyond += other.FieldsBeyond
@@ -44,8 +43,7 @@ func InContract(fields []string) []string {
 	return names
 }
 
-// OfJSON compares a body in JSON, from REST or GraphQL. Its resources are the outermost objects that have all needed
-// fields.
+// OfJSON compares a body of REST or GraphQL. Its resources are the outermost objects with all needed fields.
 func (f Fields) OfJSON(body []byte, packed bool) (b Beyond) {
 	var whole any
 	decoder := json.NewDecoder(bytes.NewReader(body))
@@ -67,7 +65,6 @@ func encode(value any) []byte {
 	return bytes.TrimSuffix(text.Bytes(), []byte("\n"))
 }
 
-// prune removes from the resources all fields that are not needed.
 func (f Fields) prune(value any, b *Beyond) {
 	switch v := value.(type) {
 	case []any:

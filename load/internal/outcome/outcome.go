@@ -10,10 +10,8 @@ import (
 	"google.golang.org/grpc/codes"
 )
 
-// Class is the class of a journey's outcome.
 type Class string
 
-// The closed list of classes.
 const (
 	OK          Class = "ok"
 	Client      Class = "client"       // nothing could be sent, or the request was refused
@@ -25,23 +23,18 @@ const (
 // Failures returns all classes but OK, in the order of reports.
 func Failures() []Class { return []Class{Client, Server, Timeout, WrongAnswer} }
 
-// Failure is an error with a class.
 type Failure struct {
 	Class Class
 	Cause error
 }
 
 func (f *Failure) Error() string { return f.Cause.Error() }
-
-// Unwrap returns the cause.
 func (f *Failure) Unwrap() error { return f.Cause }
 
-// Failed returns a failure of a class.
 func Failed(class Class, format string, args ...any) error {
 	return &Failure{class, fmt.Errorf(format, args...)}
 }
 
-// Wrong returns a failure of the class wrong_answer.
 func Wrong(format string, args ...any) error { return Failed(WrongAnswer, format, args...) }
 
 // ErrInterrupted is the cause of journeys that were cancelled because the replay was stopped.
@@ -76,7 +69,6 @@ func OfStatus(status int) Class {
 	return Client
 }
 
-// OfCode returns the class of an error code of the shop.
 func OfCode(code string) Class {
 	switch code {
 	case "DEADLINE_EXCEEDED":
@@ -87,7 +79,6 @@ func OfCode(code string) Class {
 	return Client
 }
 
-// OfGRPC returns the class of a gRPC status.
 func OfGRPC(code codes.Code) Class {
 	switch code {
 	case codes.OK:

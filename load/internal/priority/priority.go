@@ -11,10 +11,8 @@ import (
 	"hopwise/load/internal/choice"
 )
 
-// Wish is the user's requested priority.
 type Wish string
 
-// The wishes.
 const (
 	Auto     Wish = "auto"     // real-time if the system allows it, otherwise prompt if possible, otherwise normal
 	Normal   Wish = "normal"   // like any other process

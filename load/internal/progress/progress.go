@@ -67,7 +67,6 @@ func start(out io.Writer, l *Line, length time.Duration, terminal bool, interval
 	return l
 }
 
-// Set sets the numbers of sent and failed journeys.
 func (l *Line) Set(sent, failed int64) {
 	l.sent.Store(sent)
 	l.failed.Store(failed)

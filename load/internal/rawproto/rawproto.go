@@ -1,5 +1,4 @@
-// Package rawproto lets one connect-go client or handler carry messages of every type: it passes them as bytes, and its
-// callers convert the bytes.
+// Package rawproto lets one connect-go client or handler carry all types of messages, as bytes that callers convert.
 package rawproto
 
 import (
@@ -22,13 +21,8 @@ type Codec struct{}
 
 var _ connect.Codec = Codec{}
 
-// Name is the part of content types that names the encoding.
-func (Codec) Name() string { return "proto" }
-
-// IsBinary says that messages cannot be text in a URL.
-func (Codec) IsBinary() bool { return true }
-
-// Marshal encodes a message.
+func (Codec) Name() string                          { return "proto" }
+func (Codec) IsBinary() bool                        { return true }
 func (c Codec) Marshal(message any) ([]byte, error) { return c.MarshalAppend(nil, message) }
 
 // MarshalStable encodes a message deterministically, so that a URL with its bytes can be a cache key.
@@ -36,7 +30,6 @@ func (Codec) MarshalStable(message any) ([]byte, error) {
 	return encode(proto.MarshalOptions{Deterministic: true}, nil, message)
 }
 
-// MarshalAppend appends a message to a buffer.
 func (Codec) MarshalAppend(to []byte, message any) ([]byte, error) {
 	return encode(proto.MarshalOptions{}, to, message)
 }

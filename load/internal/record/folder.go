@@ -11,14 +11,12 @@ import (
 	"hopwise/load/internal/atomicfile"
 )
 
-// The files of a replay's folder.
 const (
 	rowsFile    = "journeys.jsonl"
 	vegetaFile  = "vegeta.gob"
 	figuresFile = "generator.json"
 )
 
-// Write writes the files of a replay into its folder.
 func Write(folder string, rows []Row, g Generator) error {
 	err := atomicfile.WriteRows(filepath.Join(folder, rowsFile), func(add func(any) error) error {
 		for _, row := range rows {
@@ -37,7 +35,6 @@ func Write(folder string, rows []Row, g Generator) error {
 	return atomicfile.WriteJSON(filepath.Join(folder, figuresFile), g)
 }
 
-// read reads the rows and the figures that Write wrote.
 func read(folder string) (rows []Row, g Generator, err error) {
 	figures, err := os.ReadFile(filepath.Join(folder, figuresFile))
 	if err != nil {

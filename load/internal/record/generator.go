@@ -13,8 +13,7 @@ import (
 	"hopwise/load/internal/wire"
 )
 
-// Generator has a load generator's own figures for a replay, or those of several generators that replayed the shards of
-// a tape.
+// Generator has a load generator's figures for a replay, or those of several generators that replayed a tape's shards.
 type Generator struct {
 	Mode            Mode           `json:"mode"`
 	Shard           tape.Shard     `json:"shard"`            // shard of the tape, I/N
@@ -57,13 +56,11 @@ type Generator struct {
 	LastEndedNs     int64          `json:"last_ended_ns"`     // Unix time
 }
 
-// TracingCost has the cost of the generator's spans.
 type TracingCost struct {
 	ExportCPUS float64            `json:"export_cpu_s"` // CPU time for sending spans after the replay
 	CostNs     map[string]float64 `json:"cost_ns"`      // cost of a span for its journey, by kind of span
 }
 
-// ClosedLoop describes a replay in a closed loop.
 type ClosedLoop struct {
 	VUs           int     `json:"vus"` // virtual users
 	ThinkS        float64 `json:"think_s"`
@@ -86,7 +83,6 @@ type Link struct {
 	Up    int64   `json:"up_bits_s"`   // 0 for no limit
 }
 
-// Usage is the resource usage of the process.
 type Usage struct {
 	At      time.Time
 	Wall    time.Duration

@@ -9,7 +9,6 @@ import (
 	"hopwise/load/internal/tape"
 )
 
-// shard is the replay of one shard of a tape.
 type shard struct {
 	folder  string
 	rows    []Row
@@ -18,8 +17,7 @@ type shard struct {
 
 func (s shard) String() string { return fmt.Sprintf("shard %s (%s)", s.figures.Shard, s.folder) }
 
-// Merge joins the replays of all shards of a tape, and returns the rows by seq and the figures, as if a single
-// generator had replayed the whole tape.
+// Merge joins the replays of all shards of a tape: rows by seq, and figures as if from a single generator.
 func Merge(folders []string) ([]Row, Generator, error) {
 	shards := make([]shard, len(folders))
 	for i, folder := range folders {

@@ -17,10 +17,8 @@ import (
 	"hopwise/load/internal/target"
 )
 
-// Mode decides when a journey starts.
 type Mode string
 
-// The modes.
 const (
 	Open   Mode = "open"   // at its arrival time on the tape, regardless of slow answers
 	Closed Mode = "closed" // once the same virtual user's previous journey is answered

@@ -4,18 +4,11 @@ import (
 	"context"
 	"net/url"
 
-	"hopwise/load/internal/exchange"
 	"hopwise/load/internal/shop"
 )
 
-// Gateway reaches the shop through the REST gateway: it has the services' APIs, but joins orders with their products
-// and payments.
+// Gateway reaches the shop through the REST gateway: the services' APIs, but orders come with products and payments.
 type Gateway struct{ Services }
-
-// NewGateway returns access to the shop, with the same parameters as NewServices.
-func NewGateway(x *exchange.Exchange, token string, fields ...string) Gateway {
-	return Gateway{NewServices(x, token, fields...)}
-}
 
 var _ shop.Joining = Gateway{}
 
@@ -35,21 +28,15 @@ func (j joinedOrder) order() shop.Order {
 	return j.Order
 }
 
-// ListJoinedOrders lists orders that the gateway has joined with their products and payments.
 func (g Gateway) ListJoinedOrders(ctx context.Context, user int64) ([]shop.Order, error) {
 	query := latestOrders()
 	query.Set("include", "payment,products")
 	page, err := Get[struct {
 		Orders []joinedOrder `json:"orders"`
 	}](ctx, g.Client, "/v1/users/{id}/orders", user, query)
-	orders := make([]shop.Order, len(page.Orders))
-	for i, o := range page.Orders {
-		orders[i] = o.order()
-	}
-	return orders, err
+	return shop.Mapped(page.Orders, joinedOrder.order), err
 }
 
-// GetOrder reads an order that the gateway has joined with its payment.
 func (g Gateway) GetOrder(ctx context.Context, id int64) (shop.Order, error) {
 	joined, err := Get[joinedOrder](ctx, g.Client, "/v1/orders/{id}", id, url.Values{"include": {"payment"}})
 	return joined.order(), err

@@ -1,5 +1,4 @@
-// Package rest is a client of the shop's REST APIs: the services' own APIs, and the API of the REST gateway that joins
-// their data.
+// Package rest is a client of the services' REST APIs, and of the REST gateway that joins their data.
 package rest
 
 import (
@@ -14,7 +13,6 @@ import (
 	"hopwise/load/internal/shopdata"
 )
 
-// Services reaches the shop through its services' own REST APIs.
 type Services struct {
 	Client
 	fields []string // selected fields of products and orders; empty for all
@@ -22,7 +20,6 @@ type Services struct {
 
 var _ shop.Services = Services{}
 
-// page is a page of any list.
 type page struct {
 	Products []shop.Product      `json:"products"`
 	Orders   []shop.Order        `json:"orders"`
@@ -32,13 +29,11 @@ type page struct {
 	Notifications []shop.Notification `json:"notifications"`
 }
 
-// NewServices returns access to the shop in the session of the token. Reads select the fields, or all fields if none
-// are given.
+// NewServices returns access to the shop in the session of the token. Reads select the fields; all without fields.
 func NewServices(x *exchange.Exchange, token string, fields ...string) Services {
 	return Services{NewClient(x, token, shopProblem), fields}
 }
 
-// selecting adds the selected fields to a query.
 func (s Services) selecting(query url.Values) url.Values {
 	if len(s.fields) > 0 {
 		query.Set("fields", strings.Join(s.fields, ","))

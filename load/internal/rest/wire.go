@@ -11,9 +11,9 @@ import (
 
 	"hopwise/load/internal/exchange"
 	"hopwise/load/internal/outcome"
+	"hopwise/load/internal/shop"
 )
 
-// Client sends a journey's requests, with bodies in JSON.
 type Client struct {
 	exchange *exchange.Exchange
 	token    string // session token; empty if there is no session
@@ -33,7 +33,6 @@ func Get[T any](ctx context.Context, c Client, route string, id int64, query url
 	}, http.StatusOK)
 }
 
-// Write is a request that changes data.
 type Write struct {
 	Method   string
 	Route    string
@@ -43,7 +42,6 @@ type Write struct {
 	Expected int // expected status
 }
 
-// Send writes to a resource and returns the answer.
 func Send[T any](ctx context.Context, c Client, w Write) (T, error) {
 	text, err := json.Marshal(w.Body)
 	if err != nil {
@@ -57,7 +55,6 @@ func Send[T any](ctx context.Context, c Client, w Write) (T, error) {
 
 func pathOf(route string, id int64) string { return strings.Replace(route, "{id}", number(id), 1) }
 
-// fetch sends a request and decodes the answer.
 func fetch[T any](ctx context.Context, c Client, r exchange.Request, expected int) (T, error) {
 	var body T
 	response, err := c.exchange.Do(ctx, r)
@@ -104,10 +101,4 @@ func shopProblem(body []byte) (outcome.Class, string, bool) {
 func number(id int64) string { return strconv.FormatInt(id, 10) }
 
 // numbers returns identifiers as the value of a query parameter, separated by commas.
-func numbers(ids []int64) string {
-	texts := make([]string, len(ids))
-	for i, id := range ids {
-		texts[i] = number(id)
-	}
-	return strings.Join(texts, ",")
-}
+func numbers(ids []int64) string { return strings.Join(shop.Mapped(ids, number), ",") }

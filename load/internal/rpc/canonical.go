@@ -15,16 +15,7 @@ import (
 	"hopwise/proto/stubs/userv1"
 )
 
-// This file has the canonical forms of the contract's messages. A missing message becomes an empty value, which the
-// check of the answer reports.
-
-func mapped[From, To any](all []From, canonical func(From) To) []To {
-	made := make([]To, len(all))
-	for i, one := range all {
-		made[i] = canonical(one)
-	}
-	return made
-}
+// This file has the messages' canonical forms. A missing message becomes an empty value, which the check reports.
 
 func money(m *typev1.Money) shop.Money {
 	return shop.Money{AmountMinor: m.GetAmountMinor(), Currency: m.GetCurrency()}
@@ -57,12 +48,12 @@ func product(p *productv1.Product) shop.Product {
 func reviewedProduct(p *productv1.ReviewedProduct) shop.Product {
 	return shop.Product{
 		ID: p.GetId(), Title: p.GetTitle(), Description: p.GetDescription(), Category: p.GetCategory(),
-		Price: money(p.GetPrice()), Stock: p.GetStock(), Reviews: mapped(p.GetReviews(), review),
+		Price: money(p.GetPrice()), Stock: p.GetStock(), Reviews: shop.Mapped(p.GetReviews(), review),
 	}
 }
 
 func section(s *productv1.DocumentSection) shop.DocumentSection {
-	return shop.DocumentSection{Title: s.GetTitle(), Records: mapped(s.GetRecords(), record)}
+	return shop.DocumentSection{Title: s.GetTitle(), Records: shop.Mapped(s.GetRecords(), record)}
 }
 
 func record(r *productv1.DocumentRecord) shop.DocumentRecord {
@@ -88,7 +79,7 @@ func user(u *userv1.User) shop.User {
 func order(o *orderv1.Order) shop.Order {
 	return shop.Order{
 		ID: o.GetId(), UserID: o.GetUserId(), Status: orderStatus(o.GetStatus()), PlacedAt: instant(o.GetCreateTime()),
-		Total: money(o.GetTotal()), Lines: mapped(o.GetLines(), orderLine),
+		Total: money(o.GetTotal()), Lines: shop.Mapped(o.GetLines(), orderLine),
 	}
 }
 

@@ -19,7 +19,6 @@ import (
 	"hopwise/proto/stubs/userv1"
 )
 
-// Services reaches the shop through gRPC.
 type Services struct {
 	open          Opener
 	products      productv1.ProductServiceClient
@@ -60,20 +59,20 @@ func (s Services) ListProducts(ctx context.Context, category string) ([]shop.Pro
 	page, err := s.products.ListProducts(ctx, &productv1.ListProductsRequest{
 		PageSize: shopdata.BrowsePage, Category: category, ReadMask: s.mask,
 	})
-	return mapped(page.GetProducts(), product), err
+	return shop.Mapped(page.GetProducts(), product), err
 }
 
 func (s Services) ListReviewedProducts(ctx context.Context, category string) ([]shop.Product, error) {
 	page, err := s.products.ListProductsWithReviews(ctx, &productv1.ListProductsWithReviewsRequest{
 		PageSize: shopdata.BrowsePage, Category: category, ReviewLimit: shopdata.ReviewsPerProduct,
 	})
-	return mapped(page.GetProducts(), reviewedProduct), err
+	return shop.Mapped(page.GetProducts(), reviewedProduct), err
 }
 
 func (s Services) AddReviews(ctx context.Context, listed shop.Product) (shop.Product, error) {
 	batch, err := s.products.BatchListReviews(ctx, &productv1.BatchListReviewsRequest{ProductIds: []int64{listed.ID}})
 	for _, p := range batch.GetProducts() {
-		listed.Reviews = mapped(p.Reviews, review)
+		listed.Reviews = shop.Mapped(p.Reviews, review)
 	}
 	return listed, err
 }
@@ -85,13 +84,13 @@ func (s Services) GetProduct(ctx context.Context, id int64) (shop.Product, error
 
 func (s Services) BatchGetProducts(ctx context.Context, ids []int64) ([]shop.Product, error) {
 	batch, err := s.products.BatchGetProducts(ctx, &productv1.BatchGetProductsRequest{Ids: shop.Distinct(ids)})
-	return mapped(batch.GetProducts(), product), err
+	return shop.Mapped(batch.GetProducts(), product), err
 }
 
 func (s Services) GetDocument(ctx context.Context, id int64) (shop.Document, error) {
 	if !s.streams {
 		d, err := s.products.GetDocument(ctx, &productv1.GetDocumentRequest{Id: id})
-		return shop.Document{ID: d.GetId(), Sections: mapped(d.GetSections(), section)}, err
+		return shop.Document{ID: d.GetId(), Sections: shop.Mapped(d.GetSections(), section)}, err
 	}
 	stream, err := s.products.StreamDocument(ctx, &productv1.StreamDocumentRequest{Id: id})
 	if err != nil {
@@ -123,12 +122,12 @@ func (s Services) ListOrders(ctx context.Context, user int64) ([]shop.Order, err
 	page, err := s.orders.ListOrdersByUser(ctx, &orderv1.ListOrdersByUserRequest{
 		UserId: user, PageSize: shopdata.OrdersPerRegular, ReadMask: s.mask,
 	})
-	return mapped(page.GetOrders(), order), err
+	return shop.Mapped(page.GetOrders(), order), err
 }
 
 func (s Services) ListNotifications(ctx context.Context, user int64) ([]shop.Notification, error) {
 	list, err := s.notifications.ListNotifications(ctx, &notificationv1.ListNotificationsRequest{UserId: user})
-	return mapped(list.GetNotifications(), notification), err
+	return shop.Mapped(list.GetNotifications(), notification), err
 }
 
 func (s Services) GetOrder(ctx context.Context, id int64) (shop.Order, error) {
@@ -139,20 +138,19 @@ func (s Services) GetOrder(ctx context.Context, id int64) (shop.Order, error) {
 func (s Services) BatchGetPayments(ctx context.Context, orders ...int64) ([]shop.Payment, error) {
 	batch, err := s.payments.BatchGetPaymentsByOrder(ctx,
 		&paymentv1.BatchGetPaymentsByOrderRequest{OrderIds: orders})
-	return mapped(batch.GetPayments(), payment), err
+	return shop.Mapped(batch.GetPayments(), payment), err
 }
 
 func (s Services) Checkout(ctx context.Context, p shop.Purchase) (shop.Order, error) {
 	o, err := s.orders.Checkout(ctx, &orderv1.CheckoutRequest{
 		UserId: p.UserID, PaymentToken: shopdata.PaymentToken, IdempotencyKey: p.IdempotencyKey,
-		Lines: mapped(p.Items, func(i shop.Item) *orderv1.CheckoutLine {
+		Lines: shop.Mapped(p.Items, func(i shop.Item) *orderv1.CheckoutLine {
 			return &orderv1.CheckoutLine{ProductId: i.ProductID, Quantity: int32(i.Quantity)}
 		}),
 	})
 	return order(o), err
 }
 
-// ExportLines reads the stream of lines to its end.
 func (s Services) ExportLines(ctx context.Context, after int64) ([]shop.ExportedLine, error) {
 	stream, err := s.orders.StreamOrderLines(ctx, &orderv1.StreamOrderLinesRequest{
 		AfterLineId: after, Limit: shopdata.BulkPage,
@@ -163,7 +161,6 @@ func (s Services) ExportLines(ctx context.Context, after int64) ([]shop.Exported
 	return all(stream, (*orderv1.StreamOrderLinesResponse).GetLines, exportedLine)
 }
 
-// all reads a stream to its end and returns the content of its chunks.
 func all[Chunk, From, To any](stream grpc.ServerStreamingClient[Chunk], has func(*Chunk) []From, canonical func(From) To) ([]To, error) {
 	var read []To
 	for {
@@ -174,6 +171,6 @@ func all[Chunk, From, To any](stream grpc.ServerStreamingClient[Chunk], has func
 		if err != nil {
 			return nil, err
 		}
-		read = append(read, mapped(has(chunk), canonical)...)
+		read = append(read, shop.Mapped(has(chunk), canonical)...)
 	}
 }

@@ -68,7 +68,6 @@ func Open(key crypto.PrivateKey, entries []journey.Entry, now time.Time) (*Sessi
 	return s, nil
 }
 
-// Customer signs a customer's token.
 func Customer(key crypto.PrivateKey, user int64, now time.Time) (string, error) {
 	return sign(key, "users/"+strconv.FormatInt(user, 10), "customer", now)
 }

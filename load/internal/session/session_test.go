@@ -54,7 +54,6 @@ func TestTokens(t *testing.T) {
 	}
 }
 
-// The error for an unusable key names its file.
 func TestUnusableKeys(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "key.pem")
 	if err := os.WriteFile(path, []byte("not a key"), 0o600); err != nil {

@@ -32,7 +32,6 @@ type Review struct {
 	Title  string `json:"title"`
 }
 
-// Product is one product of the catalogue.
 type Product struct {
 	ID          int64    `json:"id"`
 	Title       string   `json:"title"`
@@ -65,7 +64,6 @@ type DocumentRecord struct {
 	Value float64 `json:"value"`
 }
 
-// Order is an order of one user.
 type Order struct {
 	ID       int64       `json:"id"`
 	UserID   int64       `json:"user_id"`
@@ -76,7 +74,6 @@ type Order struct {
 	Payment  Payment     `json:"-"` // if it was joined
 }
 
-// OrderLine is one line of an order.
 type OrderLine struct {
 	LineNumber int64  `json:"line_number"`
 	ProductID  int64  `json:"product_id"`
@@ -85,7 +82,6 @@ type OrderLine struct {
 	UnitPrice  Money  `json:"unit_price"`
 }
 
-// SortLines sorts the lines of the order by their numbers.
 func (o *Order) SortLines() {
 	slices.SortFunc(o.Lines, func(a, b OrderLine) int { return cmp.Compare(a.LineNumber, b.LineNumber) })
 }
@@ -102,14 +98,12 @@ func (o *Order) Join(titles map[int64]string, payments []Payment) {
 	}
 }
 
-// Payment is the payment of an order.
 type Payment struct {
 	OrderID int64  `json:"order_id"`
 	Status  string `json:"status"`
 	Amount  Money  `json:"amount"`
 }
 
-// User is a customer of the shop.
 type User struct {
 	ID      int64   `json:"id"`
 	Email   string  `json:"email"`
@@ -117,7 +111,6 @@ type User struct {
 	Address Address `json:"address"`
 }
 
-// Session is the session that a login opens.
 type Session struct {
 	Token string `json:"token"`
 	User  User   `json:"user"`
@@ -144,17 +137,24 @@ type ExportedLine struct {
 	UserID    int64  `json:"user_id"`
 }
 
-// Item is one product of a checkout.
 type Item struct {
 	ProductID int64 `json:"product_id"`
 	Quantity  int64 `json:"quantity"`
 }
 
-// Purchase is the request for a checkout.
 type Purchase struct {
 	UserID         int64
 	Items          []Item
 	IdempotencyKey string
+}
+
+// Mapped returns what a function makes of each value, such as the canonical forms of messages.
+func Mapped[From, To any](all []From, convert func(From) To) []To {
+	made := make([]To, len(all))
+	for i, one := range all {
+		made[i] = convert(one)
+	}
+	return made
 }
 
 // Instant returns a time from an answer in canonical form (UTC, whole seconds); empty if the text is not a time.

@@ -15,25 +15,19 @@ type Services interface {
 	ListReviewedProducts(ctx context.Context, category string) ([]Product, error)
 	// AddReviews returns a listed product with its reviews, with one request.
 	AddReviews(ctx context.Context, listed Product) (Product, error)
-	// GetProduct returns one product without reviews.
 	GetProduct(ctx context.Context, id int64) (Product, error)
 	// BatchGetProducts returns each of the products once, without reviews, with one request.
 	BatchGetProducts(ctx context.Context, ids []int64) ([]Product, error)
-	// GetDocument returns one technical document.
 	GetDocument(ctx context.Context, id int64) (Document, error)
-	// Login opens a session for the user.
 	Login(ctx context.Context, email, password string) (Session, error)
 	// GetUser returns the user's profile to the holder of the token.
 	GetUser(ctx context.Context, id int64, token string) (User, error)
-	// UpdateAddress changes the user's address and returns the user.
 	UpdateAddress(ctx context.Context, id int64, address Address) (User, error)
 	// ListOrders returns the latest orders of the user, newest first.
 	ListOrders(ctx context.Context, user int64) ([]Order, error)
-	// GetOrder returns one order.
 	GetOrder(ctx context.Context, id int64) (Order, error)
 	// BatchGetPayments returns the payments of the orders, with one request.
 	BatchGetPayments(ctx context.Context, orders ...int64) ([]Payment, error)
-	// Checkout places an order and pays for it.
 	Checkout(ctx context.Context, p Purchase) (Order, error)
 	// ListNotifications returns the user's notifications about their orders, newest first.
 	ListNotifications(ctx context.Context, user int64) ([]Notification, error)
@@ -41,7 +35,6 @@ type Services interface {
 	ExportLines(ctx context.Context, after int64) ([]ExportedLine, error)
 }
 
-// Joining is a shop that joins its services' data.
 type Joining interface {
 	Services
 	// ListJoinedOrders returns the latest orders of the user, newest first, with their products and payments.

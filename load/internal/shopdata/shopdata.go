@@ -1,8 +1,7 @@
 // Package shopdata holds the facts about the seeded data that the tape draws from and that answers are checked against.
 //
-// These facts mirror the services' seed: identifiers are contiguous from 1 and every range grows with the scale.
-// Journeys that read and journeys that write draw from separate ranges, so that no read's answer changes during a
-// trial.
+// They mirror the services' seed: identifiers are contiguous from 1, and every range grows with the scale. Journeys
+// that read and journeys that write draw from separate ranges, so that no read's answer changes during a trial.
 package shopdata
 
 import "fmt"
@@ -16,7 +15,6 @@ const (
 	BulkPage            = 1000
 	MaxScale            = 1000
 
-	// Password is the password of every seeded user.
 	Password = "hopwise-demo"
 	// PaymentToken is a card that the simulated bank always accepts.
 	PaymentToken = "tok_ok"
@@ -30,35 +28,29 @@ type Scale int64
 // Range is a range of identifiers, both ends included.
 type Range struct{ First, Last int64 }
 
-// Size returns the number of identifiers.
 func (r Range) Size() int64 { return r.Last - r.First + 1 }
 
 // Pool names the identifiers that a tape may touch.
 type Pool string
 
-// The pools: one for trials, and one for parity runs only.
 const (
 	PoolTrial  Pool = "trial"
-	PoolParity Pool = "parity"
+	PoolParity Pool = "parity" // for parity runs only
 )
 
-// Pools returns all pools.
 func Pools() []Pool { return []Pool{PoolTrial, PoolParity} }
 
 // Payload is the size of a technical document, as users give it.
 type Payload string
 
-// DefaultPayload is the size of documents, unless a tape sets another size.
 const DefaultPayload Payload = "1KB"
 
-// sizes are the documents' sizes in bytes and the number of documents of each size, in the order of the documents' ids.
-// They do not depend on the scale.
+// sizes are the documents' sizes in bytes and their numbers, in the order of ids. They do not depend on the scale.
 var sizes = []struct {
 	payload      Payload
 	bytes, count int64
 }{{"100B", 100, 20}, {"1KB", 1000, 20}, {"10KB", 10_000, 20}, {"100KB", 100_000, 5}, {"1MB", 1_000_000, 3}}
 
-// Payloads returns all sizes.
 func Payloads() []Payload {
 	all := make([]Payload, len(sizes))
 	for i, size := range sizes {
@@ -67,7 +59,6 @@ func Payloads() []Payload {
 	return all
 }
 
-// Documents returns the ids of the documents of the given size.
 func Documents(p Payload) Range {
 	documents, _ := documentsWhere(func(payload Payload, _ Range) bool { return payload == p })
 	return documents
@@ -103,13 +94,11 @@ func (s Scale) Regulars() Range { return Range{1, int64(800 * s)} }
 // LoginUsers returns the ids of the users that log in; no journey changes these users.
 func (s Scale) LoginUsers() Range { return Range{1, int64(5000 * s)} }
 
-// Orders returns the ids of the seeded orders.
 func (s Scale) Orders() Range { return Range{1, int64(10000 * s)} }
 
 // BulkStarts returns the line ids after which a bulk read may begin and still find a full page.
 func (s Scale) BulkStarts() Range { return Range{0, int64(28000*s - BulkPage)} }
 
-// ProfileUsers returns the ids of the users whose address changes.
 func (s Scale) ProfileUsers(p Pool) Range {
 	if p == PoolParity {
 		return Range{int64(7900*s + 1), int64(8000 * s)}
@@ -117,7 +106,6 @@ func (s Scale) ProfileUsers(p Pool) Range {
 	return Range{int64(5000*s + 1), int64(7900 * s)}
 }
 
-// CheckoutUsers returns the ids of the users that buy.
 func (s Scale) CheckoutUsers(p Pool) Range {
 	if p == PoolParity {
 		return Range{int64(9900*s + 1), int64(10000 * s)}
@@ -125,13 +113,11 @@ func (s Scale) CheckoutUsers(p Pool) Range {
 	return Range{int64(8000*s + 1), int64(9900 * s)}
 }
 
-// CheckoutProducts returns the ids of the products that are bought.
 func (s Scale) CheckoutProducts(p Pool) Range { return s.CheckoutUsers(p) }
 
 // CategoryName returns the name of a category by its number, counted from 0.
 func CategoryName(number int64) string { return fmt.Sprintf("c%04d", number) }
 
-// CategoryOf returns the name of the category of a product.
 func CategoryOf(product int64) string { return CategoryName((product - 1) / ProductsPerCategory) }
 
 // ReviewIDs returns the ids of a product's seeded reviews, ascending.
@@ -148,5 +134,4 @@ func (s Scale) OrdersOfRegular(user int64) [OrdersPerRegular]int64 {
 	return ids
 }
 
-// Email returns a seeded user's e-mail address.
 func Email(user int64) string { return fmt.Sprintf("user%d@example.com", user) }

@@ -1,5 +1,4 @@
-// Package steps runs the journeys of a target other than the shop: sequences of HTTP and gRPC requests that a file
-// describes.
+// Package steps runs the journeys of other targets: sequences of HTTP and gRPC requests that a file describes.
 package steps
 
 import (
@@ -40,10 +39,8 @@ type Plan struct {
 	byName map[string]*Journey
 }
 
-// Take is the way in which journeys take the rows of a table.
 type Take string
 
-// The ways to take rows.
 const (
 	Once   Take = "once"   // in order, each row for one journey of a tape
 	Again  Take = "again"  // in order, starting again after the last row
@@ -58,7 +55,6 @@ type Table struct {
 	Rows    [][]json.RawMessage `json:"rows"`
 }
 
-// Journey is one customer's sequence of steps.
 type Journey struct {
 	Name  string  `json:"name"`
 	Table string  `json:"table,omitempty"` // table from which the journey takes a row; empty for none
@@ -180,10 +176,8 @@ func (p *Plan) Toward(endpoints map[string]target.Entry) error {
 	return nil
 }
 
-// Has tells whether there is a journey with this name.
 func (p *Plan) Has(name string) bool { return p.byName[name] != nil }
 
-// Names returns the names of all journeys.
 func (p *Plan) Names() (names []string) {
 	for _, journey := range p.Journeys {
 		names = append(names, journey.Name)

@@ -39,11 +39,9 @@ type types interface {
 // Mistake is a mistake in a plan: a step does not fit the target's description of its methods.
 type Mistake struct{ error }
 
-// Unwrap returns the cause.
 func (m Mistake) Unwrap() error { return m.error }
 
-// Prepare finds the gRPC methods of the journeys, once before the load: in a set of descriptors, or through the
-// server's reflection.
+// Prepare finds the journeys' gRPC methods before the load: in a set of descriptors, or by the server's reflection.
 func (p *Plan) Prepare(ctx context.Context, journeys []string, open func() *exchange.Exchange) error {
 	asked := map[string]*protoregistry.Files{}
 	for _, name := range journeys {
@@ -326,6 +324,5 @@ func sentAs(name, value string) (string, error) {
 	return value, nil
 }
 
-// plain returns protobuf's error message with ordinary spaces: protobuf sometimes writes no-break spaces, so that no
-// program relies on the text.
+// plain returns protobuf's error message, in which no-break spaces are sometimes deliberate, with ordinary spaces.
 func plain(err error) string { return strings.ReplaceAll(err.Error(), "\u00a0", " ") }

@@ -89,8 +89,6 @@ func (f *Failure) Where() string {
 }
 
 func (f *Failure) Error() string { return f.Where() + ": " + f.step.secrets.Hide(f.cause.Error()) }
-
-// Unwrap returns the cause.
 func (f *Failure) Unwrap() error { return f.cause }
 
 func (s *Step) send(ctx context.Context, values Values, x *exchange.Exchange) (answered, error) {
@@ -171,7 +169,6 @@ func (s *Step) redirectError(got exchange.Response, base *url.URL) error {
 	return outcome.Wrong("status %d leads away from the target, to %q; redirects are not followed", got.Status, s.printable(got.Header.Get("Location")))
 }
 
-// check compares the answer with the expectations, and takes variables from it.
 func (s *Step) check(got answered, values Values) error {
 	if errors, _ := at(got.body, "/errors"); s.NoErrors && hasAny(errors) {
 		return outcome.Wrong("/errors is in the answer: %s", s.printable(string(marshal(errors))))

@@ -12,7 +12,6 @@ var fromEnvironment = regexp.MustCompile(`\$\{env:(\w+)\}`)
 // Secrets hides the values that a plan takes from the environment. The zero value hides nothing.
 type Secrets struct{ replacer *strings.Replacer }
 
-// secretsOf finds the environment variables that a plan names.
 func secretsOf(plan []byte) Secrets {
 	var pairs []string
 	for _, found := range fromEnvironment.FindAllSubmatch(plan, -1) {
@@ -20,8 +19,7 @@ func secretsOf(plan []byte) Secrets {
 		if value == "" {
 			continue
 		}
-		inJSON := string(marshal(value))
-		for _, written := range []string{value, inJSON[1 : len(inJSON)-1], url.QueryEscape(value), url.PathEscape(value)} {
+		for _, written := range []string{value, inJSON(value), url.QueryEscape(value), url.PathEscape(value)} {
 			pairs = append(pairs, written, string(found[0]))
 		}
 	}

@@ -80,7 +80,6 @@ func (s *Source) texts(got answered) (texts []string) {
 	}
 }
 
-// instead returns what the answer has instead of the missing variable.
 func (s *Source) instead(got answered) string {
 	switch {
 	case s.Header != "" && len(got.header.Values(s.Header)) == 0:

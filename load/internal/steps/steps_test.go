@@ -131,7 +131,6 @@ func plan(t *testing.T, steps ...Step) *Plan {
 	return p
 }
 
-// run sends the journey of a plan to an address.
 func run(t *testing.T, p *Plan, speaks target.Protocol, address string) (string, error) {
 	t.Helper()
 	entry := target.Entry{Protocol: speaks, URL: "http://" + address}
@@ -200,8 +199,7 @@ func serve(t *testing.T) string {
 }
 
 func take(source Source) map[string]*Source { return map[string]*Source{"n": &source} }
-
-func get(path string) Step { return Step{At: "e", Method: http.MethodGet, Path: path} }
+func get(path string) Step                  { return Step{At: "e", Method: http.MethodGet, Path: path} }
 
 // A step can use the variables of the previous step, and the canonical answer is the same each time.
 func TestStepsFollowEachOther(t *testing.T) {
@@ -328,8 +326,7 @@ func TestHost(t *testing.T) {
 	}
 }
 
-// An unexpected answer ends the journey, and the error names the step, the line and the mistake. No redirect is
-// followed.
+// An unexpected answer ends the journey, and the error names step, line and mistake. No redirect is followed.
 func TestExpectations(t *testing.T) {
 	address := serve(t)
 	change := func(path string, change func(*Step)) Step {
@@ -462,8 +459,7 @@ func set(t *testing.T) []byte {
 	return text
 }
 
-// A method is found by reflection or in a set of descriptors; otherwise the error lists the existing methods. A status
-// code counts as an answer if it is expected.
+// A method is found by reflection or in descriptors, else the error lists valid ones. Status codes can be expected.
 func TestMethodsOfGRPC(t *testing.T) {
 	service := string(productv1.ProductService_ServiceDesc.ServiceName)
 	call := func(method string) Step {

@@ -12,7 +12,6 @@ import (
 	"strings"
 )
 
-// The variables of every journey.
 const (
 	Seq = "seq" // the journey's number on the tape
 	Key = "key" // a UUID that is unique among the journeys of all tapes
@@ -33,7 +32,6 @@ func (v Values) text(name string) string {
 	return string(v[name])
 }
 
-// template is a text with variables in it.
 type template []piece
 
 // piece is a text, or a variable in the form that its place requires.
@@ -47,10 +45,11 @@ func asText(v Values, name string) string  { return v.text(name) }
 func asPath(v Values, name string) string  { return url.PathEscape(v.text(name)) }
 func asQuery(v Values, name string) string { return url.QueryEscape(v.text(name)) }
 func asValue(v Values, name string) string { return string(v[name]) }
+func asPart(v Values, name string) string  { return inJSON(v.text(name)) }
 
-// asPart returns a variable within a JSON string.
-func asPart(v Values, name string) string {
-	quoted := marshal(v.text(name))
+// inJSON returns a text as it is within a JSON string.
+func inJSON(text string) string {
+	quoted := marshal(text)
 	return string(quoted[1 : len(quoted)-1])
 }
 
@@ -101,8 +100,7 @@ func split(text string, literal func(string) string, form func(Values, string) s
 	return append(t, piece{literal: literal(text[rest:])}), nil
 }
 
-func same(text string) string { return text }
-
+func same(text string) string                    { return text }
 func textTemplate(text string) (template, error) { return split(text, same, asText) }
 
 // uriTemplate escapes variables for a path and, after the question mark, for a query. A template that consists only of
@@ -128,8 +126,7 @@ func formTemplate(text string) (template, error) {
 	return split(text, same, asQuery)
 }
 
-// jsonTemplate has variables inside JSON strings; a string that consists only of a variable becomes the variable's
-// value.
+// jsonTemplate has variables inside JSON strings; a string that is only a variable becomes the variable's value.
 func jsonTemplate(text json.RawMessage) (template, error) {
 	value, err := decode(text)
 	if err != nil {
@@ -172,11 +169,7 @@ func compile(t template, value any) (_ template, err error) {
 			}
 			return append(t, piece{variable: name[1], form: asValue}), nil
 		}
-		escaped := func(text string) string {
-			quoted := marshal(text)
-			return string(quoted[1 : len(quoted)-1])
-		}
-		parts, err := split(v, escaped, asPart)
+		parts, err := split(v, inJSON, asPart)
 		if err != nil {
 			return nil, err
 		}
@@ -198,7 +191,6 @@ func (t template) unknown(known map[string]bool) (name string, lacking bool) {
 	return "", false
 }
 
-// fill returns the text with the variables' values.
 func (t template) fill(v Values) string {
 	var text strings.Builder
 	for _, p := range t {

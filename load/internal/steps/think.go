@@ -8,8 +8,7 @@ import (
 	"time"
 )
 
-// pause returns how long a customer thinks before the step. The time derives from the journey's key, which is drawn
-// with the tape's seed.
+// pause returns how long a customer thinks before the step; it derives from the journey's key, and so from the seed.
 func (s *Step) pause(values Values) time.Duration {
 	if len(s.Think) == 0 {
 		return 0

@@ -37,8 +37,7 @@ func arrivals(a workload.Arrival, rate float64, duration time.Duration, random d
 	return times
 }
 
-// exactly returns rate × duration random arrival times in [0, duration), sorted: a steady Poisson process, conditional
-// on its number of arrivals.
+// exactly returns rate × duration sorted random times in [0, duration): a Poisson process, conditional on its number.
 func exactly(rate float64, duration time.Duration, random draw.Source) []int64 {
 	times := make([]int64, int64(math.Round(rate*duration.Seconds())))
 	for i := range times {

@@ -66,8 +66,7 @@ func (s Spec) check() error {
 	return choice.Check(s.pool(), shopdata.Pools(), "pool", "pools")
 }
 
-func (s Spec) pool() shopdata.Pool { return cmp.Or(s.Pool, s.Workload.Pool) }
-
+func (s Spec) pool() shopdata.Pool  { return cmp.Or(s.Pool, s.Workload.Pool) }
 func (s Spec) readsDocuments() bool { return slices.Contains(s.Workload.Journeys(), journey.Document) }
 
 // Build makes a tape from a specification; the same specification gives the same tape on every machine.
@@ -163,7 +162,6 @@ func inTurn(mix []workload.Share) func() workload.Share {
 	}
 }
 
-// byWeight draws entries from the mix with probabilities in proportion to their weights.
 func byWeight(mix []workload.Share, random draw.Source) func() workload.Share {
 	total := int64(0)
 	for _, share := range mix {

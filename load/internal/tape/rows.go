@@ -10,7 +10,6 @@ import (
 	"hopwise/load/internal/workload"
 )
 
-// rows assigns the rows of a target's tables to the journeys of a tape.
 type rows struct {
 	plan     *steps.Plan
 	identity string

@@ -9,14 +9,12 @@ import (
 	"hopwise/load/internal/journey"
 )
 
-// Shard is the part of a tape that one of several generators replays: the journeys whose number leaves the remainder
-// Index when divided by Count.
+// Shard is a part of a tape for one of several generators: journeys whose number modulo Count is Index.
 type Shard struct{ Index, Count int }
 
 // Whole is the whole tape as a shard, for a single generator.
 var Whole = Shard{Index: 0, Count: 1}
 
-// MaxShards is the maximum number of generators that share a tape.
 const MaxShards = 1000
 
 var (
@@ -24,12 +22,9 @@ var (
 	_ encoding.TextUnmarshaler = (*Shard)(nil)
 )
 
-func (s Shard) String() string { return fmt.Sprintf("%d/%d", s.Index, s.Count) }
-
-// MarshalText returns the form I/N.
+func (s Shard) String() string               { return fmt.Sprintf("%d/%d", s.Index, s.Count) }
 func (s Shard) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// UnmarshalText reads the form I/N.
 func (s *Shard) UnmarshalText(text []byte) error {
 	index, count, _ := strings.Cut(string(text), "/")
 	i, badIndex := strconv.Atoi(index)
@@ -44,8 +39,7 @@ func (s *Shard) UnmarshalText(text []byte) error {
 // Has tells whether the journey with this number belongs to the shard.
 func (s Shard) Has(seq int64) bool { return seq%int64(s.Count) == int64(s.Index) }
 
-// Share returns the shard's share of a number, at least 1. All shares add up to the number, or are 1 each if there are
-// more shards than that.
+// Share returns the shard's share of a number. All shares add up to it, or are 1 each if there are more shards.
 func (s Shard) Share(number int) int {
 	share := number / s.Count
 	if s.Index < number%s.Count {
@@ -54,7 +48,6 @@ func (s Shard) Share(number int) int {
 	return max(share, 1)
 }
 
-// Size returns how many of the tape's journeys belong to the shard.
 func (s Shard) Size(journeys int) int {
 	return (journeys + s.Count - 1 - s.Index) / s.Count
 }

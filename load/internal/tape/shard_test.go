@@ -3,6 +3,7 @@ package tape
 import (
 	"bytes"
 	"compress/gzip"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,7 +12,6 @@ import (
 
 	"hopwise/load/internal/journey"
 	"hopwise/load/internal/target"
-	"hopwise/load/internal/workload"
 )
 
 // The shards of a tape have each of its journeys once, in order, and have the same header and digest as the tape.
@@ -61,7 +61,6 @@ func TestShares(t *testing.T) {
 	}
 }
 
-// Shards are read in the form in which they are written, and other text is refused.
 func TestShardText(t *testing.T) {
 	var s Shard
 	if err := s.UnmarshalText([]byte("2/3")); err != nil || s != (Shard{2, 3}) || s.String() != "2/3" {
@@ -76,24 +75,11 @@ func TestShardText(t *testing.T) {
 
 // A compressed tape is the same tape; the error for a truncated tape names its file.
 func TestCompressedTape(t *testing.T) {
-	w, err := workload.Load("../../workloads/default.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	made, err := Build(Spec{Workload: w, Seed: 1, Rate: 20, Duration: 5 * time.Second, Scale: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := made.Encode()
-	if err != nil {
-		t.Fatal(err)
-	}
+	made := build(t, defaultSpec(t))
 	var packed bytes.Buffer
 	writer := gzip.NewWriter(&packed)
-	if _, err := writer.Write(text); err != nil {
-		t.Fatal(err)
-	}
-	if err := writer.Close(); err != nil {
+	_, err := writer.Write(encode(t, made))
+	if err := errors.Join(err, writer.Close()); err != nil {
 		t.Fatal(err)
 	}
 	path := filepath.Join(t.TempDir(), "tape.jsonl.gz")

@@ -50,8 +50,7 @@ func encode(t testing.TB, made *Tape) []byte {
 	return text
 }
 
-// The golden digest pins the bytes of a tape, and may change only together with Format or Generator. Two trials had the
-// same load if and only if their tapes have the same digest.
+// The golden digest pins a tape's bytes, and may change only with Format or Generator: equal digests mean equal loads.
 func TestGoldenDigest(t *testing.T) {
 	const golden = "9a77df3223327f82333b1647bef275910fba080260c5332d1ee11dca8d56b527"
 	made := build(t, defaultSpec(t))
@@ -289,8 +288,7 @@ func checkParams(t *testing.T, e journey.Entry, pool shopdata.Pool, scale shopda
 	}
 }
 
-// A warm-up with another seed or length must not use a key of the trial: the shop would treat the trial's checkout as a
-// repetition.
+// A warm-up with another seed or length must not use a key of the trial, whose checkout would seem repeated.
 func TestIdempotencyKeysOfTwoTapesDiffer(t *testing.T) {
 	keys := map[string]bool{}
 	for _, change := range []func(*Spec){
@@ -313,7 +311,6 @@ func TestIdempotencyKeysOfTwoTapesDiffer(t *testing.T) {
 	}
 }
 
-// A written tape is read back unchanged, including its digest.
 func TestWriteAndRead(t *testing.T) {
 	made := build(t, defaultSpec(t))
 	path := filepath.Join(t.TempDir(), "tape.jsonl")
@@ -424,7 +421,6 @@ func TestInvalidJourneys(t *testing.T) {
 	}
 }
 
-// Invalid numbers are refused with the valid range.
 func TestInvalidSpecs(t *testing.T) {
 	cases := []struct {
 		name   string

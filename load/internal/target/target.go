@@ -33,8 +33,7 @@ const (
 	Connect         Protocol = "connect"          // the services' Connect APIs, with GET for reads; the client composes the answers
 	Thrift          Protocol = "thrift"           // framed Thrift directly to the services; the client composes the answers
 	ThriftJSON      Protocol = "thrift-json"      // Thrift's TJSON over HTTP; the client composes the answers
-	// GRPCConnectClient is GRPC through connect-go, the library that GRPCWeb and Connect use too, so that these two can be
-	// compared with gRPC.
+	// GRPCConnectClient is GRPC through connect-go, so that GRPCWeb and Connect, which use it too, compare with gRPC.
 	GRPCConnectClient Protocol = "grpc-connect-client"
 	Steps             Protocol = "steps" // requests of a steps file, each to its own endpoint
 )
@@ -44,7 +43,6 @@ var protocols = []Protocol{GraphQL, GraphQLServices, Federation, REST, RESTServi
 // Channel is the kind of client that sends a journey.
 type Channel string
 
-// The three channels.
 const (
 	Web     Channel = "web"
 	Mobile  Channel = "mobile"
@@ -53,16 +51,11 @@ const (
 
 var channels = []Channel{Web, Mobile, Partner}
 
-// Channels returns all channels.
-func Channels() []Channel { return slices.Clone(channels) }
-
-// Check returns an error that lists the valid channels if this is not a valid channel.
+func Channels() []Channel      { return slices.Clone(channels) }
 func (c Channel) Check() error { return choice.Check(c, channels, "channel", "channels") }
 
-// Plan is the way in which a client composes answers.
 type Plan string
 
-// The plans.
 const (
 	Best  Plan = "best"  // batch requests, and independent requests in parallel
 	Naive Plan = "naive" // a request per item, one after another
@@ -75,7 +68,6 @@ var plans = []Plan{Best, Naive, Streaming}
 // Selection says which clients request only the fields that their screens show, not whole resources.
 type Selection string
 
-// The selections.
 const (
 	SelectsNothing Selection = "off"
 	SelectsGraphQL Selection = "graphql" // only GraphQL clients; REST and gRPC return whole resources
@@ -84,7 +76,6 @@ const (
 
 var selections = []Selection{SelectsNothing, SelectsGraphQL, SelectsAll}
 
-// MaxConnections is the maximum number of client connections.
 const MaxConnections = 1024
 
 // Target is one running topology. An empty TLS version means 1.3.
@@ -145,7 +136,6 @@ func (t Target) Emulated() (map[Channel]link.Network, error) {
 	return networks, nil
 }
 
-// Entry is the entry of one channel into the topology.
 type Entry struct {
 	Protocol Protocol `json:"protocol"`
 	URL      string   `json:"url"` // base URL of the edge or, without an edge, of the channel's gateway; for framed Thrift, of one service
@@ -153,12 +143,10 @@ type Entry struct {
 	// Socket is the path of the Unix socket that replaces the URL's host and port. It is empty for TCP.
 	Socket string `json:"socket,omitempty"`
 
-	// Services has the addresses (host:port) of each service's replicas, by the service's name. It is only for framed
-	// Thrift, which has no edge.
+	// Services has the addresses (host:port) of each service's replicas; only for framed Thrift, which has no edge.
 	Services map[string][]string `json:"services,omitempty"`
 }
 
-// Read reads and checks a target file.
 func Read(path string) (Target, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -184,8 +172,12 @@ func (t Target) check() error {
 	if t.HTTP == 3 && t.CACertificate == "" {
 		return fmt.Errorf("ca_certificate is missing; http is 3, which is always encrypted")
 	}
+	scheme, why := "http", "without"
+	if t.CACertificate != "" {
+		scheme, why = "https", "with"
+	}
 	if t.Steps != "" {
-		if err := t.checkEndpoints(); err != nil {
+		if err := t.checkEndpoints(scheme); err != nil {
 			return err
 		}
 	} else if t.JWTPrivateKey == "" {
@@ -211,10 +203,6 @@ func (t Target) check() error {
 	}
 	if t.Fresh && len(t.Networks) > 0 && t.Visit != link.First {
 		return fmt.Errorf("fresh connections cannot be combined with the visit warm, whose connections are open already; visits: first")
-	}
-	scheme, why := "http", "without"
-	if t.CACertificate != "" {
-		scheme, why = "https", "with"
 	}
 	if t.Speaks(GRPCConnectClient) && t.HTTP != 2 {
 		return fmt.Errorf("http is %d; versions with %s: 2", t.HTTP, GRPCConnectClient)
@@ -246,11 +234,7 @@ func (e Entry) at(scheme string, path bool) bool {
 }
 
 // checkEndpoints checks the endpoints of the steps of a target other than the shop.
-func (t Target) checkEndpoints() error {
-	scheme := "http"
-	if t.CACertificate != "" {
-		scheme = "https"
-	}
+func (t Target) checkEndpoints(scheme string) error {
 	if len(t.Endpoints) == 0 || t.HTTP == 3 {
 		return fmt.Errorf("steps need endpoints, over HTTP/1.1 or 2; there are %d, and http is %d", len(t.Endpoints), t.HTTP)
 	}
@@ -268,7 +252,6 @@ func (t Target) checkEndpoints() error {
 	return nil
 }
 
-// Entries returns the entries of channels or steps.
 func (t Target) Entries() []Entry {
 	if t.Steps != "" {
 		return slices.Collect(maps.Values(t.Endpoints))
@@ -300,14 +283,8 @@ func (t Target) EntryOf(c Channel) (Entry, error) {
 	return entry, nil
 }
 
-// Speaks tells whether any channel speaks the protocol at its entry.
 func (t Target) Speaks(p Protocol) bool {
-	for _, entry := range t.Entries() {
-		if entry.Protocol == p {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(t.Entries(), func(e Entry) bool { return e.Protocol == p })
 }
 
 // SpeaksHTTP tells whether any channel speaks a protocol whose requests are plain HTTP.

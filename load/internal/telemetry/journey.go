@@ -13,7 +13,6 @@ import (
 	"hopwise/load/internal/outcome"
 )
 
-// Journey is the trace of one journey, sampled or not.
 type Journey struct {
 	root    *span // nil if not sampled
 	traceID trace.TraceID
@@ -25,12 +24,10 @@ type Subject struct {
 	Seq              int64 // on the tape
 }
 
-// Start opens the trace of a journey.
-//
-// The root begins at the intended arrival; a child named start_lag covers the time until the generator actually
-// started.
+// Start opens the trace of a journey. The root begins at the intended arrival, and its child start_lag ends at the
+// start.
 func (t *Tracing) Start(s Subject, intended, started time.Time, sampled bool) *Journey {
-	if t == nil || t.recorder == nil || !sampled {
+	if t == nil || !sampled {
 		return Untraced()
 	}
 	root := &span{
@@ -43,7 +40,6 @@ func (t *Tracing) Start(s Subject, intended, started time.Time, sampled bool) *J
 	return &Journey{root: root, traceID: root.traceID}
 }
 
-// Untraced returns the trace of traffic that belongs to no journey.
 func Untraced() *Journey { return &Journey{traceID: randomTraceID()} }
 
 // Within adds a span for a part of the journey's time outside of requests: Handshake or Think.
@@ -53,7 +49,6 @@ func (j *Journey) Within(name string, from, to time.Time) {
 	}
 }
 
-// TraceID returns the trace's identifier, hexadecimal.
 func (j *Journey) TraceID() string { return j.traceID.String() }
 
 // End closes the trace with the journey's outcome.
@@ -83,7 +78,6 @@ const (
 	LinkDown  = "link_down" // while the answer's last byte crosses the customer's link
 )
 
-// Think names the span of a customer's pause between requests.
 const Think = "think"
 
 // Call opens the CLIENT span of a request; route is the path without the identifiers in it.
@@ -170,8 +164,7 @@ func (c Call) End(status int, err error) {
 	c.span.ended(c.ended)
 }
 
-// EndRPC closes the span once the answer, or the whole stream, is read; err is the RPC's own error, and failure is the
-// same error with its class.
+// EndRPC closes the span once the answer or stream is read; failure is the RPC's error err with its class.
 func (c Call) EndRPC(err, failure error) {
 	if c.span == nil {
 		return

@@ -71,12 +71,10 @@ func (s *span) InstrumentationScope() instrumentation.Scope { return scope }
 
 func (s *span) InstrumentationLibrary() instrumentation.Library { return scope } //nolint:staticcheck // of the interface
 
-// below returns a child span that has started.
 func (s *span) below(name string, kind trace.SpanKind, start time.Time) *span {
 	return &span{of: s.of, name: name, kind: kind, traceID: s.traceID, id: randomSpanID(), parent: s.id, start: start}
 }
 
-// within adds a child span with a known end.
 func (s *span) within(name string, from, to time.Time) {
 	s.below(name, trace.SpanKindInternal, from).ended(to)
 }
@@ -108,7 +106,6 @@ func ofJourney(s *span) []attribute.KeyValue {
 	}
 }
 
-// ofUpdate describes the root of an update's trace.
 func ofUpdate(s *span) []attribute.KeyValue {
 	return []attribute.KeyValue{
 		attribute.String("shop.journey", s.name),

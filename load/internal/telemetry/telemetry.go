@@ -29,9 +29,7 @@ var retry = otlptracegrpc.RetryConfig{
 
 var scope = instrumentation.Scope{Name: "hopwise/load"}
 
-// Tracing records the spans of sampled journeys for the target's OTLP receiver.
-//
-// The zero value and nil trace nothing: journeys then carry an unsampled trace context.
+// Tracing records sampled journeys' spans for the target's OTLP receiver; with nil, all trace contexts are unsampled.
 type Tracing struct {
 	recorder  *recorder
 	resource  *resource.Resource
@@ -39,7 +37,6 @@ type Tracing struct {
 	namespace string // prefix of the attributes' names
 }
 
-// Open prepares to send spans to the target's receiver.
 func Open(ctx context.Context, t target.Target) (*Tracing, error) {
 	exporter, err := otlptracegrpc.New(ctx, otlptracegrpc.WithEndpoint(t.OTLP), otlptracegrpc.WithInsecure(),
 		otlptracegrpc.WithTimeout(exportTimeout), otlptracegrpc.WithRetry(retry))
@@ -68,7 +65,7 @@ func openWith(exporter sdktrace.SpanExporter, t target.Target) *Tracing {
 
 // Close sends the remaining spans before the context ends.
 func (t *Tracing) Close(ctx context.Context) error {
-	if t == nil || t.recorder == nil {
+	if t == nil {
 		return nil
 	}
 	return t.recorder.close(ctx)
@@ -76,7 +73,7 @@ func (t *Tracing) Close(ctx context.Context) error {
 
 // Exported returns the number of spans that the receiver accepted.
 func (t *Tracing) Exported() int64 {
-	if t == nil || t.recorder == nil {
+	if t == nil {
 		return 0
 	}
 	return t.recorder.exported.Load()
@@ -84,7 +81,7 @@ func (t *Tracing) Exported() int64 {
 
 // Dropped returns the number of spans that ended but did not reach the receiver; it is final once Close has returned.
 func (t *Tracing) Dropped() int64 {
-	if t == nil || t.recorder == nil {
+	if t == nil {
 		return 0
 	}
 	return t.recorder.ended.Load() - t.recorder.exported.Load()

@@ -173,7 +173,6 @@ func (brokenExporter) ExportSpans(context.Context, []sdktrace.ReadOnlySpan) erro
 }
 func (brokenExporter) Shutdown(context.Context) error { return nil }
 
-// Spans that the receiver did not accept are counted as dropped.
 func TestDroppedSpansAreCounted(t *testing.T) {
 	tracing := openWith(brokenExporter{}, target.Target{})
 	for range 10 {

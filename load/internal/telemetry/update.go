@@ -8,15 +8,13 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// updateSpan is the name of the root span of an update's trace, and the name under which updates count as a kind of
-// journey.
+// updateSpan is the name of the root span of an update's trace, and its kind of journey.
 const updateSpan = "update"
 
-// Update records the root span of an update's trace, which the shop has begun: from the change of the order until the
-// update has arrived. The traceparent (W3C) has the trace's and the root's id; if it is empty or invalid, nothing is
-// recorded.
+// Update records the root span of an update's trace, which the shop has begun: from the order's change to the arrival.
+// The traceparent (W3C) has the trace's and the root's id; nothing is recorded if it is empty or invalid.
 func (t *Tracing) Update(traceparent string, changed, arrived time.Time) {
-	if t == nil || t.recorder == nil {
+	if t == nil {
 		return
 	}
 	parts := strings.Split(traceparent, "-")

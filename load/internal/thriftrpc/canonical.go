@@ -8,16 +8,7 @@ import (
 	stub "hopwise/load/internal/stubs/shopthrift"
 )
 
-// This file has the canonical forms of the contract's structs. A missing struct becomes an empty value, which the check
-// of the answer reports.
-
-func mapped[From, To any](all []From, canonical func(From) To) []To {
-	made := make([]To, len(all))
-	for i, one := range all {
-		made[i] = canonical(one)
-	}
-	return made
-}
+// This file has the structs' canonical forms. A missing struct becomes an empty value, which the check reports.
 
 // there returns the value, or an empty value if it is missing.
 func there[T any](value *T) *T {
@@ -58,12 +49,12 @@ func reviewedProduct(p *stub.ReviewedProduct) shop.Product {
 	p = there(p)
 	return shop.Product{
 		ID: p.ID, Title: p.Title, Description: p.Description, Category: p.Category, Price: money(p.Price), Stock: p.Stock,
-		Reviews: mapped(p.Reviews, review),
+		Reviews: shop.Mapped(p.Reviews, review),
 	}
 }
 
 func section(s *stub.DocumentSection) shop.DocumentSection {
-	return shop.DocumentSection{Title: s.Title, Records: mapped(s.Records, record)}
+	return shop.DocumentSection{Title: s.Title, Records: shop.Mapped(s.Records, record)}
 }
 
 func record(r *stub.DocumentRecord) shop.DocumentRecord {
@@ -91,7 +82,7 @@ func order(o *stub.Order) shop.Order {
 	o = there(o)
 	return shop.Order{
 		ID: o.ID, UserID: o.UserID, Status: orderStatus(o.Status), PlacedAt: instant(o.CreateTime), Total: money(o.Total),
-		Lines: mapped(o.Lines, orderLine),
+		Lines: shop.Mapped(o.Lines, orderLine),
 	}
 }
 

@@ -25,7 +25,6 @@ var (
 	tjson   = thrift.NewTJSONProtocolFactory()
 )
 
-// client calls the methods of one service in the session of the token.
 type client struct {
 	exchange *exchange.Exchange
 	service  string
@@ -37,7 +36,6 @@ type framed struct{ client }
 
 var _ thrift.TClient = framed{}
 
-// Call sends a call and reads its answer; metadata is sent with the arguments.
 func (c framed) Call(ctx context.Context, method string, args, result thrift.TStruct) (thrift.ResponseMeta, error) {
 	headers := args.(interface{ GetHeaders() map[string]string }).GetHeaders()
 	if c.token != "" {
@@ -56,14 +54,12 @@ func (c framed) Call(ctx context.Context, method string, args, result thrift.TSt
 	})
 }
 
-// posted is a client over HTTP with TJSON.
 type posted struct{ client }
 
 var _ thrift.TClient = posted{}
 
 const mediaType = "application/vnd.apache.thrift.json"
 
-// Call posts a call and reads its answer.
 func (c posted) Call(ctx context.Context, method string, args, result thrift.TStruct) (meta thrift.ResponseMeta, err error) {
 	message, err := write(ctx, tjson, method, args)
 	if err != nil {

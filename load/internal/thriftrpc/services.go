@@ -14,7 +14,6 @@ import (
 	"hopwise/load/internal/target"
 )
 
-// Services reaches the shop through Thrift.
 type Services struct {
 	to       func(service, token string) thrift.TClient
 	products *stub.ProductServiceClient
@@ -49,20 +48,20 @@ func (s Services) ListProducts(ctx context.Context, category string) ([]shop.Pro
 	page, err := s.products.ListProducts(ctx, newMetadata(), &stub.ListProductsRequest{
 		PageSize: shopdata.BrowsePage, Category: category,
 	})
-	return mapped(there(page).Products, product), err
+	return shop.Mapped(there(page).Products, product), err
 }
 
 func (s Services) ListReviewedProducts(ctx context.Context, category string) ([]shop.Product, error) {
 	page, err := s.products.ListProductsWithReviews(ctx, newMetadata(), &stub.ListProductsWithReviewsRequest{
 		PageSize: shopdata.BrowsePage, Category: category, ReviewLimit: shopdata.ReviewsPerProduct,
 	})
-	return mapped(there(page).Products, reviewedProduct), err
+	return shop.Mapped(there(page).Products, reviewedProduct), err
 }
 
 func (s Services) AddReviews(ctx context.Context, listed shop.Product) (shop.Product, error) {
 	batch, err := s.products.BatchListReviews(ctx, newMetadata(), &stub.BatchListReviewsRequest{ProductIds: []int64{listed.ID}})
 	for _, p := range there(batch).Products {
-		listed.Reviews = mapped(p.Reviews, review)
+		listed.Reviews = shop.Mapped(p.Reviews, review)
 	}
 	return listed, err
 }
@@ -74,12 +73,12 @@ func (s Services) GetProduct(ctx context.Context, id int64) (shop.Product, error
 
 func (s Services) BatchGetProducts(ctx context.Context, ids []int64) ([]shop.Product, error) {
 	batch, err := s.products.BatchGetProducts(ctx, newMetadata(), &stub.BatchGetProductsRequest{Ids: shop.Distinct(ids)})
-	return mapped(there(batch).Products, product), err
+	return shop.Mapped(there(batch).Products, product), err
 }
 
 func (s Services) GetDocument(ctx context.Context, id int64) (shop.Document, error) {
 	d, err := s.products.GetDocument(ctx, newMetadata(), &stub.GetDocumentRequest{ID: id})
-	return shop.Document{ID: there(d).ID, Sections: mapped(there(d).Sections, section)}, err
+	return shop.Document{ID: there(d).ID, Sections: shop.Mapped(there(d).Sections, section)}, err
 }
 
 func (s Services) Login(ctx context.Context, email, password string) (shop.Session, error) {
@@ -104,7 +103,7 @@ func (s Services) ListOrders(ctx context.Context, user int64) ([]shop.Order, err
 	page, err := s.orders.ListOrdersByUser(ctx, newMetadata(), &stub.ListOrdersByUserRequest{
 		UserID: user, PageSize: shopdata.OrdersPerRegular,
 	})
-	return mapped(there(page).Orders, order), err
+	return shop.Mapped(there(page).Orders, order), err
 }
 
 func (s Services) GetOrder(ctx context.Context, id int64) (shop.Order, error) {
@@ -114,13 +113,13 @@ func (s Services) GetOrder(ctx context.Context, id int64) (shop.Order, error) {
 
 func (s Services) BatchGetPayments(ctx context.Context, orders ...int64) ([]shop.Payment, error) {
 	batch, err := s.payments.BatchGetPaymentsByOrder(ctx, newMetadata(), &stub.BatchGetPaymentsByOrderRequest{OrderIds: orders})
-	return mapped(there(batch).Payments, payment), err
+	return shop.Mapped(there(batch).Payments, payment), err
 }
 
 func (s Services) Checkout(ctx context.Context, p shop.Purchase) (shop.Order, error) {
 	o, err := s.orders.Checkout(ctx, newMetadata(), &stub.CheckoutRequest{
 		UserID: p.UserID, PaymentToken: shopdata.PaymentToken, IdempotencyKey: p.IdempotencyKey,
-		Lines: mapped(p.Items, func(i shop.Item) *stub.CheckoutLine {
+		Lines: shop.Mapped(p.Items, func(i shop.Item) *stub.CheckoutLine {
 			return &stub.CheckoutLine{ProductID: i.ProductID, Quantity: int32(i.Quantity)}
 		}),
 	})
@@ -131,11 +130,10 @@ func (s Services) ExportLines(ctx context.Context, after int64) ([]shop.Exported
 	page, err := s.orders.StreamOrderLines(ctx, newMetadata(), &stub.StreamOrderLinesRequest{
 		AfterLineID: after, Limit: shopdata.BulkPage,
 	})
-	return mapped(there(page).Lines, exportedLine), err
+	return shop.Mapped(there(page).Lines, exportedLine), err
 }
 
-// ListNotifications is not supported: there are no notifications over Thrift, and workloads that read them are refused
-// earlier.
+// ListNotifications is not supported: there are none over Thrift, and workloads that read them are refused.
 func (s Services) ListNotifications(context.Context, int64) ([]shop.Notification, error) {
 	return nil, outcome.Failed(outcome.Client, "no service returns notifications over Thrift")
 }

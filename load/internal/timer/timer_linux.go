@@ -1,4 +1,3 @@
-// Package timer waits more precisely than the runtime's own timers do on Linux.
 package timer
 
 import (
@@ -40,17 +39,6 @@ func (t *Timer) Set(d time.Duration) error {
 func (t *Timer) Expired() error {
 	_, err := t.file.Read(t.buf[:])
 	return err
-}
-
-// Wait returns after the duration, or with an error if the timer is interrupted or closed.
-func (t *Timer) Wait(d time.Duration) error {
-	if d <= 0 {
-		return nil
-	}
-	if err := t.Set(d); err != nil {
-		return err
-	}
-	return t.Expired()
 }
 
 // Interrupt ends the current wait and all later waits.

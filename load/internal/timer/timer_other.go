@@ -1,6 +1,5 @@
 //go:build !linux
 
-// Package timer waits more precisely than the runtime's own timers do on Linux.
 package timer
 
 import (
@@ -16,20 +15,17 @@ type Timer struct {
 	interrupted chan struct{}
 }
 
-// New returns a timer that is not set.
 func New() (*Timer, error) {
 	t := &Timer{timer: time.NewTimer(time.Hour), interrupted: make(chan struct{})}
 	t.timer.Stop()
 	return t, nil
 }
 
-// Set makes the timer expire after the duration, which replaces an earlier time, even during a wait.
 func (t *Timer) Set(d time.Duration) error {
 	t.timer.Reset(d)
 	return nil
 }
 
-// Expired returns once the timer has expired, or with an error if the timer is interrupted or closed.
 func (t *Timer) Expired() error {
 	select {
 	case <-t.timer.C:
@@ -39,21 +35,8 @@ func (t *Timer) Expired() error {
 	}
 }
 
-// Wait returns after the duration, or with an error if the timer is interrupted or closed.
-func (t *Timer) Wait(d time.Duration) error {
-	if d <= 0 {
-		return nil
-	}
-	if err := t.Set(d); err != nil {
-		return err
-	}
-	return t.Expired()
-}
-
-// Interrupt ends the current wait and all later waits.
 func (t *Timer) Interrupt() { t.once.Do(func() { close(t.interrupted) }) }
 
-// Close ends all waits and frees the timer.
 func (t *Timer) Close() {
 	t.timer.Stop()
 	t.Interrupt()

@@ -27,7 +27,6 @@ type Services struct {
 	client        rest.Client
 }
 
-// NewServices returns access to the shop in the session of the token.
 func NewServices(x *exchange.Exchange, token string) Services {
 	return Services{client: rest.NewClient(x, token, problem)}
 }
@@ -52,12 +51,8 @@ func (s Services) GetOrder(ctx context.Context, id int64) (shop.Order, error) {
 func (s Services) BatchGetPayments(ctx context.Context, orders ...int64) ([]shop.Payment, error) {
 	batch, err := rest.Get[struct {
 		Payments []payment `json:"payments"`
-	}](ctx, s.client, "/v1/payments:batchGetByOrder", 0, url.Values{"order_ids": texts(orders)})
-	payments := make([]shop.Payment, len(batch.Payments))
-	for i, p := range batch.Payments {
-		payments[i] = p.canonical()
-	}
-	return payments, err
+	}](ctx, s.client, "/v1/payments:batchGetByOrder", 0, url.Values{"order_ids": shop.Mapped(orders, text)})
+	return shop.Mapped(batch.Payments, payment.canonical), err
 }
 
 func (s Services) GetDocument(ctx context.Context, id int64) (shop.Document, error) {
@@ -65,14 +60,7 @@ func (s Services) GetDocument(ctx context.Context, id int64) (shop.Document, err
 	return d.canonical(), err
 }
 
-// texts returns the values of a repeated field.
-func texts(ids []int64) []string {
-	values := make([]string, len(ids))
-	for i, id := range ids {
-		values[i] = strconv.FormatInt(id, 10)
-	}
-	return values
-}
+func text(id int64) string { return strconv.FormatInt(id, 10) }
 
 func (s Services) Checkout(ctx context.Context, p shop.Purchase) (shop.Order, error) {
 	o, err := rest.Send[order](ctx, s.client, rest.Write{
@@ -91,7 +79,7 @@ func (s Services) ExportLines(ctx context.Context, after int64) ([]shop.Exported
 	chunks, err := rest.Get[[]struct {
 		Lines []exportedLine `json:"lines"`
 	}](ctx, s.client, "/v1/order-lines", 0, url.Values{
-		"after_line_id": {strconv.FormatInt(after, 10)}, "limit": {strconv.Itoa(shopdata.BulkPage)},
+		"after_line_id": {text(after)}, "limit": {strconv.Itoa(shopdata.BulkPage)},
 	})
 	lines := make([]shop.ExportedLine, 0, shopdata.BulkPage)
 	for _, chunk := range chunks {

@@ -6,9 +6,8 @@ import (
 	"hopwise/load/internal/shop"
 )
 
-// This file has the fields that are read from the contract's messages, in protobuf's JSON form with the names in the
-// proto files. An int64 is a string, an enum is its full name, a timestamp is in RFC 3339 format. Zero values may be
-// absent.
+// This file has the fields that are read, in protobuf's JSON form with the names in the proto files. An int64 is a
+// string, an enum its full name, a timestamp in RFC 3339 format. Zero values may be absent.
 
 type money struct {
 	AmountMinor int64  `json:"amount_minor,string"`

@@ -28,7 +28,6 @@ const (
 	bufferBytes = 1 << 10
 )
 
-// Options select the watchers, and determine how they get updates.
 type Options struct {
 	Customers   []Customer
 	Channel     target.Channel // channel of the watchers
@@ -40,7 +39,6 @@ type Options struct {
 	Tracing     *telemetry.Tracing
 }
 
-// Crowd has all watchers.
 type Crowd struct {
 	options     Options
 	client      *exchange.Client
@@ -52,7 +50,6 @@ type Crowd struct {
 	figures Figures
 }
 
-// connection carries the requests of one or several customers.
 type connection interface {
 	line(of Customer) line
 	close()
@@ -193,7 +190,6 @@ func (c *Crowd) start(ctx context.Context, w *watcher, limit time.Duration, watc
 	return err
 }
 
-// Progress returns the text of a line of progress.
 func (c *Crowd) Progress() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()

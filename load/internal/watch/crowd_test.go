@@ -109,8 +109,7 @@ func positions(updates []Update) (all []int64) {
 	return all
 }
 
-// A stream that ends, breaks off, is refused or begins too far back is opened again after the last position; repeated
-// and missed updates are counted.
+// A stream that ends or began too far back is opened again after the last position; repeats and gaps are counted.
 func TestStreamsContinue(t *testing.T) {
 	for name, c := range entered {
 		t.Run(name, func(t *testing.T) {

@@ -8,15 +8,13 @@ import (
 	"hopwise/load/internal/tape"
 )
 
-// Customer is a watching customer.
 type Customer struct {
 	UserID int64
 	Token  string // session token
 }
 
-// Customers returns the ids of as many watchers as the count, for a tape's replay. The tape's buyers come first, each
-// once, in the order of their first checkouts. Then come the other customers whose data journeys of the tape's pool may
-// change, and then customers whose data is only read.
+// Customers returns the ids of as many watchers as the count. The tape's buyers come first, in the order of their
+// checkouts; then customers whose data the tape's pool may change; then customers whose data is only read.
 func Customers(t *tape.Tape, count int) ([]int64, error) {
 	var ids []int64
 	known := map[int64]bool{}

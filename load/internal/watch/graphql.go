@@ -17,13 +17,13 @@ import (
 	sse "github.com/tmaxmax/go-sse"
 
 	"hopwise/load/internal/graphql"
+	"hopwise/load/internal/shop"
 )
 
 const (
 	subprotocol = "graphql-transport-ws"
 	streamPath  = "/graphql/stream"
-	// positionGone is the code for a position that is too old, notFoundByHash the code for a document that must come with
-	// its text.
+	// positionGone means that a position is too old, notFoundByHash that a document must come with its text.
 	positionGone, notFoundByHash = "POSITION_GONE", "PERSISTED_QUERY_NOT_FOUND"
 	onlyOperation                = "1" // id of the subscription, the only operation on a socket
 )
@@ -36,7 +36,6 @@ var (
 	listHash      = func() string { sum := sha256.Sum256([]byte(listDocument)); return hex.EncodeToString(sum[:]) }()
 )
 
-// graphConnection carries the requests of one or several customers.
 type graphConnection struct {
 	*http.Client
 	url     string // base URL of the GraphQL gateway
@@ -44,8 +43,7 @@ type graphConnection struct {
 }
 
 func (c graphConnection) line(of Customer) line { return &graphLine{c, of.Token} }
-
-func (c graphConnection) close() { c.CloseIdleConnections() }
+func (c graphConnection) close()                { c.CloseIdleConnections() }
 
 // graphLine is a customer's access to the GraphQL gateway. Over HTTP/1.1, subscriptions use WebSockets
 // (graphql-transport-ws), otherwise server-sent events (graphql-sse).
@@ -84,7 +82,6 @@ type graphAnswer[T any] struct {
 	Errors []graphError
 }
 
-// failure returns why there is no answer; nil if there is an answer.
 func (a graphAnswer[T]) failure() error { return failure(a.Errors) }
 
 func failure(errors []graphError) error {
@@ -103,7 +100,6 @@ type graphUpdate struct {
 	Notification *graphNews
 }
 
-// decodeNews decodes one result of a subscription.
 func decodeNews(result []byte) (message, error) {
 	var answer graphAnswer[graphUpdate]
 	if err := json.Unmarshal(result, &answer); err != nil {
@@ -134,7 +130,6 @@ func (l *graphLine) open(ctx context.Context, after *int64, alive func()) (strea
 	})
 }
 
-// socketMessage is a message of graphql-transport-ws.
 type socketMessage struct {
 	ID      string          `json:"id,omitempty"`
 	Type    string          `json:"type"`
@@ -197,7 +192,6 @@ func (l *graphLine) socket(ctx context.Context, request graphRequest, alive func
 	return next, nil
 }
 
-// awaitAck waits until the shop is ready for a subscription.
 func awaitAck(ctx context.Context, socket *websocket.Conn) error {
 	var received socketMessage
 	if err := wsjson.Read(ctx, socket, &received); err != nil {
@@ -218,11 +212,7 @@ func (l *graphLine) list(ctx context.Context) ([]News, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := make([]News, len(listed.Data.Notifications))
-	for i, each := range listed.Data.Notifications {
-		all[i] = each.news()
-	}
-	return all, listed.failure()
+	return shop.Mapped(listed.Data.Notifications, graphNews.news), listed.failure()
 }
 
 func (l *graphLine) requestList(ctx context.Context, request graphRequest) (listed graphAnswer[[]graphNews], err error) {

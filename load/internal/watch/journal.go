@@ -18,7 +18,6 @@ type Update struct {
 // unwritten is the maximum number of updates in the queue before watchers wait for the file.
 const unwritten = 1 << 14
 
-// journal writes updates in a separate goroutine.
 type journal struct {
 	updates chan Update
 	done    chan error

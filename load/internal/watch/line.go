@@ -7,7 +7,6 @@ import (
 	"time"
 )
 
-// News is an update of an order for a customer.
 type News struct {
 	Position int64     `json:"position"` // number among the customer's updates, from 1
 	OrderID  int64     `json:"order_id"`
@@ -29,7 +28,6 @@ type line interface {
 // stream returns the next message. It must be called until it fails; the failure closes the stream.
 type stream func() (message, error)
 
-// message is a message of a stream.
 type message struct {
 	position int64 // position after which another stream can continue
 	news     *News // nil if the message only reports that the stream is open
@@ -50,13 +48,10 @@ type end struct {
 	err   error
 }
 
-func (e *end) Error() string { return fmt.Sprintf("%s: %v", e.cause, e.err) }
-
-func (e *end) Unwrap() error { return e.err }
-
+func (e *end) Error() string                         { return fmt.Sprintf("%s: %v", e.cause, e.err) }
+func (e *end) Unwrap() error                         { return e.err }
 func newEnd(cause, format string, args ...any) error { return &end{cause, fmt.Errorf(format, args...)} }
 
-// causeOf returns the cause under which an end is counted.
 func causeOf(err error) string {
 	if known := (*end)(nil); errors.As(err, &known) {
 		return known.cause

@@ -20,7 +20,6 @@ const (
 	maxListed = 1 << 20
 )
 
-// restConnection carries the requests of one or several customers.
 type restConnection struct {
 	*http.Client
 	url string // base URL of the REST gateway
@@ -80,8 +79,7 @@ func events(answer *http.Response, alive func(), read func(sse.Event) (message, 
 	}, nil
 }
 
-// lively is an answer's body that reports with every read that the shop is alive; even comments, which are not events,
-// show this.
+// lively is a body that reports with every read that the shop is alive; even comments, which are no events, show it.
 type lively struct {
 	io.Reader
 	alive func()

@@ -12,10 +12,10 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
+	"hopwise/load/internal/shop"
 	"hopwise/proto/stubs/notificationv1"
 )
 
-// rpcConnection carries the RPCs of one or several customers.
 type rpcConnection struct{ *grpc.ClientConn }
 
 func (c rpcConnection) line(of Customer) line {
@@ -58,11 +58,7 @@ func (l *rpcLine) list(ctx context.Context) ([]News, error) {
 	if err != nil {
 		return nil, rpcEnd(err)
 	}
-	all := make([]News, len(answer.Notifications))
-	for i, one := range answer.Notifications {
-		all[i] = news(one)
-	}
-	return all, nil
+	return shop.Mapped(answer.Notifications, news), nil
 }
 
 func (l *rpcLine) authorise(ctx context.Context) context.Context {

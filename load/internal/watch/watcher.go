@@ -18,7 +18,6 @@ const (
 	laterPause = 2 * time.Second
 )
 
-// watcher is one customer who waits for updates.
 type watcher struct {
 	user   int64
 	line   line
@@ -27,8 +26,7 @@ type watcher struct {
 	count  func(func(*Figures))
 }
 
-// connect opens a stream and waits within the limit for its first message, which has the position after which updates
-// follow.
+// connect opens a stream and waits within the limit for its first message: the position after which updates follow.
 func (w *watcher) connect(ctx context.Context, after *int64, limit time.Duration) (stream, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	watchdog := time.AfterFunc(limit, func() { cancel(newEnd(silent, "nothing came for too long")) })
@@ -92,7 +90,6 @@ func (w *watcher) follow(ctx context.Context, next stream) {
 	}
 }
 
-// hear records a stream's updates until it ends.
 func (w *watcher) hear(next stream) error {
 	for {
 		m, err := next()

@@ -13,7 +13,6 @@ import (
 	"hopwise/load/internal/target"
 )
 
-// fake is a silent shop.
 type fake struct {
 	listed []time.Duration // times of requests of its list, from the bubble's beginning
 	opens  bool            // whether its streams open
@@ -56,7 +55,6 @@ func silence(t *testing.T, count int, opens bool, o Options) (shops []*fake, f F
 	return shops, f, err
 }
 
-// Polls are spread over the interval.
 func TestPollsAreSpread(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		shops, f, err := silence(t, 4, true, Options{Way: Poll, Interval: 8 * time.Second, Duration: 17 * time.Second})

@@ -1,5 +1,4 @@
-// Package watch simulates customers who wait for updates of their orders while another process replays a tape. It
-// records when each update arrived.
+// Package watch simulates customers who wait for updates of their orders, and records when each update arrived.
 package watch
 
 import (
@@ -10,20 +9,16 @@ import (
 	"hopwise/load/internal/target"
 )
 
-// Way is how customers get updates.
 type Way string
 
-// The ways.
 const (
 	Push Way = "push" // over a stream that stays open
 	Poll Way = "poll" // by polling
 )
 
-// Check returns an error that lists the valid ways if this is not a valid way.
 func (w Way) Check() error { return choice.Check(w, []Way{Push, Poll}, "way", "ways") }
 
-// protocols are the protocols that support waiting: gRPC's server streams, server-sent events of a REST gateway or of
-// the service, and GraphQL's subscriptions.
+// protocols are the protocols for waiting: gRPC's streams, REST's server-sent events, and GraphQL's subscriptions.
 var protocols = []target.Protocol{target.GRPC, target.REST, target.RESTServices, target.GraphQL}
 
 // EntryOf returns the entry of a channel's customers, or an error if the entry's protocol does not support waiting.

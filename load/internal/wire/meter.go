@@ -1,5 +1,4 @@
-// Package wire counts the traffic of the client's connections: every byte that TCP or UDP carries, headers and framing
-// included.
+// Package wire counts the traffic of the client's connections: every byte that TCP or UDP carries, framing included.
 package wire
 
 import (
@@ -22,17 +21,14 @@ type Count struct {
 	Out int64 // bytes sent
 }
 
-// Since returns the count after the earlier reading.
 func (c Count) Since(earlier Count) Count {
 	return Count{In: c.In - earlier.In, Out: c.Out - earlier.Out}
 }
 
-// Dialer opens connections.
 type Dialer interface {
 	DialContext(ctx context.Context, network, address string) (net.Conn, error)
 }
 
-// Dial opens a connection whose bytes are counted.
 func (m *Meter) Dial(ctx context.Context, d Dialer, network, address string) (net.Conn, error) {
 	connection, err := d.DialContext(ctx, network, address)
 	if err != nil {
@@ -42,27 +38,20 @@ func (m *Meter) Dial(ctx context.Context, d Dialer, network, address string) (ne
 	return &counted{Conn: connection, meter: m}, nil
 }
 
-// Packets returns a socket whose packets' bytes are counted, for one connection.
-//
-// The socket has only the basic methods, and methods for the sizes of its buffers, so that each packet is a single read
-// or write.
+// Packets returns a socket whose packets' bytes are counted, for one connection. It has only the basic methods, and
+// methods for the sizes of its buffers, so that each packet is a single read or write.
 func (m *Meter) Packets(socket *net.UDPConn) net.PacketConn {
 	m.dialed.Add(1)
 	return &countedPackets{PacketConn: socket, buffers: socket, meter: m}
 }
 
-// Count returns the count so far.
-func (m *Meter) Count() Count { return Count{In: m.in.Load(), Out: m.out.Load()} }
-
-// Dialed returns the number of connections opened so far.
+func (m *Meter) Count() Count  { return Count{In: m.in.Load(), Out: m.out.Load()} }
 func (m *Meter) Dialed() int64 { return m.dialed.Load() }
 
 const settleStep = 500 * time.Microsecond
 
 // Settle waits until the connections have been idle for the quiet time, at most for the limit, and returns the count.
-//
-// An answer may be read before all its frames have arrived: window updates, pings and their acknowledgements follow
-// within a round trip.
+// Window updates, pings and their acknowledgements follow an answer within a round trip.
 func (m *Meter) Settle(quiet, limit time.Duration) Count {
 	last, changed := m.Count(), time.Now()
 	for end := changed.Add(limit); time.Now().Before(end); {

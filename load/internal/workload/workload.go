@@ -22,10 +22,8 @@ import (
 	"hopwise/load/internal/target"
 )
 
-// Process is an arrival process.
 type Process string
 
-// The arrival processes.
 const (
 	Poisson   Process = "poisson"   // independent customers at a steady rate
 	Constant  Process = "constant"  // evenly spaced
@@ -38,7 +36,6 @@ var processes = []Process{Poisson, Constant, Staircase, Ramp}
 // Order is the order in which the journeys of the mix take place.
 type Order string
 
-// The orders.
 const (
 	Random Order = "random" // drawn by weight, independently
 	Cycle  Order = "cycle"  // in turn: each cycle has every entry of the mix as often as its weight says
@@ -54,7 +51,6 @@ const (
 	perMille = 1000
 )
 
-// Workload is a checked workload file.
 type Workload struct {
 	Name    string
 	About   string
@@ -64,7 +60,6 @@ type Workload struct {
 	Mix     []Share
 }
 
-// Journeys returns each journey of the mix once, in the file's order.
 func (w Workload) Journeys() []journey.Name {
 	var names []journey.Name
 	for _, share := range w.Mix {
@@ -83,7 +78,6 @@ type Arrival struct {
 	To      int64   // ramp: factor at the end
 }
 
-// Share is the weight of one journey through one channel.
 type Share struct {
 	Journey journey.Name
 	Channel target.Channel
@@ -110,7 +104,6 @@ type file struct {
 	} `yaml:"mix"`
 }
 
-// Load reads and checks a workload file.
 func Load(path string) (Workload, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -124,8 +117,7 @@ func Parse(path string, text []byte) (Workload, error) {
 	return ParseFor(path, text, journey.Name.CheckSender)
 }
 
-// ParseFor does what Parse does, for journeys of other targets. The function permit returns an error if a channel may
-// not send a journey.
+// ParseFor is Parse for other targets' journeys; permit returns an error if a channel may not send a journey.
 func ParseFor(path string, text []byte, permit func(journey.Name, target.Channel) error) (Workload, error) {
 	if err := readable(path, text); err != nil {
 		return Workload{}, err
@@ -158,8 +150,7 @@ type checker struct {
 	permit func(journey.Name, target.Channel) error
 }
 
-// fail returns an error that names the file, the line of the invalid value (or of its parent if the value is absent),
-// and the reason.
+// fail returns an error with the file, the line of the invalid value (or of its parent, if absent) and the reason.
 func (c checker) fail(where, format string, args ...any) error {
 	for at := where; at != ""; at = at[:max(strings.LastIndexAny(at, ".["), 0)] {
 		if at == "$" {

@@ -99,7 +99,6 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// A value that is left out has its documented default.
 func TestDefaults(t *testing.T) {
 	w, err := Parse("w.yaml", []byte(head+"mix:\n  - {journey: browse, channel: web, weight: 0.5}\n"))
 	if err != nil {
@@ -110,8 +109,7 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-// The error for a missing file names it. Files that would cost a parser disproportionate memory or time are refused
-// before they are parsed.
+// The error for a missing file names it. Files that would cost a parser too much are refused before they are parsed.
 func TestHostileFiles(t *testing.T) {
 	aliases := "name: x\nnetworks:\n  a: &a [x, x, x]\n"
 	for one := 'b'; one <= 'h'; one++ {

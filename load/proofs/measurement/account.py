@@ -60,13 +60,7 @@ class AccountCost:
     """Cost of the account, as a share of the time without it; 95 % intervals over pairs of slots.
 
     Attributes:
-        topology: Name of the topology.
-        journeys: Number of journeys within a slot.
-        pairs: Number of pairs of slots.
         p50: Cost from the slots' medians, with each journey's latency as a multiple of its kind's median.
-        p50_ci95: Interval of `p50`.
-        mean: Cost from the slots' means.
-        mean_ci95: Interval of `mean`.
     """
 
     topology: str
@@ -84,18 +78,9 @@ class AccountCost:
 
 
 def measure(topology: Topology, ports: Ports, folder: Path, *, pairs: int, seed: int) -> AccountCost:
-    """Measures one topology.
+    """Measures one topology, with files in an empty folder; the seed is for the tape and the order of slots.
 
-    Args:
-        topology: The topology.
-        ports: Ports of all components.
-        folder: Empty folder for the files.
-        pairs: Number of pairs of slots.
-        seed: Seed of the tape and of the order of slots.
-
-    Raises:
-        MeshError: A component did not start, or died.
-        GeneratorError: The generator failed.
+    Raises MeshError if a component did not start or died, and GeneratorError if the generator failed.
     """
     (folder / "sitecustomize.py").write_text(_SWITCHED)
     switch_file = folder / "switch"
@@ -133,10 +118,7 @@ def _turn(switch: mmap.mmap, pairs: int, rng: random.Random, slots: list[tuple[i
 def cost_of(topology: str, journeys: pl.DataFrame, slots: list[tuple[int, bool]]) -> AccountCost:
     """Computes the account's cost from journeys that began and ended in the same slot.
 
-    Args:
-        topology: Name of the topology.
-        journeys: Rows of `rows.JOURNEYS`.
-        slots: When each slot began, ns, and whether the account was on; the last entry is the end of the last slot.
+    `slots` has when each slot began, ns, and whether the account was on; the last entry is the end of the last slot.
     """
     begins = np.array([at for at, _ in slots])
     ok = journeys.filter(pl.col("outcome") == "ok")
@@ -160,9 +142,6 @@ def _estimate(ratios: Sequence[float]) -> tuple[float, tuple[float, float]]:
 
     The order within a pair is random, so the sign of each logarithm is random if the account adds nothing. A disturbed
     slot has no more weight than any other.
-
-    Args:
-        ratios: Ratio of each pair of slots.
     """
     logs = np.log(ratios)
     first, second = np.triu_indices(logs.size)
@@ -174,8 +153,6 @@ def _estimate(ratios: Sequence[float]) -> tuple[float, tuple[float, float]]:
 
 
 def account_table(rows: Sequence[AccountCost]) -> Table:
-    """Makes the table, with a row for each topology."""
-
     def share(value: float, ends: tuple[float, float]) -> Cell:
         return estimate(100 * value, [100 * end for end in ends], signed=True)
 

@@ -74,14 +74,11 @@ AFTER_EFFECT_MS = 0.05
 
 @dataclass(frozen=True, slots=True)
 class InjectedDelay:
-    """A delay that is injected into a component."""
-
     component: str
     delay_ms: float
 
     @property
     def label(self) -> str:
-        """Name of the delay's arm."""
         return f"{self.component}-{self.delay_ms:g}ms"
 
     @property
@@ -95,19 +92,15 @@ class FoundDelay:
     """Result of the measurement for one delay; times in ms.
 
     Attributes:
-        component: The slowed component.
         delay_ms: Delay of each request to the component.
-        journey: The journey that should show the delay.
         traces: Number of traces with the delay, and without it.
         crossings: Mean number of the component's requests on a journey's critical path.
         paused_ms: Pauses of these requests per journey, by the component's own clock.
         expected_ms: Expected growth of the component's part of the budget.
         found_ms: Measured growth of that part.
-        ci95: Interval of `found_ms` alone.
         ci95_joint: The interval, widened so that the intervals of all rows hold simultaneously in 95 % of proofs.
         largest: The part with the largest significant change.
         second: The part with the largest significant change apart from the component's work.
-        second_ms: Change of that part.
         whole_ms: Growth of the journey's mean.
     """
 
@@ -148,11 +141,7 @@ class FoundDelay:
 
 
 def parse_delays(hops: str, sizes: str) -> list[InjectedDelay]:
-    """Reads which delays to inject, and where.
-
-    Args:
-        hops: Components, comma-separated.
-        sizes: Delays in the format of `delay=`, comma-separated.
+    """Reads which delays to inject, and where; both texts are comma-separated, the sizes in the format of `delay=`.
 
     Raises:
         UsageError: No journey waits for a component in sequence, or a component or size is given twice.
@@ -175,24 +164,14 @@ def parse_delays(hops: str, sizes: str) -> list[InjectedDelay]:
 
 
 def proof_plan(delays: Sequence[InjectedDelay], topology: Topology, *, blocks: int, seed: int) -> Plan:
-    """Makes the plan: every block has an arm for each delay, and some arms without a delay as their common baseline.
-
-    Raises:
-        UsageError: Too few blocks, or too many arms.
-    """
+    """Plans an arm per delay and baseline arms in each block. Raises UsageError for too few blocks or too many arms."""
     if blocks < MIN_BLOCKS:
         raise UsageError(f"blocks={blocks} is too few for meaningful intervals: give at least {MIN_BLOCKS}")
     return Plan("proof", NAME, arms_of(delays, topology), blocks, PROFILE, seed, WORKLOAD)
 
 
 def arms_of(delays: Sequence[InjectedDelay], topology: Topology, *, keep_traces: bool = False) -> tuple[Arm, ...]:
-    """Makes an arm for each delay, and some arms without a delay as their common baseline.
-
-    Args:
-        delays: The delays.
-        topology: The topology that runs.
-        keep_traces: Whether the arms without a delay keep their traces.
-    """
+    """Makes an arm for each delay, and some arms without a delay as their common baseline, which may keep traces."""
     labels = [BASELINE, *(f"{BASELINE}-{number}" for number in range(2, round(math.sqrt(len(delays))) + 1))]
     arms = [Arm(label, topology, parse_switches(trace=1), keeps_traces=keep_traces) for label in labels]
     arms += [
@@ -203,20 +182,11 @@ def arms_of(delays: Sequence[InjectedDelay], topology: Topology, *, keep_traces:
 
 
 def delays_of(plan: Plan) -> list[InjectedDelay]:
-    """Returns the delays of a plan's arms, in their order."""
     return [InjectedDelay(component, ms) for arm in plan.arms for component, ms in arm.switches.delay_ms.items()]
 
 
 def judge(folder: Path, delays: Sequence[InjectedDelay]) -> list[FoundDelay]:
-    """Looks for each delay in a run's files.
-
-    Args:
-        folder: Folder of the results.
-        delays: The injected delays; each has one arm.
-
-    Raises:
-        HopsError: The files are incomplete.
-    """
+    """Looks for each delay in a run's files. Raises HopsError if the files are incomplete."""
     run = read_run(folder)
     # `read_run` reads only the columns that every run has; crossings on the critical path are an additional column.
     hops = pl.read_parquet(folder / HOPS_FILE)
@@ -287,7 +257,6 @@ def _widen(interval: tuple[float, float], blocks: int, rows: int) -> tuple[float
 
 
 def delays_table(rows: Sequence[FoundDelay]) -> Table:
-    """Makes the table, with a row for each delay."""
     return table_of(
         "delays",
         f"Injected delays, found by hop differences, {plural(len(rows), 'delay')} at once",

@@ -50,10 +50,7 @@ class Trials:
 
         Args:
             make_plan: Makes the plan of a new proof from the topology, the number of blocks and the seed.
-            judge: Judges the rows of all trials in a folder.
             describe: Makes the document for programs from the judgements; `holds` says whether the proof holds.
-            view: Formats the judgements for people.
-            as_json: Whether to print for programs.
             retry: Number of retries of a trial in which a gate fails.
 
         Raises:

@@ -46,8 +46,6 @@ class FoundQueue:
     """Result of the measurement for one kind of hold; times in ms, means over all waiting calls.
 
     Attributes:
-        component: The component whose loop was blocked.
-        hold_ms: Length of a hold.
         waited: Number of calls that arrived during a hold.
         true_ms: True wait of these calls until the end of the hold.
         found_ms: Queueing time of these calls according to their spans.
@@ -141,7 +139,6 @@ def _waits(calls: pl.DataFrame) -> pl.DataFrame:
 
 
 def queues_table(rows: Sequence[FoundQueue]) -> Table:
-    """Makes the table, with a row for each component and length of a hold."""
     count = sum(row.holds for row in rows)
     return table_of(
         "queues",

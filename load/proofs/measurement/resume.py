@@ -89,7 +89,6 @@ class Proof:
 
 
 def proof_plan(blocks: int, seed: int) -> Plan:
-    """Makes the plan of the experiment to kill."""
     arms = arms_of([load_topology(name) for name in TOPOLOGIES], parse_switches(trace=1))
     return Plan("proof", NAME, arms, blocks, PROFILE, seed, WORKLOAD)
 
@@ -98,15 +97,7 @@ def prove(plan: Plan, folder: ResultsFolder, log: Path, *, kills: int, seed: int
     """Starts, kills and resumes an experiment a given number of times, then lets it finish.
 
     Each kill waits until a drawn number of trials are finished, and then for a drawn number of seconds. So kills come
-    at any moment of any trial, on a slow machine too.
-
-    Args:
-        plan: Plan of the experiment.
-        folder: Folder of its results, which exists and is not locked.
-        log: File for the output of the experiment.
-        kills: Number of kills.
-        seed: Seed of the kill times.
-        progress: Called with the number of starts that have ended.
+    at any moment of any trial, on a slow machine too. The folder of results exists and is not locked.
     """
     proof, run = Proof(len(plan.trials())), RunFolder.of(load_ports(os.environ).base)
     drawn = random.Random(f"{seed}/kills")
@@ -141,10 +132,7 @@ def prove(plan: Plan, folder: ResultsFolder, log: Path, *, kills: int, seed: int
 
 
 def finished_trials(folder: ResultsFolder) -> dict[str, dict[str, str]]:
-    """Hashes every file of every finished trial, from the experiment's folder at its current path.
-
-    A trial with a record counts as finished, even if a crash came before its folder got its final name.
-    """
+    """Hashes every file of every trial with a record, even if a crash came before its folder got its final name."""
     root = _where(folder)
     hashes: dict[str, dict[str, str]] = {}
     for record in root.glob(f"trials/*/{RECORD}"):
@@ -296,9 +284,7 @@ def prove_resume(*, kills: str, blocks: str, seed: str, as_json: Json = False) -
     log = RESULTS / f"{folder.final.name}.log"
     typer.echo(f"{how_often} kills in {len(plan.trials())} trials; their output goes to {short_path(log)}", err=True)
     proof = with_progress(
-        "Starts",
-        how_often + 1,
-        lambda step: prove(plan, folder, log, kills=how_often, seed=number, progress=step),
+        "Starts", how_often + 1, lambda step: prove(plan, folder, log, kills=how_often, seed=number, progress=step)
     )
     path = folder.final if folder.final.exists() else folder.existing
     document = {"holds": proof.holds, **asdict(proof)}

@@ -25,13 +25,7 @@ NO_FAULT = "no fault"
 
 @dataclass(frozen=True)
 class Fault:
-    """A fault of a component.
-
-    Attributes:
-        component: The faulty component.
-        says: Description of the fault.
-        law: Law that must fail, by the name of its test.
-    """
+    """A fault of a component, and the law that must fail, by the name of its test."""
 
     component: str
     says: str
@@ -39,11 +33,7 @@ class Fault:
 
     @property
     def test(self) -> str:
-        """The law's test by its name in pytest.
-
-        Raises:
-            UsageError: The component's suites do not have exactly one test of this name.
-        """
+        """The law's test by its name in pytest. Raises UsageError unless the suites have it exactly once."""
         suites = [ROOT / suite for suite in (*SET_UP, *CONTRACT, *SUITES[self.component])]
         files = [file for suite in suites for file in (suite.rglob("test_*.py") if suite.is_dir() else [suite])]
         places = [file for file in files if f"def test_{self.law}(" in file.read_text(encoding="utf-8")]
@@ -59,12 +49,9 @@ class ConformanceResult:
     """Result of conformance for a component with or without a fault.
 
     Attributes:
-        component: The component.
         says: Description of its fault, or `no fault`.
         law: Law that the fault breaks; without a fault, the number of laws that ran.
-        fails: Whether a law fails.
         why: The first failed case, with the first line of the reason; empty if no case fails.
-        ok: Whether the result is right.
     """
 
     component: str
@@ -77,11 +64,7 @@ class ConformanceResult:
 
 @cache
 def seeded_faults() -> tuple[Fault, ...]:
-    """Returns all faults, after a check that each can still be seeded.
-
-    Raises:
-        UsageError: A fault cannot be seeded.
-    """
+    """Returns all faults, after a check that each can still be seeded. Raises UsageError if one cannot."""
     done = subprocess.run(FAULTY, capture_output=True, text=True, check=False, timeout=LIMIT_S)  # noqa: S603 - ours
     if done.returncode != 0:
         raise UsageError(f"a fault can no longer be seeded: {done.stderr.strip()}")
@@ -89,11 +72,7 @@ def seeded_faults() -> tuple[Fault, ...]:
 
 
 def faults_of(component: str) -> list[Fault]:
-    """Returns the faults of a component; all faults if the name is empty.
-
-    Raises:
-        UsageError: There is no such component.
-    """
+    """Returns the faults of a component, or all for an empty name. Raises UsageError if there is no such component."""
     faults = seeded_faults()
     if component and component not in (valid := sorted({fault.component for fault in faults})):
         raise UsageError(f"component={component}: this component has no seeded faults; valid: {', '.join(valid)}")
@@ -142,7 +121,6 @@ def prove_conformance_command(*, component: str, as_json: Json = False) -> None:
 
 
 def faults_table(results: Sequence[ConformanceResult]) -> Table:
-    """Makes the table of the results."""
     seeded = [one for one in results if one.says != NO_FAULT]
     missed = sum(not one.ok for one in results)
     verdict = f"{missed} programs are judged wrongly" if missed else f"conformance fails for all {len(seeded)}"

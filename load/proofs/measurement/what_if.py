@@ -40,15 +40,7 @@ from hops.traces.tree import Tree, grow
 from hops.units import NS_PER_MS
 from mesh.description.options import Json
 from mesh.description.topology import Topology
-from proofs.measurement.delays import (
-    BASELINE,
-    JOURNEYS,
-    WORKLOAD,
-    InjectedDelay,
-    arms_of,
-    delays_of,
-    parse_delays,
-)
+from proofs.measurement.delays import BASELINE, JOURNEYS, WORKLOAD, InjectedDelay, arms_of, delays_of, parse_delays
 from proofs.measurement.in_trials import Trials
 from proofs.outcome import proves
 
@@ -63,16 +55,10 @@ class PredictedFigure:
     """A figure with a delay, as predicted without it and as measured with it; times in ms.
 
     Attributes:
-        component: The slowed component.
         delay_ms: Delay of each request to the component.
         paused_ms: Mean of the pauses, by the component's clock.
-        journey: The journey.
-        metric: The figure.
         traces: Number of traces for the prediction, and for the measurement.
         before_ms: Measured figure without the delay.
-        predicted_ms: Predicted figure.
-        ci95: Interval of the prediction.
-        measured_ms: Measured figure with the delay.
         untouched: Slowness of journeys without a pause, compared with the trials without a delay: the geometric mean
             of the ratios of their p50. None if all journeys have pauses.
     """
@@ -109,7 +95,6 @@ class PredictedFigure:
 
 
 def outcome(rows: Sequence[PredictedFigure]) -> dict[str, Any]:
-    """Returns the outcome for programs."""
     inside, telling = (sum(one) / len(rows) for one in zip(*((row.holds, row.tells) for row in rows), strict=True))
     documents = [
         {**asdict(row), "corrected_ms": row.corrected_ms, "holds": row.holds, "tells": row.tells} for row in rows
@@ -123,15 +108,7 @@ def proof_plan(delays: Sequence[InjectedDelay], topology: Topology, *, blocks: i
 
 
 def judge(folder: Path, delays: Sequence[InjectedDelay]) -> list[PredictedFigure]:
-    """Compares the predictions for each delay with the measurements.
-
-    Args:
-        folder: Folder of the results.
-        delays: The injected delays; each has its arm.
-
-    Raises:
-        HopsError: The files are incomplete.
-    """
+    """Compares the predictions for each delay with the measurements. Raises HopsError if the files are incomplete."""
     done = pl.read_parquet(folder / JOURNEYS_FILE).filter(pl.col("outcome") == "ok")
     hops = pl.read_parquet(folder / HOPS_FILE).join(done.select("trace_id"), on="trace_id", how="semi")
     trees = [*_baseline(folder, {*done["trace_id"]})]
@@ -191,7 +168,6 @@ def _p50s(hops: pl.DataFrame) -> pl.DataFrame:
 
 
 def predictions_view(rows: Sequence[PredictedFigure]) -> list[Element]:
-    """Formats the proof for people."""
     inside, telling = sum(row.holds for row in rows), sum(row.tells for row in rows)
     verdict = (
         f"{inside} of {len(rows)} figures are in the interval of their prediction; {telling} of these intervals "

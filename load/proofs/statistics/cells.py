@@ -10,12 +10,10 @@ from proofs.statistics.experiments import Rate
 
 
 def name_columns(*names: str) -> list[Column]:
-    """Makes columns of words."""
     return [Column(name, numeric=False) for name in names]
 
 
 def rate_columns(*names: str) -> list[Column]:
-    """Makes columns of rates with their intervals."""
     return [Column(name, "%", interval=True) for name in names]
 
 

@@ -38,11 +38,9 @@ class SyntheticProof:
     Attributes:
         prove: Runs the proof, with the number of experiments, the seed of the data and a function that reports
             progress. The same seed gives the same result. Its docstring is the command's help.
-        view: Formats the result for people.
         steps: Noun for the counted steps.
         total: Number of steps for a number of experiments.
         counts: Name of the option for the number of experiments.
-        default: Default number.
         about: Help of this option.
     """
 

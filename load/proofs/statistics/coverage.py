@@ -62,10 +62,7 @@ class Coverage(TypedDict):
 
 
 class CoverageProof(Proof):
-    """Coverage over all experiments; `by` splits it by number of blocks, by shift, and by journeys in a block.
-
-    `noises` has the figures by kind of noise.
-    """
+    """Coverage over all experiments, `by` blocks, shift and journeys in a block; `noises` has it by kind of noise."""
 
     figures: list[Coverage]
     by: dict[str, dict[str, float]]

@@ -67,7 +67,6 @@ class Rate(TypedDict):
 
 
 def rate(count: int, of: int) -> Rate:
-    """Returns a share with its interval."""
     ends = stats.binomtest(count, of).proportion_ci(method="exact") if of else (0.0, 1.0)
     return Rate(count=count, of=of, rate=count / of if of else 0.0, ci95=[float(ends[0]), float(ends[1])])
 
@@ -97,15 +96,7 @@ def over_experiments(
     progress: Progress = lambda _: None,
     before: int = 0,
 ) -> Iterator[Any]:
-    """Runs experiments, each with its own seed, on all cores if there are many.
-
-    Args:
-        one: Runs one experiment; must be picklable.
-        experiments: Number of experiments to run.
-        seed: Seed; the same seed gives the same experiments.
-        progress: Called with the number of finished experiments.
-        before: Number of experiments that finished before this call, for `progress`.
-    """
+    """Runs experiments, on all cores if there are many; `one` must be picklable, and `before` have finished already."""
     for done, result in enumerate(_each(one, np.random.SeedSequence(seed).spawn(experiments)), before + 1):
         yield result
         progress(done)
@@ -129,12 +120,7 @@ def setting_of(rng: np.random.Generator, noise: str, journeys: Sequence[int]) ->
 def part_intervals(
     simulation: Simulation, sides: Mapping[str, Mapping[str, float]]
 ) -> Iterator[tuple[str, tuple[float, float], float]]:
-    """Yields each part of an experiment's hop differences, with its interval and the true difference.
-
-    Args:
-        simulation: Simulation of the experiment.
-        sides: How slow each part of the two topologies is.
-    """
+    """Yields the parts of hop differences, each with its interval and true difference; `sides` has the slow parts."""
     blocks = set(range(1, simulation.setting.blocks + 1))
     rows = hop_differences(simulation.hops(sides, _TRACED), simulation.counts(), dict.fromkeys(sides, blocks))
     truth = simulation.truth(1.0)

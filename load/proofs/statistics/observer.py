@@ -72,21 +72,13 @@ def prove_observer(run: RunFiles, draws: int, seed: int, progress: Progress = la
 
 
 def is_within_limit(left_out: Rate, places: int) -> bool:
-    """Whether intervals exclude 0 in at most 6 % of the draws, or not significantly more often than in 5 %.
-
-    Args:
-        left_out: How often intervals exclude 0.
-        places: Number of places, for the Bonferroni correction.
-    """
+    """Whether intervals exclude 0 in at most 6 % of the draws, or not significantly above 5 %, corrected for places."""
     of_chance = stats.binomtest(left_out["count"], left_out["of"], SIGNIFICANCE, alternative="greater").pvalue
     return bool(left_out["rate"] <= LIMIT or of_chance > SIGNIFICANCE / places)
 
 
 def one_draw(run: RunFiles, seed: np.random.SeedSequence) -> Counter[tuple[str, str, str]]:
-    """Counts the intervals of a draw, and how many of them exclude 0, by topology and place.
-
-    Traced journeys are drawn separately for each kind of journey and each trial, as the generator does.
-    """
+    """Counts a draw's intervals, and how many exclude 0, by topology and place. It draws by kind and trial."""
     rng = np.random.default_rng(seed)
     sampled = pl.Series("sampled", rng.random(run.journeys.height) < SHARE)
     effect = observer_effect_of(

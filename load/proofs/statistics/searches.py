@@ -38,8 +38,6 @@ class OfSystems(TypedDict):
 
 
 class SearchesProof(Proof):
-    """How often equal and different systems seem to differ."""
-
     systems: list[OfSystems]
 
 

@@ -42,13 +42,7 @@ Counts = Counter[tuple[str, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """A machine that is slow in some trials.
-
-    Args:
-        lasts: Mean length of a state, in trials.
-        slow: Share of slow trials, 0 to 1.
-        slow_by: Factor on the duration of slow trials.
-    """
+    """A machine whose share `slow` of trials takes `slow_by` times as long; a state lasts `lasts` trials on average."""
 
     lasts: float
     slow: float
@@ -157,12 +151,7 @@ def run_experiment(seed: np.random.SeedSequence) -> Counts:
 
 
 def break_limit(share: float, rng: np.random.Generator) -> tuple[bool, bool]:
-    """Whether a limit at the true median is broken, alone and against a baseline from the same period.
-
-    Args:
-        share: Length of a state of the machine, as a share of the set.
-        rng: Random generator.
-    """
+    """Whether a limit at the true median is broken, alone and against a baseline; states last this share of the set."""
     states = Machine(share * _TRACES, 0.5, 1.3).states(rng)
     slowness = np.array([next(states) for _ in range(_TRACES)])
     limit = Limit("operation", TOTAL, "p50", _true_median(), ("", "", ""))

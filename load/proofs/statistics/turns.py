@@ -41,8 +41,6 @@ class OfSystems(TypedDict):
 
 
 class TurnsProof(Proof):
-    """How often a flip is reported, by pair of systems."""
-
     systems: list[OfSystems]
 
 

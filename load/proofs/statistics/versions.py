@@ -84,11 +84,7 @@ class SourceRows:
 
 
 def rows_to_draw(run: RunFiles) -> SourceRows:
-    """Reads a run of two equal versions.
-
-    Raises:
-        NotEnoughDataError: The run does not compare two equal versions, or all of its parts are small.
-    """
+    """Reads a run of two equal versions. Raises NotEnoughDataError if it is no such run, or all parts are small."""
     checkouts = run.manifest.get("checkouts", {})
     if len({one["commit"] for one in checkouts.values()}) != 1 or run.manifest["delay_b"]:
         raise NotEnoughDataError(

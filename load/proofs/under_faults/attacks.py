@@ -56,11 +56,8 @@ class Target:
     """A shop as its clients see it.
 
     Attributes:
-        url: URL of the edge.
         tokens: A customer's token for each client.
         users: The clients' customers, then the probe's.
-        partner: A partner's token.
-        categories: Product categories to browse.
         email: E-mail address of a customer who can log in.
         orders: Global identifier of an order of `MAX_LINES` lines for each client; empty before the orders exist.
     """
@@ -76,14 +73,7 @@ class Target:
 
 @dataclass
 class Window:
-    """Results of the probe.
-
-    Attributes:
-        asked: Requests sent.
-        served: Requests answered in full.
-        latencies_ms: Latency of each served request from its intended start.
-        refused: Number of other requests by result: a status, an error's code, or the kind of an exception.
-    """
+    """The probe's results: requests `served` in full, with latencies from their intended start; `refused` by result."""
 
     asked: int = 0
     served: int = 0
@@ -92,29 +82,17 @@ class Window:
 
 
 class Client:
-    """A client with its own connections.
-
-    Args:
-        session: Its connections.
-        target: The shop.
-        number: Its number, from 0.
-    """
+    """A client with its own connections."""
 
     def __init__(self, session: aiohttp.ClientSession, target: Target, number: int) -> None:
-        self.session = session
-        self.target = target
-        self.number = number
+        self.session, self.target, self.number = session, target, number
         self.user = target.users[number % len(target.users)]
         self.token = target.tokens[number % len(target.tokens)]
         self.outcomes: Counter[str] = Counter()
         self.chance = random.Random(number)
 
     async def request(self, method: str, path: str, token: str | None = None, **options: Any) -> tuple[str, Any]:
-        """Sends a request and reads the whole answer.
-
-        Returns:
-            "ok" or the failure; and the answer's JSON, if any.
-        """
+        """Sends a request and reads the whole answer; returns "ok" or the failure, and the answer's JSON, if any."""
         headers = {"authorization": f"Bearer {token or self.token}", **options.pop("headers", {})}
         try:
             async with self.session.request(
@@ -130,11 +108,9 @@ class Client:
             return type(error).__name__, None
 
     async def graphql(self, query: str, variables: Mapping[str, Any] | None = None) -> tuple[str, Any]:
-        """Sends a GraphQL document."""
         return await self.request("POST", "/graphql", json={"query": query, "variables": dict(variables or {})})
 
     async def count(self, request: Awaitable[tuple[str, Any]]) -> None:
-        """Counts the result of a request."""
         self.outcomes[(await request)[0]] += 1
 
 
@@ -211,11 +187,7 @@ async def _idle(client: Client, until: float) -> None:
 
 
 async def _socket(client: Client) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-    """Opens a WebSocket without a token.
-
-    Raises:
-        ConnectionRefusedError: The shop refuses it.
-    """
+    """Opens a WebSocket without a token. Raises ConnectionRefusedError if the shop refuses it."""
     url = URL(client.target.url)
     reader, writer = await asyncio.wait_for(asyncio.open_connection(url.host, url.port), ANSWER_LIMIT_S)
     try:
@@ -323,13 +295,7 @@ async def _socket_stream(client: Client) -> None:
 
 @dataclass(frozen=True)
 class Attack:
-    """An attack by hostile clients.
-
-    Attributes:
-        about: Description of the attack.
-        act: Attacks as one client until a given moment.
-        on_logins: Whether the probe sends logins instead of reads.
-    """
+    """An attack: each client's `act` lasts until a given moment; if `on_logins`, the probe sends logins, not reads."""
 
     about: str
     act: Callable[[Client, float], Awaitable[None]]
@@ -339,8 +305,7 @@ class Attack:
 LOGINS = _patient(_wrong_login)
 ATTACKS: Mapping[str, Attack] = {
     "recursive": Attack(
-        "GraphQL documents that ask for an order's lines, their order, its lines and so on",
-        _document(RECURSIVE),
+        "GraphQL documents that ask for an order's lines, their order, its lines and so on", _document(RECURSIVE)
     ),
     "wide": Attack("GraphQL documents that ask for 60 orders of 100 lines", _document(WIDE)),
     "head": Attack("HEAD on the route of a stream", _head),
@@ -363,14 +328,7 @@ def attack(name: str, target: Target, until: float) -> Counter[str]:
 
 
 def use(pids: Sequence[int], cores: float, target: Target, until: float) -> Counter[str]:
-    """Lets `CLIENTS` legitimate clients browse concurrently, at a given CPU load; counts results as `attack` does.
-
-    Args:
-        pids: Processes of the shop.
-        cores: CPU seconds that the shop may use per second.
-        target: The shop.
-        until: When to stop.
-    """
+    """Lets `CLIENTS` legitimate clients browse at once, while the shop uses up to `cores`; counts as `attack` does."""
     began, used = time.monotonic(), cpu_seconds(pids)
 
     async def browse(client: Client) -> None:
@@ -405,12 +363,7 @@ async def _browse(client: Client) -> tuple[str, Any]:
 def probe(target: Target, begins: float, count: int, rate: float, on_logins: bool) -> Window:
     """Sends other customers' requests at a constant rate, over REST and GraphQL in turn, and counts which are served.
 
-    Args:
-        target: The shop; its last customers are the probe's.
-        begins: When the first request is due.
-        count: Number of requests.
-        rate: Requests per second.
-        on_logins: Whether the requests are logins instead of reads.
+    The target's last customers are the probe's. The first request is due at `begins`; with `on_logins`, all are logins.
     """
     return asyncio.run(_probe(target, begins, count, rate, on_logins))
 
@@ -456,11 +409,7 @@ async def _log_in_by_graphql(client: Client) -> tuple[str, Any]:
 
 
 def prepare(target: Target) -> Target:
-    """Gives a shop a customer who can log in, and buys an order of `MAX_LINES` lines for each client.
-
-    Raises:
-        RuntimeError: The shop refused.
-    """
+    """Gives a shop a customer who can log in, and an order for each client. Raises RuntimeError if the shop refused."""
     return asyncio.run(_prepare(target))
 
 

@@ -61,14 +61,12 @@ class Outcome(crowd.Outcome):
 
     Attributes:
         races: Number of changes, each with reads during and after it.
-        reads: Number of reads.
         kills: How often the cache was killed with SIGKILL and restarted.
         freezes: How often the cache was frozen for `FROZEN_S` seconds, during which it keeps its contents.
         bound_s: How stale a read may be, in seconds.
         missed: For each stale read, when the missed change was acknowledged, Unix time.
         max_stale_s: How stale the worst read was, in seconds.
         unexplained: Number of stale reads that nothing explains, because the cache had answered the services in time.
-        failed: Messages of failed requests.
         unanswered: Number of failed requests without an answer in time.
         asked: Number of rows that the services looked up in the cache.
         hits: Number of these rows that the cache had.
@@ -97,7 +95,6 @@ class Outcome(crowd.Outcome):
         return audit_verdict(broken, self.unanswered, 0, self.other_cores)
 
     def note_failure(self, what: str, error: ShopError) -> None:
-        """Records a failed request."""
         self.failed.append(f"{what}: {error}")
         self.unanswered += isinstance(error, NO_ANSWER)
 
@@ -116,16 +113,9 @@ class Outcome(crowd.Outcome):
 
 
 def run_races(shop: System, *, races: int, kills: int, seed: int, progress: Progress) -> Outcome:
-    """Lets writers race readers, and kills and freezes the cache at times spread over the races.
+    """Lets writers race readers, and kills and freezes the cache `kills` times each, spread over the races.
 
-    Must be called from the thread that started the shop.
-
-    Args:
-        shop: The running shop, with a cache.
-        races: Number of changes.
-        kills: Number of kills; the cache is frozen as often.
-        seed: Seed of the reads.
-        progress: Called after each kill with the number of kills so far.
+    Must be called from the thread that started the shop. `progress` gets the number of kills so far.
     """
     outcome, limit_s = Outcome(), RACE_LIMIT_S * (1 + races / 100)
 
@@ -153,10 +143,7 @@ def run_races(shop: System, *, races: int, kills: int, seed: int, progress: Prog
 
 class _Races:
     def __init__(self, address: str, races: int, seed: int, outcome: Outcome) -> None:
-        self._address = address
-        self._left = races
-        self._seed = seed
-        self._outcome = outcome
+        self._address, self._left, self._seed, self._outcome = address, races, seed, outcome
         self._acknowledged: dict[int, list[float]] = {}
 
     async def run(self) -> None:
@@ -224,12 +211,7 @@ def prove_cache(
 
 
 def count_lookups(outcome: Outcome, shop: System) -> None:
-    """Adds the counts of cache lookups that the services log when they stop.
-
-    Args:
-        outcome: The outcome of the races.
-        shop: The shop, which has stopped.
-    """
+    """Adds the counts of cache lookups that the services logged when they stopped."""
     counts = shop.cache_counts(0.0, float("inf"))[PRODUCT]
     outcome.asked, outcome.hits = counts.asked, counts.hits
     outcome.unexplained = sum(

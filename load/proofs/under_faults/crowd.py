@@ -49,17 +49,10 @@ def have_finished(crowd: Future[None], limit_s: float) -> bool:
 def strike(
     work: Work, strikes: Iterable[None], progress: Progress, *, limit_s: float, stop: Callable[[], None] = lambda: None
 ) -> bool:
-    """Injects faults into a shop while customers use it. Call it from the thread that started the shop.
+    """Injects a fault before each yield of `strikes`, while customers use a shop; returns whether they have finished.
 
-    Args:
-        work: The customers' work.
-        strikes: Injects a fault before each yield.
-        progress: Called with the number of faults so far.
-        limit_s: Maximum wait for the customers after the last fault, in seconds.
-        stop: Asks the customers to finish, after the last fault.
-
-    Returns:
-        Whether the customers have finished.
+    Call it from the thread that started the shop. After the last fault, `stop` asks the customers to finish, and
+    `limit_s` is the maximum wait for them.
     """
     gc.freeze()  # so that garbage collection of imported objects does not pause the customers
     crowd = start(work)
@@ -73,12 +66,7 @@ def strike(
 
 @dataclass(kw_only=True)
 class Outcome(ABC):
-    """What customers observed; each proof extends this class.
-
-    Attributes:
-        wall_s: Duration, in seconds.
-        other_cores: Cores that other programs used meanwhile.
-    """
+    """What customers observed; each proof extends this class. Other programs used `other_cores` cores meanwhile."""
 
     HELD: ClassVar[str]
     NOT_SHOWN: ClassVar[str]
@@ -95,7 +83,6 @@ class Outcome(ABC):
         """Formats the outcome for people."""
 
     def tables(self) -> list[Element]:
-        """Makes tables and lists of details."""
         return []
 
     @contextmanager
@@ -116,10 +103,7 @@ class Outcome(ABC):
 def first_missed(acknowledged_s: Sequence[float], seen: int, began_s: float) -> float | None:
     """Returns when the first change that a read missed was acknowledged; None if the read missed no change.
 
-    Args:
-        acknowledged_s: When each change was acknowledged, in the order of the changes, in seconds.
-        seen: Number of changes that the read shows.
-        began_s: When the read began, in seconds.
+    `acknowledged_s` has the changes in their order, and the read shows the first `seen` of them.
     """
     following = acknowledged_s[seen : seen + 1]
     return following[0] if following and following[0] < began_s else None

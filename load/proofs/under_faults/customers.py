@@ -9,6 +9,7 @@ import threading
 import uuid
 from collections import Counter
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
@@ -44,8 +45,6 @@ class Customers:
     Args:
         address: The order service, "grpc://host:port".
         journal: File for acknowledged checkouts, in the format of a replay's journeys.jsonl.
-        count: Number of customers.
-        seed: Seed of the random purchases.
 
     Attributes:
         answers: Answers so far.
@@ -55,13 +54,9 @@ class Customers:
     """
 
     def __init__(self, address: str, journal: Path, *, count: int, seed: int) -> None:
-        self._address = address
-        self._journal = journal
-        self._count = count
-        self._seed = seed
+        self._address, self._journal, self._count, self._seed = address, journal, count, seed
         self._stop = threading.Event()
-        self.answers = 0
-        self.unanswered = 0
+        self.answers = self.unanswered = 0
         self.seen: Counter[str] = Counter()
         self.wrong: list[str] = []
 
@@ -107,11 +102,7 @@ class Customers:
             await self._until_answered("cancellation", partial(order.cancel_order, bought.id), chance)
 
     async def _until_answered(self, what: str, call: Callable[[], Awaitable[T]], chance: random.Random) -> T | None:
-        """Retries a call until it is answered; returns None if it is refused.
-
-        Raises:
-            _NoAnswerError: There was no answer in time.
-        """
+        """Retries a call until its answer; returns None if it is refused. Raises _NoAnswerError if time runs out."""
         try:
             async with asyncio.timeout(ANSWER_LIMIT_S):
                 while True:
@@ -134,9 +125,7 @@ class Customers:
 
     async def _abandon(self, call: Callable[[], Awaitable[Order]], chance: random.Random) -> None:
         self.seen["checkout abandoned"] += 1
-        try:
+        with suppress(TimeoutError, ShopError):
             async with asyncio.timeout(chance.uniform(0.0, MAX_BEFORE_ABANDONING_S)):
                 with deadline(CALL_LIMIT_S):
                     await call()
-        except (TimeoutError, ShopError):
-            pass

@@ -60,15 +60,12 @@ class Outcome(crowd.Outcome):
     """Results of the requests.
 
     Attributes:
-        requests: Requests to the cache.
-        changes: Number of changed prices.
         hits: Number of reads of products that the cache answered itself, by protocol.
         foreign: Answers that belonged to another customer, or came without a token.
         missed: Reads that missed a change which was acknowledged before they began.
         late: Number of these reads that began more than `TAKEN_OUT_S` after the change.
         max_stale_s: How stale the worst read was, in seconds.
         max_request_s: Duration of the longest request, in seconds. It includes the cache's fetch, in which answers age.
-        failed: Messages of failed requests.
     """
 
     HELD = "No customer saw another's answer, and no price was too old."
@@ -114,7 +111,6 @@ class Door:
     """How customers read over one protocol.
 
     Attributes:
-        name: The protocol.
         products: Path and query of a request for one product or several, by their ids.
         prices: Extracts the prices from the answer, by the products' ids.
         account: Path and query of a request for a customer's account.
@@ -180,11 +176,7 @@ TEMPORARY = ("UNAVAILABLE", "DEADLINE_EXCEEDED", "INTERNAL")
 
 
 def doors_of(topology: Topology) -> list[Door]:
-    """Returns the ways in which customers of a topology read through the cache.
-
-    Raises:
-        InputError: No client speaks REST, over which prices change.
-    """
+    """Returns how customers read through the cache. Raises InputError without REST, over which prices change."""
     spoken = {SPOKEN.get(topology.client_speaks(channel)) for channel in topology.entry}
     doors = [door for door in (REST, GRAPHQL) if door in spoken]
     if REST not in doors:
@@ -206,11 +198,7 @@ class _Connection:
     async def ask(
         self, method: str, path: str, headers: Headers = NOTHING, body: Any = None
     ) -> tuple[Any, str | None, bool]:
-        """Sends a request.
-
-        Returns:
-            The decoded answer, its error code (None without an error), and whether the cache answered by itself.
-        """
+        """Sends a request; returns the answer, its error code or None, and whether the cache answered by itself."""
         sent = {"Accept-Encoding": "identity", **headers}
         async with self._session.request(method, path, headers=sent, json=body) as answer:
             decoded = json.loads(await answer.read())
@@ -226,9 +214,7 @@ class _Customers:
     def __init__(self, system: System, requests: int, seed: int, outcome: Outcome) -> None:
         self._ports = system.ports
         self._doors = doors_of(system.topology)
-        self._left = requests
-        self._seed = seed
-        self._outcome = outcome
+        self._left, self._seed, self._outcome = requests, seed, outcome
         outcome.hits = {door.name: 0 for door in self._doors}
         signer = TokenSigner(key_pair(system.folder).private.read_bytes())
 
@@ -313,14 +299,7 @@ def _products_of(number: int) -> range:
 
 
 def run_requests(system: System, requests: int, seed: int, progress: Progress) -> Outcome:
-    """Lets customers read through the cache while prices change. Call it from the thread that started the system.
-
-    Args:
-        system: The running system, with an edge cache.
-        requests: Number of the customers' requests.
-        seed: Seed of the requests.
-        progress: Called now and then with the number of requests so far.
-    """
+    """Lets customers read through the cache while prices change. Call it from the thread that started the system."""
     outcome = Outcome()
     with outcome.measure(system):
         customers = crowd.start(_Customers(system, requests, seed, outcome).run)

@@ -29,17 +29,7 @@ from mesh.errors import InputError
 from mesh.native.system import System
 from mesh.resting import cpu_seconds, pids_of, wait_for_rest
 from proofs.outcome import give, proves
-from proofs.under_faults.attacks import (
-    ATTACKS,
-    CLIENTS,
-    PROBES,
-    Target,
-    attack,
-    prepare,
-    probe,
-    use,
-    warm_up,
-)
+from proofs.under_faults.attacks import ATTACKS, CLIENTS, PROBES, Target, attack, prepare, probe, use, warm_up
 from shop.platform.access.jwt import Principal, TokenSigner
 
 FIRST_USER = 8_001
@@ -66,9 +56,7 @@ class Figures:
     """Results of the probe in all windows of one kind.
 
     Attributes:
-        asked: Requests sent.
         served: Requests answered in full.
-        latencies_ms: Latency of each served request.
         cpu_s: CPU seconds that the shop used during the probe.
         wall_s: Length of the probe, in seconds.
         peak_mb: Largest resident memory of any component after a window, in MiB.
@@ -89,7 +77,6 @@ class Figures:
 
     @property
     def cores(self) -> float:
-        """CPU seconds that the shop used per second."""
         return self.cpu_s / self.wall_s if self.wall_s else 0.0
 
     @property
@@ -102,18 +89,12 @@ class Figures:
 
     @property
     def share(self) -> float:
-        """The share of the probe's requests that were served."""
         return self.served / self.asked if self.asked else 0.0
 
 
 @dataclass
 class Outcome:
-    """Effect of an attack on the probe, compared with no other clients and with legitimate clients.
-
-    Attributes:
-        attack: Name of the attack.
-        windows: Figures by kind of window.
-    """
+    """Effect of an attack on the probe, compared with no other clients and with legitimate clients."""
 
     attack: str
     windows: Mapping[str, Figures]
@@ -124,7 +105,6 @@ class Outcome:
         return self.windows[ATTACKED].share >= self.windows[VALID].share - TOLERANCE
 
     def as_dict(self) -> dict[str, Any]:
-        """Returns the outcome for programs."""
         windows = {}
         for name, figures in self.windows.items():
             counted = {what: value for what, value in vars(figures).items() if what != "latencies_ms"}
@@ -133,11 +113,7 @@ class Outcome:
 
 
 def attacks_of(given: str) -> Sequence[str]:
-    """Reads comma-separated names of attacks.
-
-    Raises:
-        InputError: An attack is unknown.
-    """
+    """Reads comma-separated names of attacks. Raises InputError if one is unknown."""
     chosen = [name.strip() for name in given.split(",")]
     if unknown := [name for name in chosen if name not in ATTACKS]:
         valid = f"valid: {', '.join(ATTACKS)}"
@@ -159,13 +135,7 @@ def _target(system: System) -> Target:
 
 
 def _measure_attack(
-    name: str,
-    new_system: Callable[[], System],
-    pool: Executor,
-    *,
-    seconds: float,
-    rounds: int,
-    progress: Progress,
+    name: str, new_system: Callable[[], System], pool: Executor, *, seconds: float, rounds: int, progress: Progress
 ) -> Outcome:
     windows = {kind: Figures() for kind in (ALONE, ATTACKED, VALID)}
     for number in range(rounds):

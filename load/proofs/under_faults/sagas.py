@@ -54,7 +54,6 @@ class Outcome(crowd.Outcome):
         left: Sagas still under way after the wait, by kind, and undelivered updates; empty if all went well.
         unanswered: Number of calls without an answer despite retries.
         wrong: Answers that no customer should have got.
-        findings: The audit's findings.
     """
 
     HELD = "Nothing was lost, doubled or left unfinished."
@@ -117,15 +116,7 @@ def _counts_table(key: str, caption: str, counts: Mapping[str, int]) -> Table:
 def run_kills(shop: System, journal: Path, *, kills: int, customers: int, seed: int, progress: Progress) -> Outcome:
     """Kills a replica of a running shop's order or notification service at random moments while customers check out.
 
-    Must be called from the thread that started the shop.
-
-    Args:
-        shop: The running shop.
-        journal: File for acknowledged checkouts.
-        kills: Number of kills.
-        customers: Number of customers who buy at the same time.
-        seed: Seed of the random moments and purchases.
-        progress: Called after each kill with the number of kills so far.
+    Must be called from the thread that started the shop. The file `journal` gets the acknowledged checkouts.
     """
     outcome, chance = Outcome(kills=kills), random.Random(f"{seed}/kills")
     buyers = Customers(address_of(shop, VICTIMS[0]), journal, count=customers, seed=seed)

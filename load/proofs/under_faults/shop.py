@@ -18,16 +18,10 @@ def new_shop(
     cached: Mapping[str, str] | None = None,
     environ: Mapping[str, str] | None = None,
 ) -> System:
-    """Makes a shop that delivers order updates; it is not started yet.
+    """Makes a shop that delivers order updates; it is not started yet. The environment is this process's by default.
 
-    Args:
-        ports: Ports of the run.
-        replicas: The switch `replicas`.
-        cached: Settings of the services for a cache in front of the database; None for no cache.
-        environ: Environment of the system; by default, the environment of this process.
-
-    Raises:
-        SwitchError: The number of replicas is invalid, or a component does not run here.
+    `cached` has the services' settings for a cache in front of the database; None for no cache. Raises SwitchError for
+    an invalid number of replicas, or a component that does not run here.
     """
     topology = load_topology("hybrid", updates="on")
     cache = "none" if cached is None else "valkey"
@@ -46,5 +40,4 @@ def address_of(shop: System, service: str) -> str:
 
 
 def processes_of(shop: System, service: str) -> list[str]:
-    """Returns the names of a service's processes."""
     return [replica_name(service, replica) for replica in shop.ports.replicas_of(service)]
