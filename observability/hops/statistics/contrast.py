@@ -29,8 +29,12 @@ class Contrast:
     Args:
         difference: Left minus right; None if a side has no value.
         ratio: Left divided by right; None if a side has no value, or right is 0.
+        interval: Interval of the difference.
+        ratio_interval: Interval of the ratio.
         p: Probability of a ratio at least this far from 1 if there is no difference; below 5 % if and only if the
             ratio's interval excludes 1.
+        freedom: Degrees of freedom of the t distribution behind p and the ratio's interval.
+        reason: Why there are no intervals and no p; None if there are.
     """
 
     difference: float | None
@@ -43,9 +47,12 @@ class Contrast:
 
 
 def spread_if_paired(left: Floats, right: Floats, first: Sequence[int | None] = (None, None)) -> Spread:
-    """Computes the scatter of a difference whose sides share their blocks, in the same order.
+    """Computes the scatter of a difference whose sides share their blocks.
 
-    `first` is as in `spread_of`, for each side.
+    Args:
+        left: Deviation of each block on one side from the side's overall value.
+        right: Deviation of each block on the other side, for the same blocks in the same order.
+        first: As in `spread_of`, for each side.
     """
     return spread_of(left - right, first[0])
 
@@ -71,7 +78,13 @@ def spread_if_independent(*sides: Floats, first: Sequence[int | None] = ()) -> S
 
 
 def contrast(left: Section, right: Section, spread: Callable[..., Spread] = spread_if_paired) -> Contrast:
-    """Compares two figures by `spread_if_paired`, or by `spread_if_independent` if their blocks are unrelated."""
+    """Compares two figures.
+
+    Args:
+        left: Left figure.
+        right: Right figure.
+        spread: `spread_if_paired` for the same blocks in the same order, `spread_if_independent` for unrelated blocks.
+    """
     if left.value is None or right.value is None:
         return Contrast(None, None, reason=left.reason or right.reason)
     difference = left.value - right.value
@@ -97,7 +110,9 @@ def visible_ratio(ratio: float, high: float, freedom: float, level: float) -> fl
     """Computes the smallest ratio above 1 that blocks with this scatter would show with 80 % power.
 
     Args:
+        ratio: Measured ratio.
         high: Upper end of its 95 % interval.
+        freedom: Degrees of freedom of the interval.
         level: Bound on p below which a difference counts as shown.
 
     Returns:

@@ -1,14 +1,17 @@
 """Correction for multiple comparisons, so that the chance of any false difference is at most 5 %.
 
-This is closed testing (Marcus, Peritz and Gabriel, *Biometrika* 63, 1976), valid for any combination of true
-differences and any dependence between the tests. A family is the pairs of systems over the mix, or in one journey.
+The comparisons of one figure form families: the pairs of systems over the whole mix, and in each journey. Two rules
+limit the chance of any false difference over all of them to 5 %. They do so for any combination of true differences
+and any dependence between the tests (closed testing: Marcus, Peritz and Gabriel, *Biometrika* 63, 1976):
 
 - **Within a family**, the correction is only for what can be true at the same time: if a equals b and b equals c, then
-a equals c (Bergmann and Hommel, in *Multiple Hypotheses Testing*, Springer 1988).
-- **Between families**, the mix has most of the 5 %, and the journeys share the rest. A family whose pairs are all shown
-to differ passes its share on (Bretz, Maurer, Brannath and Posch, *Statistics in Medicine* 28, 2009).
+a equals c. Bonferroni's test of each such set gives the procedure of Bergmann and Hommel (in *Multiple Hypotheses
+Testing*, Springer 1988), which completes Shaffer's idea (*JASA* 81, 1986).
+- **Between families**, the mix has most of the 5 %, and the journeys share the rest. A family passes its
+share on if all of its pairs are shown to differ: the mix to the journeys, and a journey to the other journeys (Bretz,
+Maurer, Brannath and Posch, *Statistics in Medicine* 28, 2009).
 
-ADR 029 has the reasons, and the measured error rates and power.
+ADR 029 has the measured error rates and power of this and of the alternatives.
 """
 
 from __future__ import annotations
@@ -64,7 +67,12 @@ class _Scenario(NamedTuple):
 
 
 class _Family:
-    """Systems that are compared with each other, in one journey."""
+    """Systems that are compared with each other, in one journey.
+
+    Args:
+        tests: Tests between these systems.
+        p: P value of each test.
+    """
 
     def __init__(self, tests: Sequence[Pairing], p: Floats) -> None:
         self.tests, self._p = tests, p
@@ -88,7 +96,11 @@ class _Family:
 
 
 def correct_tests(p_values: Mapping[Pairing, float]) -> dict[Pairing, Corrected]:
-    """Corrects the tests of one figure, given all their p values; systems with equal names are the same."""
+    """Corrects the tests of one figure.
+
+    Args:
+        p_values: P value of every test; systems with equal names are the same.
+    """
     families = [_Family(tests, np.array([p_values[test] for test in tests])) for tests in _families(p_values)]
     results: dict[Pairing, Corrected] = {}
     for family in families:

@@ -25,7 +25,12 @@ _HALVINGS = 45
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """Rows as lines: each row's value where every quantity is 0, and the cost of a unit of each, row x quantity."""
+    """Rows as lines.
+
+    Args:
+        starts: Value of each row where every quantity is 0.
+        costs: Cost of one unit of each quantity, row x quantity.
+    """
 
     starts: Floats
     costs: Floats
@@ -34,6 +39,9 @@ class Lines:
         """Computes the median at each point.
 
         If only one quantity varies, such as distance, rows with the same cost per unit are sorted only once.
+
+        Args:
+            points: Points, quantity x point.
         """
         if (self.costs == self.costs[0]).all():
             return np.asarray(np.median(self.starts) + self.costs[0] @ points)
@@ -49,7 +57,13 @@ class Lines:
 
 
 def _find_rank(groups: Sequence[Floats], added: Floats, rank: int) -> Floats:
-    """Finds the value with a rank, from 0, among all groups at each point, by bisection; `added` is group x point."""
+    """Finds the value with a given rank, counted from 0, among all groups at each point, by bisection.
+
+    Args:
+        groups: Sorted values of each group.
+        added: Addition to the group's values at each point, group x point.
+        rank: Number of values below the value that is sought.
+    """
     low = min(group[0] for group in groups) + added.min(axis=0)
     high = max(group[-1] for group in groups) + added.max(axis=0)
     for _ in range(_HALVINGS):
@@ -61,7 +75,14 @@ def _find_rank(groups: Sequence[Floats], added: Floats, rank: int) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """A median at each point, of all rows and by block (block x point; None if there are no intervals)."""
+    """A median at each point.
+
+    Args:
+        values: Medians of all rows together.
+        by_block: Medians by block, block x point; None if there are no intervals.
+        reason: Why there are no intervals; None if there are.
+        first: Number of blocks in the first stage (`hops.statistics.two_stage`); None if all blocks were planned.
+    """
 
     values: Floats
     by_block: Floats | None
@@ -84,7 +105,16 @@ class Curve:
 
 
 def curve_of(blocks: Sequence[Lines], points: Floats, first: int | None = None) -> Curve | None:
-    """Computes the medians of rows, with the data that their intervals need; None without rows."""
+    """Computes the medians of rows, with the data that their intervals need.
+
+    Args:
+        blocks: Rows of each block.
+        points: Points, quantity x point.
+        first: As in `Curve`.
+
+    Returns:
+        None without rows.
+    """
     filled = [block for block in blocks if block.starts.size]
     if not filled:
         return None
@@ -106,7 +136,9 @@ class Gap:
     """The difference between two curves, left minus right, at each point.
 
     Args:
+        difference: Left minus right.
         low: Lower end of the 95 % interval of the ratio's logarithm, in the unit of the curves.
+        high: Upper end of that interval.
         p: Probability of a ratio at least this far from 1 if there is no difference.
         reason: Why nothing could be tested, so that `low`, `high` and `p` are NaN; None if the test was possible.
     """

@@ -29,7 +29,13 @@ def least_rows(share: float | None) -> float:
 
 
 def in_time(rows: Floats, figure: Figure, least: float) -> Section:
-    """Computes a figure of rows in chronological order, overall and by section of at least `least` rows."""
+    """Computes a figure, overall and by section.
+
+    Args:
+        rows: Rows with one or more values each, in chronological order.
+        figure: Computes the figure.
+        least: Minimum number of rows in a section.
+    """
     if not len(rows):
         return Section(None, np.empty(0), "there is no such trace")
     sections = min(MAX_SECTIONS, int(len(rows) / least + 1e-6))
@@ -44,6 +50,8 @@ def interval_of(section: Section, *, confidence: float = CONFIDENCE, ahead: floa
     """Computes the interval of a figure that may be 0, but not negative.
 
     Args:
+        section: The figure.
+        confidence: Confidence, between 0 and 1.
         ahead: To predict what other rows would show, the number of these rows divided by the number of the other rows;
             0 for the interval of the figure itself.
     """
@@ -58,7 +66,15 @@ def interval_of(section: Section, *, confidence: float = CONFIDENCE, ahead: floa
 
 
 def difference(left: Section, right: Section) -> tuple[float, Interval, float | None]:
-    """Compares two figures that share no rows and may be 0: right minus left, its 95 % interval, and p."""
+    """Compares two figures that share no rows and may be 0.
+
+    Args:
+        left: Left figure, with a value.
+        right: Right figure, with a value.
+
+    Returns:
+        Right minus left, its 95 % interval, and p.
+    """
     assert left.value is not None
     assert right.value is not None
     size = right.value - left.value

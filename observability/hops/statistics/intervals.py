@@ -29,7 +29,12 @@ def t_quantile(freedom: float) -> float:
 
 
 def lies_beyond(count: int, share: float) -> bool:
-    """Whether a sample of this size only shows that a percentile is larger than all values."""
+    """Whether a sample only shows that a percentile is larger than all values.
+
+    Args:
+        count: Number of values.
+        share: Share of the percentile, between 0 and 1.
+    """
     return share**count > (1 + CONFIDENCE) / 2
 
 
@@ -38,6 +43,7 @@ def describe(sample: npt.ArrayLike, *, seed: int = 0) -> tuple[dict[str, float |
 
     Args:
         sample: Values, one-dimensional, finite.
+        seed: Seed of the bootstrap.
 
     Returns:
         `mean` and percentiles (interpolated linearly between order statistics), and their 95 % intervals, both by
@@ -58,7 +64,10 @@ def describe(sample: npt.ArrayLike, *, seed: int = 0) -> tuple[dict[str, float |
         name: (None, None) if quantiles[name] is None else percentile_interval(values, share)
         for name, share in PERCENTILES.items()
     }
-    return {"mean": float(values.mean()), **quantiles}, {"mean": mean_interval(values, seed=seed), **intervals}
+    return (
+        {"mean": float(values.mean()), **quantiles},
+        {"mean": mean_interval(values, seed=seed), **intervals},
+    )
 
 
 def percentile_interval(sample: npt.ArrayLike, share: float) -> Interval:
@@ -67,6 +76,13 @@ def percentile_interval(sample: npt.ArrayLike, share: float) -> Interval:
     The number of values below the true percentile is binomial, so two order statistics enclose it (Conover,
     *Practical Nonparametric Statistics*, 3.2). With n values, an upper end for share p exists only if p^n <= 2.5 %:
     368 values for p99, 3,688 for p99.9.
+
+    Args:
+        sample: Values, one-dimensional.
+        share: Share of the percentile, between 0 and 1.
+
+    Returns:
+        Lower and upper end, each None if the sample is too small for it.
     """
     values = np.sort(np.asarray(sample, dtype=np.float64))
     if not values.size:
@@ -85,7 +101,12 @@ def _ranks(count: int, share: float) -> tuple[int, int]:
 
 
 def mean_interval(sample: npt.ArrayLike, *, seed: int = 0) -> Interval:
-    """Computes the 95 % interval of the mean, by percentile bootstrap; a single value has no interval."""
+    """Computes the 95 % interval of the mean, by percentile bootstrap.
+
+    Args:
+        sample: Values, one-dimensional; a single value has no interval.
+        seed: Seed; the same seed and sample give the same interval.
+    """
     values = np.asarray(sample, dtype=np.float64)
     if values.size < 2:
         return (None, None)

@@ -1,11 +1,13 @@
-"""95 % intervals that respect blocks, by sectioning.
+"""95 % intervals that respect blocks.
 
-Every figure here is computed from the rows of all blocks together, and again from each block. The deviations of the
-blocks' values from the overall value give the standard error; they are logarithms, because blocks shift skewed
-latencies by factors. Student's t with one degree of freedom fewer than blocks gives the interval. If blocks have too
-few rows for a percentile, neighbouring blocks are merged, but at least 3 sections remain (Asmussen and Glynn,
-*Stochastic Simulation*, 2007, III.5a; for quantiles Nakayama, ACM TOMACS 24(4), 2014). ADR 010 has the reasons, and the
-measured coverage of this method and of the alternatives.
+Journeys of one trial share a warm cache, a busy neighbour, and the order of the processes. So they are not independent,
+and thousands of them say little about the next trial. Blocks are independent. Every figure here is computed from the
+rows of all blocks together, and again from each block. The deviations of the blocks' values from the overall value give
+the standard error. Student's t with one degree of freedom fewer than blocks gives the interval. If blocks have too few
+rows for a percentile, neighbouring blocks are merged, but at least 3 sections remain. This is sectioning, known from
+the analysis of simulation output (Asmussen and Glynn, *Stochastic Simulation*, 2007, III.5a; for quantiles Nakayama,
+ACM TOMACS 24(4), 2014). Deviations are computed on logarithms, because latencies are skewed and blocks shift them by
+factors. ADR 010 has the measured coverage of this method and of the alternatives.
 """
 
 from __future__ import annotations
@@ -38,6 +40,8 @@ class Spread:
     """Scatter of an estimate.
 
     Args:
+        error: Standard error of the estimate.
+        freedom: Degrees of freedom of Student's t.
         first_stage: Scatter from the first stage only (`hops.statistics.two_stage`), if there was such a stage. The
             less certain of both is used.
     """
@@ -87,7 +91,9 @@ def spread_of(deviations: Floats, first: int | None = None) -> Spread:
 def scatter_of(deviations: Floats, first: int | None) -> list[tuple[Floats, int]]:
     """Computes standard errors and degrees of freedom of several figures: over all blocks, and over the first stage.
 
-    The arguments are as in `spread_of`; `deviations` has a row per block.
+    Args:
+        deviations: As in `spread_of`, a row per block.
+        first: As in `spread_of`.
     """
     sides = [deviations]
     if first is not None and first < len(deviations):
@@ -96,7 +102,11 @@ def scatter_of(deviations: Floats, first: int | None) -> list[tuple[Floats, int]
 
 
 def standard_errors(deviations: Floats) -> Floats:
-    """Computes standard errors of several figures at once, from deviations with a row per block."""
+    """Computes standard errors of several figures at once.
+
+    Args:
+        deviations: As in `spread_of`, a row per block.
+    """
     blocks = deviations.shape[0]
     return np.asarray(np.sqrt((deviations**2).sum(axis=0) / (blocks - 1) / blocks))
 
@@ -109,6 +119,7 @@ class Section:
         value: Value from all rows together; None without rows.
         by_block: Values from the rows of each block, or of each group of neighbouring blocks, in order; empty if there
             is no interval.
+        reason: Why there is no interval; None if there is one.
         first: How many of the sections belong to the first stage, as in `spread_of`.
     """
 
@@ -141,6 +152,10 @@ def sections_of(
         blocks: Values of each block, all positive.
         per_block: Number of values per block, which decides how many blocks are merged; if None, the mean number. Both
             sides of a comparison need the same number.
+        first: Number of blocks in the first stage (`hops.statistics.two_stage`); None if all blocks were planned.
+
+    Returns:
+        `mean` and each of `statistics.PERCENTILES`.
     """
     values = [np.asarray(block, dtype=np.float64) for block in blocks]
     pooled = np.concatenate(values) if values else np.empty(0)
@@ -174,6 +189,7 @@ def rate_section(blocks: Iterable[tuple[float, int]], scale: float, first: int |
     Args:
         blocks: Amount used and number of journeys, of each block.
         scale: Factor from the unit of the amount to that of the figure.
+        first: As in `spread_of`.
     """
     used = np.array(list(blocks), dtype=np.float64).reshape(-1, 2)
     if not used[:, 1].sum():
@@ -189,6 +205,8 @@ def refusal(blocks: int, rows: int, share: float | None) -> str | None:
     """Explains why there are too few data for an interval; None if there are enough.
 
     Args:
+        blocks: Number of blocks.
+        rows: Number of rows in all blocks.
         share: Share of the percentile, 0 to 1; None for a mean.
     """
     if blocks < MIN_BLOCKS:
@@ -200,7 +218,13 @@ def refusal(blocks: int, rows: int, share: float | None) -> str | None:
 
 
 def _sections(blocks: int, rows: int, share: float | None) -> tuple[int, str | None]:
-    """Computes the number of sections if as few neighbouring blocks as possible are merged, or why there are none."""
+    """Computes the number of sections if as few neighbouring blocks as possible are merged, or says why there are none.
+
+    Args:
+        blocks: Number of blocks.
+        rows: Number of rows in all blocks.
+        share: Share of the percentile, 0 to 1; None for a mean.
+    """
     together = max(1, math.ceil(_least(share) * blocks / rows - 1e-6)) if rows else blocks + 1
     most = max(1, blocks // MIN_BLOCKS)
     if blocks < MIN_BLOCKS or together <= most:
@@ -209,8 +233,12 @@ def _sections(blocks: int, rows: int, share: float | None) -> tuple[int, str | N
 
 
 def _parts(blocks: int, first: int, sections: int) -> list[npt.NDArray[np.intp]]:
-    """Lists which neighbouring blocks are merged; the `first` blocks, of the first stage, are not merged with
-    others.
+    """Lists which neighbouring blocks are merged; blocks of the first stage are not merged with others.
+
+    Args:
+        blocks: Number of blocks.
+        first: Number of blocks in the first stage; if there is none, the number of all blocks.
+        sections: Number of sections in the first stage.
     """
     parts = np.array_split(np.arange(first), sections)
     later = np.arange(first, blocks)

@@ -49,8 +49,10 @@ class Stratum:
     """Rows of one kind, and other possible draws of the treatment.
 
     Args:
+        treated: Whether each row was treated.
         others: A row for each redraw: the indices of the rows on the smaller side, whether that is the treated or the
             untreated side.
+        log_ways: Logarithm of the number of possible draws.
     """
 
     treated: Labels
@@ -67,7 +69,12 @@ class Stratum:
         return float(np.median(values[self.treated]) - np.median(values[~self.treated]))
 
     def differences(self, values: Floats, added: float) -> Floats:
-        """Computes the difference of medians for each redraw, if the treatment had added this amount."""
+        """Computes the difference of medians for each redraw, if the treatment had added this amount.
+
+        Args:
+            values: Values of the rows as measured.
+            added: Amount to subtract from the treated rows.
+        """
         without = values - added * self.treated
         order = np.argsort(without)
         ordered = without[order]
@@ -85,7 +92,16 @@ class Stratum:
 
 
 def stratum_of(treated: Labels, trials: npt.ArrayLike, rng: np.random.Generator) -> Stratum | None:
-    """Redraws which rows of each trial are treated, keeping their number; None if a side has fewer than 5 rows."""
+    """Redraws which rows of each trial are treated, keeping their number.
+
+    Args:
+        treated: Whether each row was treated.
+        trials: Trial of each row.
+        rng: Random number generator.
+
+    Returns:
+        None if a side has fewer than 5 rows.
+    """
     if min(np.count_nonzero(treated), np.count_nonzero(~treated)) < _MIN_PER_SIDE:
         return None
     smaller = treated if 2 * np.count_nonzero(treated) <= treated.size else ~treated
@@ -103,7 +119,11 @@ def stratum_of(treated: Labels, trials: npt.ArrayLike, rng: np.random.Generator)
 def effect_of(strata: Sequence[tuple[Stratum, Floats]]) -> Effect:
     """Computes what the treatment adds: the difference of medians in each stratum, averaged with the sizes as weights.
 
-    There is no value without strata; an end is None if the draws cannot bound it.
+    Args:
+        strata: Strata, each with the values of its rows.
+
+    Returns:
+        The effect, without a value if there are no strata; an end is None if the draws cannot bound it.
     """
     if not strata:
         return Effect()
@@ -127,6 +147,12 @@ def _end(value: float, at: int, differences: Callable[[float], Floats], around: 
 
     The scatter of the draws hardly depends on what is subtracted, so each step is much nearer to the end than the step
     before. The first step is beyond the end: with few rows, several additions may qualify, and the farthest counts.
+
+    Args:
+        value: The estimate.
+        at: Index of the last of the sorted differences that is not too rare.
+        differences: Computes sorted differences of the draws, from the amount subtracted.
+        around: Sorted differences of the draws with the estimate subtracted.
     """
     end = value - _BEYOND * float(around[at])
     for _ in range(_LOOKS):

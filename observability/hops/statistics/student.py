@@ -16,7 +16,12 @@ _HALVINGS = 50
 
 
 def two_sided(t: float, freedom: float) -> float:
-    """Computes the probability of a value at least as far from 0 as t, on either side."""
+    """Computes the probability of a value at least as far from 0 as t, on either side.
+
+    Args:
+        t: Any number; infinity gives 0.
+        freedom: Degrees of freedom, at least 1.
+    """
     low = math.atan(abs(t) / math.sqrt(freedom))
     half = (math.pi / 2 - low) / 2
     # Integrates from the far end, where the density is almost zero, so that small probabilities keep their digits.
@@ -27,7 +32,12 @@ def two_sided(t: float, freedom: float) -> float:
 
 @lru_cache(maxsize=4096)
 def quantile(confidence: float, freedom: float) -> float:
-    """Computes the t that encloses, with minus t, a share of the distribution: 2.23 for 95 % with 10 degrees."""
+    """Computes the t that encloses, with minus t, a share of the distribution: 2.23 for 95 % and 10 degrees of freedom.
+
+    Args:
+        confidence: Confidence, between 0 and 1.
+        freedom: Degrees of freedom, at least 1.
+    """
     low, high = 0.0, math.pi / 2
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
