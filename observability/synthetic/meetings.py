@@ -38,7 +38,6 @@ class ThirdCause:
 
     Args:
         per_s: How often it begins, per second.
-        lasts_ms: How long it lasts.
         slower_by: Factor by which work is slower during it; infinite for a pause.
     """
 
@@ -63,15 +62,7 @@ SLOWDOWNS = ThirdCause(per_s=0.1, lasts_ms=2000.0, slower_by=3.0)
 
 @dataclass(frozen=True, slots=True)
 class Interference:
-    """The kind of experiment to simulate.
-
-    Args:
-        waits_ms: Mean wait of journeys behind a `bulk_lines` journey.
-        blocks: Number of blocks.
-        journeys: Number of journeys on the tape.
-        rate: Number of journeys that arrive per second.
-        third: Another cause that slows journeys.
-    """
+    """The kind of experiment to simulate; `waits_ms` is the mean wait behind a `bulk_lines` journey."""
 
     waits_ms: float
     blocks: int = 8
@@ -125,9 +116,6 @@ class Interference:
 
         Shortly before means within that kind's median duration: some of the journeys that arrive then do not wait, and
         some that arrive later do. Results are in ms.
-
-        Args:
-            journey: Kind of the arriving journey; `all` for the mix.
         """
         return _truths(self.waits_ms, self.rate)[journey]
 

@@ -26,12 +26,7 @@ def write_capacity_run(folder: Path, load: Load, **changes: Any) -> Path:
     """Writes a run whose topologies sustain 40 journeys a second, without summary and report.
 
     Args:
-        folder: Folder to write into; created if missing.
-        load: Load of the run.
         changes: Additional entries of the manifest.
-
-    Returns:
-        The folder.
     """
     steps = {
         f"{name}-{number}-{phase}-{amount:g}": (name, phase, amount)

@@ -46,11 +46,7 @@ def write_synthetic_replay(
     """Writes the run of a replay, without summary and report.
 
     Args:
-        folder: Folder to write into.
-        claims: Claims of the study.
         factors: Relative duration of each arm, by `TOPOLOGY-LOAD`.
-        blocks: Number of blocks.
-        journeys: Number of journeys in a trial.
     """
 
     def arm(label: str, factor: float) -> Arm:

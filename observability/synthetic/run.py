@@ -60,14 +60,11 @@ class Arm:
     """Properties of an arm's trials; by default, the topology is unchanged.
 
     Args:
-        label: Name in the results.
         topology: Name of the topology; an unknown topology behaves like `hybrid`.
         switches: Switches that differ from the run's switches, for the manifest.
-        rtt_ms: Round-trip time between customer and edge.
         rate: Rate of its tape, in journeys a second, for the manifest; None for the run's rate.
         parts: Changes the means of a journey's parts, ms.
         call_ms: Changes the mean time of a call between its two components.
-        traced: Whether any journey is traced.
     """
 
     label: str
@@ -98,21 +95,13 @@ def write_generated_run(
     """Writes a run in the current schema, without summary and report.
 
     Args:
-        folder: Folder to write into; created if missing.
         topologies: Names of the topologies; an unknown topology behaves like `hybrid`.
         blocks: Number of blocks; one block of one topology is a bench.
-        journeys_per_trial: Number of journeys on the tape.
-        traced: Share of sampled journeys, 0 to 1.
-        seed: Seed; the same seed gives the same run.
-        noise: Scatter of the latencies.
         delays_ms: Milliseconds added to each journey that has a part, by topology and part.
         failing: (block, topology) -> name of a gate that fails in this trial.
         mesh: none, envoy or istio; with a mesh, all calls go through sidecars with mTLS.
         kind: Kind of experiment, if it defines its arms; a bench or a comparison if empty.
         arms: Arms of such an experiment, instead of topologies.
-
-    Returns:
-        The folder.
     """
     rng = np.random.default_rng(seed)
     noise = noise or Noise()

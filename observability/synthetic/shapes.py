@@ -22,18 +22,13 @@ class Shape(Protocol):
         """Computes the probability that a factor is below each value, given as logarithms.
 
         Args:
-            logs: Logarithms of the values to compare with.
             shift: Standard deviation of a normal value that is added to the factor's logarithm.
         """
 
 
 @dataclass(frozen=True, slots=True)
 class Lognormal:
-    """A skewed distribution, like that of most latencies.
-
-    Args:
-        sigma: Standard deviation of the logarithm.
-    """
+    """A skewed distribution, like that of most latencies."""
 
     sigma: float
 

@@ -27,17 +27,10 @@ def shop_trace(
     total_ns: int | None = None,
     mesh: bool = False,
 ) -> list[Span]:
-    """Makes one trace of a journey through edge and gateway to the services.
+    """Makes one trace of a journey through edge and gateway to the services; the seed decides what is not given.
 
     Args:
-        seed: Seed; the same seed gives the same trace.
         spans: Number of spans, at least 6. In a mesh, a trace has a few more, so that each call reaches its callee.
-        trace_id: 32 hex digits; drawn if not given.
-        journey: Name of the journey; drawn if not given.
-        channel: Channel that sends the journey.
-        start_ns: Unix time of the root's start, ns.
-        total_ns: Length of the root; drawn if not given.
-        mesh: Whether calls go through two sidecars.
     """
     rng = random.Random(seed)
     drawn_id = f"{rng.getrandbits(128) | 1:032x}"
@@ -92,16 +85,11 @@ def shop_trace(
 
 
 def write_lines(path: Path, journeys: Iterable[tuple[str, str]], *, spans: int = 30, shapes: int = 50) -> int:
-    """Writes many traces as OTLP JSON lines, but keeps only a few in memory.
+    """Writes many traces as OTLP JSON lines, but keeps only a few in memory; returns the number of spans.
 
     Args:
-        path: Path of the file.
         journeys: Trace id and journey name of each trace.
-        spans: Number of spans in each trace.
         shapes: Number of different traces of each journey; they recur under other ids.
-
-    Returns:
-        Number of spans.
     """
     drawn: dict[str, list[tuple[bytes, bytes]]] = {}
     written = 0

@@ -138,13 +138,7 @@ CAUSES: Mapping[str, Callable[[_Scene], None]] = {
 
 
 def known_trace(cause: str, seed: int, number: int) -> KnownTrace:
-    """Makes one trace.
-
-    Args:
-        cause: One of `CAUSES`.
-        seed: Seed; the same seed gives the same traces.
-        number: Number of the trace to make.
-    """
+    """Makes one trace of one of `CAUSES`; the same seed and number give the same trace."""
     scene = _Scene(random.Random(f"{cause} {seed} {number}"))
     scene.work(scene.draw(scene.work_ns))
     CAUSES[cause](scene)

@@ -80,8 +80,6 @@ class Chosen(NamedTuple):
     Attributes:
         query: Traces to request from an address.
         names: New names of services, operations and parts; None without a file of names.
-        correct_clocks: Whether to move the spans of services whose clocks differ.
-        end_to_end: Whether traces last until their last span has ended.
     """
 
     query: Query
@@ -144,10 +142,7 @@ def read_traces(
     """Reads all sources.
 
     Args:
-        sources: Files, folders, patterns, `-`, or addresses of query APIs.
-        query: Traces to request from an address.
         forced: Format of the input; empty to recognise it.
-        progress: Called with the progress of reading.
 
     Raises:
         NotEnoughDataError: Nothing could be read; the message says what was refused and why.

@@ -77,11 +77,7 @@ class Conclusions:
 
 
 def grouped_conclusions(summary: Summary) -> Conclusions:
-    """Writes all conclusions as sentences; unless the run is VALID, the first sentence begins with the verdict.
-
-    Args:
-        summary: A summary as in `summary.json`.
-    """
+    """Writes all conclusions as sentences; unless the run is VALID, the first sentence begins with the verdict."""
     pairs = Pairs(summary)
     many = len(summary["topologies"]) > 1
     refusal = explain_refusal(summary) if many else None
@@ -181,7 +177,6 @@ def fastest_by_place(summaries: Mapping[str, Summary], unit: str = "") -> str:
 
     Args:
         summaries: Summaries of the same topologies, by name of the place.
-        unit: Unit of the places.
     """
     at: dict[str, list[str]] = {}
     for place, summary in summaries.items():

@@ -185,13 +185,7 @@ def validity_sentences(summary: Summary) -> list[str]:
 
 
 def precision_sentence(precision: Precision, blocks: int, compared: Compared) -> str:
-    """Describes which precision was requested, and whether the run reached it.
-
-    Args:
-        precision: Precision of the run.
-        blocks: Number of blocks that ran.
-        compared: What the run compares.
-    """
+    """Describes which precision was requested, and whether the run reached it."""
     asked = f"A precision of {share(precision['asked'], 1)} was requested"
     scatter, needed, reached = precision["scatter"], precision["needed"], precision["reached"]
     if scatter is None or needed is None or reached is None:

@@ -18,11 +18,7 @@ SLOW = "4g"
 
 
 def over_fetching_headline(rows: Sequence[OverFetching]) -> list[str]:
-    """Describes below which bandwidth over-fetching matters, in the worst case; empty if there are no rows.
-
-    Args:
-        rows: Rows of a summary.
-    """
+    """Describes below which bandwidth over-fetching matters, in the worst case; empty if there are no rows."""
     if not rows:
         return []
     if not any(row["fields_beyond"] for row in rows):
@@ -39,11 +35,7 @@ def over_fetching_headline(rows: Sequence[OverFetching]) -> list[str]:
 
 
 def over_fetching_sentences(rows: Sequence[OverFetching]) -> list[str]:
-    """Describes how much data each topology sends that the screen does not show, and when that matters.
-
-    Args:
-        rows: Rows of a summary; empty if every screen shows all it reads.
-    """
+    """Describes how much data each topology sends that the screen does not show, and when that matters."""
     return [
         sentence
         for journey in dict.fromkeys(row["journey"] for row in rows)
@@ -74,11 +66,7 @@ def _of_journey(journey: str, rows: Sequence[OverFetching]) -> list[str]:
 
 
 def selection_sentences(rows: Sequence[Saving]) -> list[str]:
-    """Says how much time field selection saves in each journey, by part, and how much CPU time over the whole mix.
-
-    Args:
-        rows: Rows of a summary; empty if no two arms differ only in which clients select fields.
-    """
+    """Says how much time field selection saves in each journey, by part, and how much CPU time over the whole mix."""
     of_mix = [cpu_sentence(row["cpu"]) for row in rows if row["journey"] == ALL]
     return [*(_saving(row) for row in rows if row["journey"] != ALL), *filter(None, of_mix)]
 

@@ -45,9 +45,7 @@ class Chart:
     """A drawing with its texts.
 
     Args:
-        title: Heading of the chart on the page.
         description: Description of the chart, for readers who cannot see it.
-        drawn: Function that returns the drawing.
         note: Text after the title, for all readers.
     """
 
@@ -67,7 +65,6 @@ class Figures:
     """A row of charts below a legend of their marks; only the page has them.
 
     Args:
-        charts: Charts to draw.
         key: For each entry of the legend, the class of the mark and its name.
         text: How to read the charts; plain text.
         wide: Whether the charts take the width of the page.
@@ -93,8 +90,6 @@ class Fold:
     """Elements that are hidden until a reader opens them; a printed page shows them only if they are open.
 
     Args:
-        title: Line that a reader clicks to open them.
-        elements: The hidden elements.
         opened: Whether they are open from the start.
         brief: Whether Markdown has them too; it leaves out other folds.
     """
@@ -113,9 +108,6 @@ class Section:
     """A section of the report.
 
     Args:
-        key: ID of the section.
-        title: Heading of the section.
-        elements: Elements of the section, in order.
         detail: Whether Markdown leaves out the section.
         folded: Whether the page shows only its heading until a reader opens it.
     """

@@ -21,7 +21,6 @@ class Cell:
     """One figure or word.
 
     Args:
-        text: Text for people.
         value: Value for programs; the page sorts by it.
         ends: Ends of the 95 % interval; None if the column has no intervals.
         signed: Whether positive ends have a plus sign.
@@ -54,7 +53,6 @@ class Column:
     """Definition of a column.
 
     Args:
-        name: Head of the column.
         unit: Unit below the head; empty for words and counts.
         numeric: Whether the cells are figures: aligned right, sorted by value.
         interval: Whether its cells have intervals; CSV then has two more columns, with the suffixes `_low` and `_high`.
@@ -82,10 +80,7 @@ class Table:
         key: Name of the CSV file, and part of ids on the page.
         caption: What the table shows, and in which unit.
         columns: Columns in order; the first `heads` name the row.
-        rows: Rows, with as many cells as there are columns.
-        heads: Number of columns that name the row.
         totals: Number of rows at the end that are sums, which sorting does not move.
-        csv: Whether the table gets a CSV file.
     """
 
     key: str
@@ -106,16 +101,7 @@ def table_of(
     heads: int = 1,
     totals: int = 0,
 ) -> Table:
-    """Makes a table from similar items.
-
-    Args:
-        key: Name of the CSV file, and part of ids on the page.
-        caption: What the table shows, and in which unit.
-        rows: Items, one for each row.
-        columns: Each column, and the function that makes its cell from an item.
-        heads: Number of columns that name the row.
-        totals: Number of rows at the end that are sums.
-    """
+    """Makes a table with a row for each item; each column has a function that makes its cell from an item."""
     cells = [[cell(row) for _, cell in columns] for row in rows]
     return Table(key, caption, [column for column, _ in columns], cells, heads, totals)
 

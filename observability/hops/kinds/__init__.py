@@ -48,12 +48,7 @@ def _load(name: str) -> Kind:
 
 
 def show_run(summary: Summary, *, brief: bool = False) -> Group:
-    """Makes the terminal view of a run of any kind.
-
-    Args:
-        summary: The run's summary.
-        brief: Whether to show only the main figures.
-    """
+    """Makes the terminal view of a run of any kind; if `brief`, only the main figures."""
     from itertools import takewhile
 
     from hops.conclusions.notes import verdict_sentence

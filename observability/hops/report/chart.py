@@ -54,7 +54,6 @@ def draw(title: str, description: str, spec: Mapping[str, Any], rows: Sequence[M
     """Makes one chart, which is drawn when it is first shown.
 
     Args:
-        title: Heading of the chart.
         description: Sentence that says what the chart shows.
         spec: Specification for Vega-Lite, without configuration; colours may be CSS variables.
         rows: Data of the chart, if the specification has no data.

@@ -15,14 +15,7 @@ from hops.run.rows import write_whole
 
 
 def write_csv_files(sections: Iterable[Section], folder: Path) -> list[Path]:
-    """Writes a file for each table.
-
-    Args:
-        sections: Sections of the report.
-        folder: Folder to write into; created if missing.
-
-    Returns:
-        Paths of the files.
+    """Writes a file for each table into a folder, which is made if missing, and lists the files.
 
     Raises:
         OSError: The disk is full, or the folder cannot be written to or is a symbolic link.

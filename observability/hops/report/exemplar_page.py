@@ -33,9 +33,7 @@ def exemplar_page(run: str, loaded: str, exemplars: Mapping[str, Exemplars]) -> 
     """Writes the page as HTML.
 
     Args:
-        run: Name of the run.
         loaded: How many of the run's traces are loaded, in a sentence without its full stop.
-        exemplars: The exemplars by topology.
     """
     by_title: dict[str, list[_Drawn]] = {}
     groups = set()

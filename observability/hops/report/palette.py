@@ -28,11 +28,8 @@ class Look:
     """How one topology is drawn.
 
     Args:
-        name: Name of the topology.
         index: Index of the topology in the summary, from 0.
-        color: Colour, as CSS.
         dash: Dash pattern of the lines: lengths of dash and gap, in pixels.
-        shape: Shape of the points, as Vega names it.
     """
 
     name: str

@@ -36,7 +36,6 @@ class Answer:
     """The figures of one topology, as in the report.
 
     Args:
-        topology: Name of the topology.
         budget_ms: Mean wait in each group of parts, all journeys together.
         p50: Median latency of all journeys, ms.
         core_hours: CPU time of a million journeys, excluding the generator.
@@ -49,10 +48,7 @@ class Answer:
 
 
 def picture(report: str) -> str:
-    """Draws the picture as SVG.
-
-    Args:
-        report: Text of a comparison's `report.md`.
+    """Draws the picture as SVG, from the text of a comparison's `report.md`.
 
     Raises:
         HopsError: The report has no hop budgets, latencies or costs.
@@ -75,9 +71,6 @@ def picture(report: str) -> str:
 def describe(report: str) -> str:
     """Describes the figures of the picture in words: p50 and core-hours of each topology.
 
-    Args:
-        report: Text of a comparison's `report.md`.
-
     Raises:
         HopsError: The report has no hop budgets, latencies or costs.
     """
@@ -86,13 +79,7 @@ def describe(report: str) -> str:
 
 
 def standalone(svg: str, words: str, *, textures: bool = False) -> str:
-    """Adds to a chart what the page of a report would add: words, colours for light and dark, and a background.
-
-    Args:
-        svg: The chart.
-        words: What it shows.
-        textures: Whether bars are filled with textures.
-    """
+    """Adds to a chart what the page of a report would add: words, colours for light and dark, and a background."""
     head, rest = svg.split(">", 1)
     variables = str(source("style.css")).partition("\n* {")[0]  # light first, then dark
     fills = f"<defs>{_textures()}</defs>" if textures else ""
@@ -108,9 +95,6 @@ def _textures() -> str:
 
 def read_answers(report: str) -> list[Answer]:
     """Reads the figures of each topology, the shortest mean wait first.
-
-    Args:
-        report: Text of a comparison's `report.md`.
 
     Raises:
         HopsError: A table is missing.

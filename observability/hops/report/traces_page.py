@@ -34,14 +34,7 @@ _ORDER = {"p50": "nearest to the median", "p99": "nearest to p99"}
 def write_traces_page(
     file: Path, read: TraceSet, analysed: Analysed, operations: Sequence[Operation], top: int
 ) -> None:
-    """Writes a page with the hop budgets of traces.
-
-    Args:
-        file: Path of the page.
-        read: The traces.
-        analysed: Budgets of the traces.
-        operations: All root operations, those with the most time first.
-        top: Maximum number of operations to show.
+    """Writes a page with the hop budgets of traces; `operations` are all of them, those with the most time first.
 
     Raises:
         OSError: The disk is full, or the file cannot be written.
@@ -59,14 +52,7 @@ def write_traces_page(
 def write_result_page(
     file: Path, kind: str, question: str, elements: Sequence[Element], sets: Sequence[TraceSet]
 ) -> None:
-    """Writes a page with a result about sets of traces.
-
-    Args:
-        file: Path of the page.
-        kind: Name of the kind of result.
-        question: Question that the result answers.
-        elements: Elements of the result; the first is a text with the answer.
-        sets: Sets of traces.
+    """Writes a page with a result about sets of traces; its first element is a text with the answer.
 
     Raises:
         OSError: The disk is full, or the file cannot be written.

@@ -34,14 +34,10 @@ class Page:
     """The contents of the report of any kind of run.
 
     Args:
-        name: Name of the run.
         kind: Name of the run's kind on the page.
-        question: Question that the page answers.
         measured: Topologies that the page is about.
-        verdict: Whether the figures can be trusted.
         trust: Sentence about the verdict, which it begins with; empty without gates.
         facts: The run in a few lines, below the title.
-        sections: Sections in order.
         answer: The answer in one line, as the title of the page; empty if there is none.
     """
 
@@ -58,15 +54,6 @@ class Page:
 
 def write_report(run: RunFiles, summary: Summary, folder: Path, kind: Kind) -> Path:
     """Writes `report.html`, `report.md` and `csv/` of a run in blocks, each file whole or not at all.
-
-    Args:
-        run: Files of the run.
-        summary: Summary of the run.
-        folder: Folder to write into; usually the run's own.
-        kind: Kind of the experiment.
-
-    Returns:
-        Path of the page.
 
     Raises:
         OSError: The disk is full, or the folder cannot be written.
@@ -89,9 +76,6 @@ def write_report(run: RunFiles, summary: Summary, folder: Path, kind: Kind) -> P
 
 def write_page(page: Page, folder: Path) -> Path:
     """Writes a page as HTML, its short form as Markdown, and its tables as CSV, each file whole or not at all.
-
-    Returns:
-        Path of the page.
 
     Raises:
         OSError: The disk is full, or the folder cannot be written.

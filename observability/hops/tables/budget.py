@@ -26,8 +26,6 @@ def budget_elements(view: SummaryView, journey: str, *, min_share: float = 0.0) 
     """Shows one journey's budgets, and that their parts add up to the mean of its traces.
 
     Args:
-        view: The summary to show.
-        journey: One of its journeys, or `all`.
         min_share: Minimum share of the mean, 0 to 1. Parts below it in every topology share one row; unattributed
             time always has its own.
     """

@@ -28,7 +28,6 @@ def seconds_table(trials: Sequence[TrialRecord], profile: Mapping[str, Any], com
     Args:
         trials: Every attempt of every trial.
         profile: Profile as in the manifest.
-        compared: What the run compares.
     """
     loaded_s = profile["warmup_s"] + profile["duration_s"]
     rows = []

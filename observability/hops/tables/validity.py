@@ -97,13 +97,7 @@ def trust_elements(view: SummaryView) -> list[Element]:
 
 
 def gate_elements(gates: Sequence[Gate], trials: int, what: str = "trial") -> list[Element]:
-    """Shows every gate, and what to do about failing gates.
-
-    Args:
-        gates: Gates of the run, each with the value of its worst trial.
-        trials: Number of trials.
-        what: Name for a trial.
-    """
+    """Shows every gate, by the value of its worst trial, and what to do about failing gates."""
     fail = [kind_of(name) for name in failing_gates(gates)]
     remedies = [
         f"{'; '.join(kind.text for kind in fail if kind.remedy == remedy)}: {remedy}"
@@ -117,9 +111,6 @@ def gates_table(gates: Sequence[Gate], trials: int, what: str, *, reasons: bool 
     """Lists the gates of the run, each with the value of its worst trial.
 
     Args:
-        gates: Gates of the run.
-        trials: Number of trials.
-        what: Name for a trial.
         reasons: Whether to list the reason for each gate, for which a terminal has no room.
     """
     rows = []

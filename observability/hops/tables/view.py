@@ -17,11 +17,7 @@ from hops.units import ALL
 
 @dataclass(frozen=True)
 class SummaryView:
-    """A summary, ready to be shown.
-
-    Args:
-        summary: Summary of the run.
-    """
+    """A summary, ready to be shown."""
 
     summary: Summary
 

@@ -32,11 +32,7 @@ MAX_FAILURES = 3
 
 
 def brief(summary: Summary) -> Group:
-    """Shows the verdict, the answer in a sentence, latencies, the budget of the mix, and failing gates.
-
-    Args:
-        summary: A summary as in `summary.json`.
-    """
+    """Shows the verdict, the answer in a sentence, latencies, the budget of the mix, and failing gates."""
     view = SummaryView(summary)
     return Group(
         *_sentences(view),

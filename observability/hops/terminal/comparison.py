@@ -18,11 +18,7 @@ from hops.terminal.render import render
 
 
 def compare(summary: Summary) -> Group:
-    """Shows conclusions, latencies, shown differences, break-even distances, cost, sidecars, gates and failing trials.
-
-    Args:
-        summary: A summary as in `summary.json`.
-    """
+    """Shows conclusions, latencies, shown differences, break-even distances, cost, sidecars, gates, failing trials."""
     view = SummaryView(summary)
     mesh, replicas = mesh_text(summary["switches"]), replicas_text(summary["switches"])
     return render(

@@ -11,11 +11,7 @@ _WIDTH = 79
 
 
 class Progress:
-    """Progress as a line on standard error.
-
-    Args:
-        file: File to write to; standard error if not given.
-    """
+    """Progress as a line on standard error."""
 
     def __init__(self, file: IO[str] | None = None) -> None:
         self._file = file or sys.stderr

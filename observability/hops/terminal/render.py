@@ -31,11 +31,7 @@ _BOLD_TONES = ("verdict", "notice")
 
 
 def render(elements: Iterable[Element]) -> Group:
-    """Renders all elements in sequence, with an empty line after each.
-
-    Args:
-        elements: Elements of one or more sections.
-    """
+    """Renders all elements in sequence, with an empty line after each."""
     return Group(*(part for element in elements for part in _parts(element)))
 
 

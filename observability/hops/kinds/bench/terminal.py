@@ -28,11 +28,7 @@ MIN_SHARE = 0.01
 
 
 def bench(summary: Summary) -> Group:
-    """Shows latencies, requests and bytes, hop budgets, sidecars, the cost of tracing, and gates.
-
-    Args:
-        summary: A summary as in `summary.json`.
-    """
+    """Shows latencies, requests and bytes, hop budgets, sidecars, the cost of tracing, and gates."""
     view = SummaryView(summary)
     notice = fault_notice(summary["switches"])
     mesh = mesh_text(summary["switches"])

@@ -16,7 +16,6 @@ class Measure(Protocol):
     """Measures a step, or finds its rows.
 
     Args:
-        phase: Purpose of the step.
         amount: Rate in journeys a second, number of users, or height of the peak, depending on the phase.
         held: The rate that the topology sustains, in journeys a second; a peak is a multiple of this rate.
     """
@@ -25,13 +24,7 @@ class Measure(Protocol):
 
 
 def take_course(asked: Asked, topology: str, measure: Measure) -> SearchResult:
-    """Takes all steps of a topology, and returns what they show together.
-
-    Args:
-        asked: The user's request.
-        topology: Name of the topology.
-        measure: Measures each step.
-    """
+    """Takes all steps of a topology, and returns what they show together."""
     if asked["load"] == "stress":
         for users in asked["users"]:
             measure("users", users)

@@ -65,9 +65,6 @@ class Bracket:
     """State of a search: the highest rate that held below every failed rate, and the lowest rate that failed.
 
     Attributes:
-        steps: Replays so far.
-        held: The highest rate that held; None if no rate did.
-        failed: The lowest rate that failed; None if no rate did.
         generator_limited: Whether the generator was at its limit at the rate `failed`.
     """
 
@@ -111,10 +108,6 @@ def climb(measure: Measure, bounds: Bounds) -> Bracket:
 
     A rate that fails, but not clearly, is measured once more, and the second verdict counts: one stall of the machine
     must not decide. The confirmation finds rates that passed by chance.
-
-    Args:
-        measure: Replays at a rate.
-        bounds: The bounds.
     """
     bracket = Bracket()
     while bracket.steps < bounds.max_steps:
@@ -135,8 +128,6 @@ def confirm(measure: Measure, bracket: Bracket, bounds: Bounds) -> SearchResult:
 
     Args:
         measure: Replays at a rate, for longer than the search did, on a system started for it.
-        bracket: Result of the search.
-        bounds: The bounds.
     """
     tried: list[float] = []
     failed, generator_limited = bracket.failed, bracket.generator_limited

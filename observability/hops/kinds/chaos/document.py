@@ -15,7 +15,6 @@ class Struck(Fault):
 
     Attributes:
         block: Number of the block, from 1.
-        topology: The topology with the fault.
         journeys: Number of journeys of the tape that were sent.
         failed: Number of failed journeys, by class.
         failed_journeys: Number of failed journeys, by kind of journey.

@@ -49,7 +49,6 @@ class Customers:
     """The customers to decide for.
 
     Args:
-        workload: Name of the workload.
         mix: Weight of each journey and channel; None for the mix of the run.
         networks: Network of each channel; a missing channel has the network of the run.
     """
@@ -109,11 +108,6 @@ class Decision(TypedDict):
 
 def decide(run: RunFiles, summary: Summary, customers: Customers) -> Decision:
     """Answers which topology to choose.
-
-    Args:
-        run: The files of a comparison.
-        summary: Summary of the same run.
-        customers: The customers to decide for.
 
     Raises:
         NotEnoughDataError: The mix has a journey that the run did not measure; the message names it and the measured

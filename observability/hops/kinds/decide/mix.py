@@ -27,7 +27,6 @@ def weigh(journeys: pl.DataFrame, mix: Mapping[Kind, float] | None) -> pl.DataFr
     """Adds `weight` to each row, and removes rows whose kind of journey the mix lacks.
 
     Args:
-        journeys: Rows of one topology, with `journey` and `channel`.
         mix: Weight of each kind of journey; None for the mix as sent, in which all rows weigh the same.
     """
     if mix is None:
@@ -56,12 +55,10 @@ def mean_of(rows: pl.DataFrame, column: str) -> float:
 
 
 def median_of(rows: pl.DataFrame, column: str, blocks: Sequence[int], first: int | None = None) -> Section:
-    """Computes the median of a column, overall and by block.
+    """Computes the median of a column of positive values, overall and by block.
 
     Args:
         rows: Journeys as returned by `weigh`.
-        column: Positive values.
-        blocks: Blocks to use.
         first: Number of blocks in the first stage, as in `Latencies`.
     """
     rows = rows.filter(pl.col("block").is_in(list(blocks)))
@@ -111,12 +108,7 @@ class SampledBytes:
 
 
 def sampled_bytes(sample: pl.DataFrame, mix: Mapping[Kind, float]) -> SampledBytes:
-    """Averages a sample over a mix.
-
-    Args:
-        sample: Rows of `rows.SAMPLE` of one topology.
-        mix: The share of each kind.
-    """
+    """Averages a sample, rows of `rows.SAMPLE` of one topology, over a mix."""
     carried = {
         (str(journey), str(channel)): (rows["wire_in"] + rows["wire_out"]).to_numpy().astype(np.float64)
         for (journey, channel), rows in sample.partition_by(KIND, as_dict=True).items()

@@ -11,11 +11,7 @@ from hops.kinds.decide.conclusions import decision_lines, decision_title
 
 
 def decision_view(decision: Decision) -> Group:
-    """Shows the title, and each line after its topic.
-
-    Args:
-        decision: Decision as returned by `decide`.
-    """
+    """Shows the title, and each line after its topic."""
     grid = RichTable.grid(padding=(0, 2, 0, 0))
     grid.add_column(no_wrap=True)
     grid.add_column(overflow="fold")

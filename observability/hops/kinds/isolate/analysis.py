@@ -43,7 +43,6 @@ def isolation_of(journeys: Mapping[str, pl.DataFrame], disturber: str) -> Isolat
 
     Args:
         journeys: Rows of `rows.JOURNEYS` with `block` as the first column, by arm.
-        disturber: Kind of journey that the other arms remove or separate.
     """
     as_is = arrivals_of(journeys[AS_IS]).filter(pl.col("journey") != disturber)
     if met(disturber) not in as_is.columns:  # the tape is too short to have such a journey
@@ -126,13 +125,7 @@ class _Sums:
 
 @dataclass(frozen=True, slots=True)
 class _Cells:
-    """Sums of each stretch of the tape in each block.
-
-    Args:
-        block: Block of each cell.
-        stretch: Stretch of each cell.
-        sums: Sums of each cell.
-    """
+    """Sums of each stretch of the tape in each block: a cell has a block, a stretch and its sums."""
 
     block: Labels
     stretch: Labels

@@ -38,14 +38,7 @@ Frames = Mapping[str, pl.DataFrame]
 def ladder_steps(
     journeys: Frames, hops: Frames, load: Mapping[str, int], blocks: Mapping[str, set[int]]
 ) -> list[LadderStep]:
-    """Measures each step twice, for all journeys together and for each kind.
-
-    Args:
-        journeys: Rows of `rows.JOURNEYS` with `block` as the first column, by arm.
-        hops: Rows of `rows.HOPS` with `block` as the first column, by arm; of journeys that ended ok.
-        load: How often each journey occurs in the load.
-        blocks: Blocks of each arm.
-    """
+    """Measures each step twice, for all journeys together and for each kind; arguments as in `Measured`."""
     return [
         LadderStep(adds=step.adds, lower=step.lower, upper=step.upper, rows=_rows(step, journeys, hops, load, blocks))
         for step in steps_of(list(journeys))
@@ -91,12 +84,7 @@ _OF: Mapping[str, Callable[[str], bool]] = {
 
 @dataclass(frozen=True, slots=True)
 class _Change:
-    """The change from the lower arm to the upper arm.
-
-    Args:
-        means: Milliseconds by journey.
-        deviations: Milliseconds by journey and block.
-    """
+    """The change from the lower arm to the upper arm: milliseconds by journey, and their deviations also by block."""
 
     means: Floats
     deviations: Floats

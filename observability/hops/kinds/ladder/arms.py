@@ -63,8 +63,6 @@ class Step:
     """Two arms that differ in one thing; in several things only if the user left out the arms in between.
 
     Args:
-        lower: The arm without the addition.
-        upper: The arm with it.
         things: The arms whose entries in `ADDS` name the addition.
     """
 
@@ -79,11 +77,7 @@ class Step:
 
 
 def steps_of(arms: Sequence[str]) -> list[Step]:
-    """Makes the steps between the arms of an experiment.
-
-    Args:
-        arms: Some of `ARMS`, in any order; other arms are ignored.
-    """
+    """Makes the steps between the arms of an experiment, in any order; arms that are not in `ARMS` are ignored."""
     upwards = [arm for arm in UPWARDS if arm in arms]
     steps = [
         Step(lower, upper, UPWARDS[UPWARDS.index(lower) + 1 : UPWARDS.index(upper) + 1])

@@ -26,7 +26,6 @@ def sidecar_pairs(calls: Mapping[str, pl.DataFrame], blocks: Mapping[str, set[in
 
     Args:
         calls: Rows of `rows.CALLS` with `block` as the first column, by arm; of journeys that ended ok.
-        blocks: Blocks of each arm.
     """
     pairs: list[SidecarPair] = []
     for arm, bare in WITHOUT.items():

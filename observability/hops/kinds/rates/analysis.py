@@ -65,8 +65,6 @@ def crossings(
     Args:
         arms: Arms of each topology, in the user's order.
         equal: Rates at which all topologies ran, ascending.
-        latencies: Latencies of each arm, by label.
-        load: How often each journey occurs in the load.
     """
     if len(equal) < 2:
         return []
@@ -142,7 +140,6 @@ def fillings(run: RunFiles, arms: Mapping[str, Sequence[Arm]], used: Mapping[str
     Args:
         run: Run with the machine's number of cores, which is unknown for a cluster's nodes.
         arms: Arms of each topology, by rising rate.
-        used: Cores that each arm's components used.
     """
     result: list[Filling] = []
     for topology, own in arms.items():
@@ -163,13 +160,7 @@ def fillings(run: RunFiles, arms: Mapping[str, Sequence[Arm]], used: Mapping[str
 
 
 def _full_at(rates: Floats, cores: Floats, limit: float) -> Estimate | None:
-    """Finds the rate at which straight lines fitted to the cores in use reach the limit; None if the use does not grow.
-
-    Args:
-        rates: Rates, block x arm.
-        cores: Cores used, block x arm.
-        limit: Number of cores that can be used.
-    """
+    """Finds the rate at which lines fitted to the use of cores (block x arm) reach the limit; None if none grows."""
     value = _reaches(rates.ravel(), cores.ravel(), limit)
     by_block = [_reaches(*block, limit) for block in zip(rates, cores, strict=True)]
     if value is None:

@@ -85,12 +85,7 @@ def distance_check(rtts_ms: Sequence[float], topologies: Mapping[str, AtDistance
 
 
 def at_distances(run: RunFiles, latencies: Mapping[str, Latencies]) -> tuple[list[float], dict[str, AtDistances]]:
-    """Gives the measured round-trip times, ascending, and each topology's measurements at them.
-
-    Args:
-        run: Files of an experiment over distances.
-        latencies: Latencies by arm.
-    """
+    """Gives the measured round-trip times, ascending, and each topology's measurements at them."""
     arms = AXIS.arms(run.manifest)
     return sorted({arm.at for arm in arms}), {
         topology: AtDistances(
@@ -103,13 +98,7 @@ def at_distances(run: RunFiles, latencies: Mapping[str, Latencies]) -> tuple[lis
 def measured_distance(
     rtts_ms: Sequence[float], topologies: Mapping[str, AtDistances], figures: Mapping[str, TopologySummary]
 ) -> Distance:
-    """Computes the model's predictions from the nearest arms, and the measured points of all arms.
-
-    Args:
-        rtts_ms: The measured round-trip times, ascending.
-        topologies: Measured figures, by topology in the user's order.
-        figures: Figures of each arm, by its label.
-    """
+    """Computes the model's predictions from the nearest arms, and the measured points of all arms."""
     nearest = {name: figures[one.labels[0]] for name, one in topologies.items()}
     distance = over_distance({name: one.nearest for name, one in topologies.items()}, nearest, {})
     for journey, row in distance["journeys"].items():
@@ -127,8 +116,6 @@ def journey_slope(journey: str, topology: str, round_trips: float, rtts_ms: Floa
     """Computes how much the measured p50 of a journey grows with the round-trip time.
 
     Args:
-        journey: Name of the journey.
-        topology: Name of the topology.
         round_trips: Mean number of round trips in the journey's plan.
         rtts_ms: Measured round-trip times, at least two.
         curve: p50 at each of them, ms.
@@ -153,8 +140,6 @@ def predicted_points(
     """Compares each measured p50 with its prediction, except at the nearest distance, which predictions come from.
 
     Args:
-        journey: Name of the journey, or `all`.
-        topology: Name of the topology.
         rtts_ms: The measured round-trip times.
         measured: Measured p50 at each of them, ms.
         predicted: Predicted p50 at each of them, ms, of the same blocks.

@@ -64,8 +64,6 @@ def break_even_check(
     """Compares a predicted break-even with the measured break-even.
 
     Args:
-        journey: Name of the journey, or `all`.
-        predicted: The break-even according to the model.
         measured: The measured break-even of the same left and right, over the same range.
         difference: Measured minus predicted, ms; None unless both are shown.
     """

@@ -95,10 +95,7 @@ def changes_of(run: RunFiles, topology: str) -> Iterator[Change]:
 
 
 def by_minute(journeys: pl.DataFrame) -> pl.DataFrame:
-    """Computes the latency of the journeys that ended ok, in ms, minute by minute.
-
-    Args:
-        journeys: Rows of `hops.run.rows.JOURNEYS`.
+    """Computes the latency of the journeys that ended ok, in ms, minute by minute, from rows of `rows.JOURNEYS`.
 
     Returns:
         A row per minute: `at_s`, its middle in seconds of the load, and a column for each percentile.

@@ -27,11 +27,7 @@ def picture(view: View) -> Figures:
 
 
 def effects(studies: Sequence[tuple[str, Replayed]]) -> Figures:
-    """Draws a chart for each study with an effect to show.
-
-    Args:
-        studies: Title of each chart, and its study.
-    """
+    """Draws a chart for each study with an effect to show; each study comes after the title of its chart."""
     charts = [_chart(title, rows) for title, replayed in studies if (rows := _rows(replayed))]
     key = [(f"mark t{look.index} {_COLORS[look.name]}", look.name) for look in _DRAWN]
     return Figures(

@@ -38,11 +38,7 @@ _NS_PER_S = 1e9
 
 
 class Figures:
-    """Figures of a run's arms.
-
-    Args:
-        measured: Measurements of the run.
-    """
+    """Figures of a run's arms."""
 
     def __init__(self, measured: Measured) -> None:
         self._measured = measured
@@ -84,12 +80,7 @@ class Figures:
         return Effect(value, (value / reach, value * reach), p, len(blocks)), values[::-1]
 
     def saturation(self, arms: Sequence[str], users: Sequence[int]) -> int | None:
-        """Finds the number of users above which no gain in throughput is shown; None if the last step still gains.
-
-        Args:
-            arms: Arms of one topology, by rising number of users.
-            users: Number of users of each.
-        """
+        """Finds the number of users (ascending) above which no gain in throughput is shown; None if all steps gain."""
         for index, arm in enumerate(arms[:-1]):
             effect, _ = self.effect("throughput", arms[index + 1], arm)
             low = effect.interval[0]
@@ -131,9 +122,6 @@ class Figures:
         """Computes a figure of an arm, overall and by block.
 
         Args:
-            metric: The metric.
-            arm: Label of the arm.
-            blocks: Blocks to use.
             compared: Arms that are compared, including this arm.
         """
         latencies = self._measured.latencies

@@ -24,9 +24,7 @@ class Effect:
 
     Args:
         value: Left divided by right, or left minus right.
-        interval: 95 % interval of the value.
         p: Probability that chance alone shows an effect at least this large; None if it was not tested.
-        blocks: Number of blocks.
         difference: Whether the value is left minus right, in points.
         reason: Why there is no interval; None if there is one.
     """
@@ -56,8 +54,6 @@ class Judgement:
     """Judgement of a claim.
 
     Args:
-        outcome: The verdict on the direction.
-        reason: Reason for the outcome.
         blocks: Number of blocks that would show a direction; None if too many, or if a direction is shown.
     """
 
@@ -71,10 +67,6 @@ def judge(claim: Claim, effect: Effect) -> Judgement:
 
     It is contradicted if the whole interval is on the other side, and not shown otherwise. The size of the effect is
     judged by `size_of`.
-
-    Args:
-        claim: The claim.
-        effect: The measured effect.
     """
     low, high = effect.interval
     if effect.value is None or low is None or high is None:
@@ -116,12 +108,7 @@ def rank(full: Sequence[int | None]) -> list[float]:
 
 
 def size_of(claim: Claim, effect: Effect) -> Size | None:
-    """Compares the published ratio with the measured one; None if either is missing.
-
-    Args:
-        claim: The claim.
-        effect: The measured effect.
-    """
+    """Compares the published ratio with the measured one; None if either is missing."""
     low, high = effect.interval
     if claim["value"] is None or claim["relation"] != "ratio" or not effect.value or low is None or high is None:
         return None

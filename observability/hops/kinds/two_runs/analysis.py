@@ -76,7 +76,6 @@ class Threshold:
 
     Args:
         share: Limit as a share of the figure of `a`: 0.1 is 10 %.
-        metrics: Metrics that are watched.
     """
 
     share: float
@@ -100,12 +99,7 @@ class Threshold:
 
 
 def compare_runs(a: RunFiles, b: RunFiles, threshold: Threshold | None = None) -> RunsComparison:
-    """Compares two runs.
-
-    Args:
-        a: The earlier run, or another run to compare with.
-        b: The other run.
-        threshold: How much slower is too much; None for no verdict.
+    """Compares two runs; without a threshold, there is no verdict on regressions.
 
     Raises:
         MalformedRunError: The files of a run contradict each other, or lack something.
@@ -140,7 +134,6 @@ def judge_runs(compared: Iterable[tuple[str, str, Pair]], threshold: Threshold |
 
     Args:
         compared: Names of the topology in a and in b, and a figure of both; the left side of the pair is b.
-        threshold: How much slower is too much; None for no verdict.
     """
     rows = [_row(name_a, name_b, pair) for name_a, name_b, pair in compared]
     # Topologies with the same name in two runs are two systems.

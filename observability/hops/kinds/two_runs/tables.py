@@ -27,12 +27,7 @@ _CLOSED = "CLOSED LOOP: latency counts from the actual start, and a slow shop ge
 
 
 def runs_sections(comparison: RunsComparison, metrics: Sequence[str] | None = None) -> list[Section]:
-    """Makes sections about the two runs, the shown differences, and the figures of each pair of topologies.
-
-    Args:
-        comparison: Comparison as returned by `compare_runs`.
-        metrics: Metrics in the tables; all if None.
-    """
+    """Makes sections about two runs, the shown differences, and each pair's figures; without `metrics`, of all."""
     elements: list[Element] = [Points(headline(comparison))]
     if comparison["differs"]:
         elements.append(table_of("differs", "What differs", comparison["differs"], texts("what", "a", "b")))

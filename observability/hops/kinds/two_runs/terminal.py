@@ -10,9 +10,5 @@ from hops.terminal.render import render
 
 
 def runs_view(comparison: RunsComparison) -> Group:
-    """Shows which runs these are, how they differ, the figures, what is shown, and the verdict on the threshold.
-
-    Args:
-        comparison: Comparison as returned by `compare_runs`.
-    """
+    """Shows which runs these are, how they differ, the figures, what is shown, and the verdict on the threshold."""
     return render(element for section in runs_sections(comparison, SHOWN_METRICS) for element in section.elements)

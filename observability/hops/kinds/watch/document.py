@@ -23,12 +23,9 @@ class Waited(TypedDict):
 
     Attributes:
         block: Number of the block, from 1.
-        topology: Topology in which they waited.
         way: `push` for streams, `poll` for requests at an interval; empty without watchers.
-        watchers: Number of watchers.
         protocol: `grpc` or `rest`; empty without watchers.
         journeys: Number of journeys of the tape that were sent.
-        failed: Number of journeys that failed.
         updates: Updates that reached a watcher for the first time.
         missed: Updates of watched customers that reached no watcher.
         repeated: Updates that reached a watcher again.

@@ -79,10 +79,6 @@ def waterfall(look: Look, journey: str, tree: Tree, root: Node, scale: int) -> M
     """Draws one trace.
 
     Args:
-        look: Look of the topology.
-        journey: Name of the journey, for the caption.
-        tree: The trace's tree.
-        root: Root of the tree.
         scale: Length of the time axis, ns.
     """
     total = root.end_ns - root.start_ns

@@ -41,11 +41,7 @@ class _Frame:
     """A frame as it is drawn.
 
     Args:
-        path: Its call path.
-        ms: Its time, which is its width.
         labels: Its label, then shorter labels for narrower frames.
-        title: Text that appears when a reader points at the frame.
-        fill: Its colour.
         opacity: Its opacity, 0 to 1; paler frames keep the label readable.
     """
 

@@ -12,13 +12,7 @@ from hops.run.switches import Switches, is_of_the_shop, mesh_text, programs_of, 
 
 
 def section(manifest: Mapping[str, Any], facts: Sequence[tuple[str, str]], *notes: Element) -> Section:
-    """Makes the section on the topologies, the load and the machine.
-
-    Args:
-        manifest: Manifest of the run.
-        facts: Facts about the load and the machine, in words.
-        notes: Elements below the facts.
-    """
+    """Makes the section on the topologies, the load and the machine, with notes below the facts."""
     elements: list[Element]
     distinct = _distinct(manifest)
     topologies = {name: one for name, (one, _) in distinct.items()}

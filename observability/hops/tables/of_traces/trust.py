@@ -39,7 +39,6 @@ def trust_elements(trust: Trust, *, end_to_end: bool = False) -> list[Element]:
     """Shows what a reader must know before reading any figure.
 
     Args:
-        trust: How trustworthy the traces are.
         end_to_end: Whether budgets reach the end of the last span.
     """
     elements: list[Element] = [Points([*_sentences(trust), *_ends(trust, end_to_end=end_to_end)])]
