@@ -370,18 +370,6 @@ def _generator(journeys: pl.DataFrame, length_s: float) -> dict[str, Any]:
     }
 
 
-def plain_manifest(*topologies: str) -> dict[str, Any]:
-    """Makes the parts of a manifest that every page needs, for a run with only one document."""
-    return {
-        "git": {"commit": COMMIT, "dirty": False},
-        "machine": MACHINE,
-        "versions": {},
-        "topologies": {name: topology_document(name, shape_of(name)) for name in topologies},
-        "began": "2026-01-01T00:00:00+00:00",
-        "ended": "2026-01-01T00:01:00+00:00",
-    }
-
-
 def _manifest(run: _Run, arms: Sequence[Arm], blocks: int, seed: int) -> dict[str, Any]:
     digest = f"{seed:064x}"
     return {

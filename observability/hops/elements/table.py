@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
 
@@ -86,10 +86,9 @@ class Table:
     key: str
     caption: str
     columns: Sequence[Column]
-    rows: Sequence[Sequence[Cell]] = field(default_factory=list)
+    rows: Sequence[Sequence[Cell]]
     heads: int = 1
     totals: int = 0
-    csv: bool = True
 
 
 def table_of(
@@ -99,11 +98,10 @@ def table_of(
     columns: Sequence[tuple[Column, Callable[[Row], Cell]]],
     *,
     heads: int = 1,
-    totals: int = 0,
 ) -> Table:
     """Makes a table with a row for each item; each column has a function that makes its cell from an item."""
     cells = [[cell(row) for _, cell in columns] for row in rows]
-    return Table(key, caption, [column for column, _ in columns], cells, heads, totals)
+    return Table(key, caption, [column for column, _ in columns], cells, heads)
 
 
 def texts(*fields: str) -> list[tuple[Column, Callable[[Any], Cell]]]:
@@ -120,11 +118,9 @@ def words(text: str, tone: str = "") -> Cell:
     return Cell(text, text, tone=tone)
 
 
-def number(
-    value: float | None, *, signed: bool = False, tone: str = "", note: str = "", share: float | None = None
-) -> Cell:
+def number(value: float | None, *, signed: bool = False, share: float | None = None) -> Cell:
     """Makes a cell with a measured figure."""
-    return Cell(numbers.plain(value, signed=signed), value, tone=tone, note=note, share=share)
+    return Cell(numbers.plain(value, signed=signed), value, share=share)
 
 
 def whole(value: float | None) -> Cell:
@@ -132,10 +128,10 @@ def whole(value: float | None) -> Cell:
     return Cell(numbers.count(value), value)
 
 
-def estimate(value: float | None, ends: Sequence[float | None], *, signed: bool = False, tone: str = "") -> Cell:
+def estimate(value: float | None, ends: Sequence[float | None], *, signed: bool = False) -> Cell:
     """Makes a cell with a figure and its interval."""
     low, high = ends
-    return Cell(numbers.plain(value, signed=signed), value, (low, high), signed, tone)
+    return Cell(numbers.plain(value, signed=signed), value, (low, high), signed)
 
 
 def slug(text: str) -> str:

@@ -84,7 +84,7 @@ def left_out_elements(view: SummaryView) -> list[Element]:
 
 def every_gate(view: SummaryView) -> Table:
     """Lists every gate of the run."""
-    return gates_table(view.summary["gates"], _trials(view), "trial", reasons=True)
+    return gates_table(view.summary["gates"], _trials(view), reasons=True)
 
 
 def _trials(view: SummaryView) -> int:
@@ -96,18 +96,18 @@ def trust_elements(view: SummaryView) -> list[Element]:
     return [*validity_elements(view), Points(failing_trials(view.summary))]
 
 
-def gate_elements(gates: Sequence[Gate], trials: int, what: str = "trial") -> list[Element]:
+def gate_elements(gates: Sequence[Gate], trials: int) -> list[Element]:
     """Shows every gate, by the value of its worst trial, and what to do about failing gates."""
     fail = [kind_of(name) for name in failing_gates(gates)]
     remedies = [
         f"{'; '.join(kind.text for kind in fail if kind.remedy == remedy)}: {remedy}"
         for remedy in dict.fromkeys(kind.remedy for kind in fail if kind.remedy)
     ]
-    table = gates_table(gates, trials, what)
+    table = gates_table(gates, trials)
     return [table, Heading("What to do about it"), Points(remedies)] if remedies else [table]
 
 
-def gates_table(gates: Sequence[Gate], trials: int, what: str, *, reasons: bool = False) -> Table:
+def gates_table(gates: Sequence[Gate], trials: int, *, reasons: bool = False) -> Table:
     """Lists the gates of the run, each with the value of its worst trial.
 
     Args:
@@ -129,5 +129,5 @@ def gates_table(gates: Sequence[Gate], trials: int, what: str, *, reasons: bool 
     columns = [Column("gate", numeric=False), Column("worst value"), Column("limit"), Column("holds", numeric=False)]
     columns.append(Column("if it fails", numeric=False, spare=1))
     columns += [Column("because", numeric=False, spare=9)] if reasons else []
-    caption = "Gates" if trials == 1 else f"Gates of the experiment, each by its worst {what}"
+    caption = "Gates" if trials == 1 else "Gates of the experiment, each by its worst trial"
     return Table("gates", caption, columns, rows)

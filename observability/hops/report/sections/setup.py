@@ -11,9 +11,12 @@ from hops.report.sections.topology_drawing import PROTOCOLS, browser_note, draw_
 from hops.run.switches import Switches, is_of_the_shop, mesh_text, programs_of, switches_of
 
 
-def section(manifest: Mapping[str, Any], facts: Sequence[tuple[str, str]], *notes: Element) -> Section:
-    """Makes the section on the topologies, the load and the machine, with notes below the facts."""
-    elements: list[Element]
+def section(manifest: Mapping[str, Any], facts: Sequence[tuple[str, str]]) -> Section:
+    """Makes the section on the topologies, the load and the machine."""
+    load: list[Element] = [Heading("Load and machine"), setup_table(facts)]
+    if not is_of_the_shop(manifest):
+        targets: list[Element] = [Heading("Targets"), targets_table(manifest["targets"])]
+        return Section("setup", "What was measured", [*targets, *load], detail=True)
     distinct = _distinct(manifest)
     topologies = {name: one for name, (one, _) in distinct.items()}
     switches = {name: own for name, (_, own) in distinct.items()}
@@ -31,15 +34,11 @@ def section(manifest: Mapping[str, Any], facts: Sequence[tuple[str, str]], *note
     ]
     links = [(name, link) for name, one in topologies.items() for link in links_of(one, edge=edges[name] != "none")]
     used = {link.protocol for _, link in links}
-    if not is_of_the_shop(manifest):
-        elements = [
-            Heading("Targets"),
-            targets_table(manifest["targets"]),
-            Heading("Load and machine"),
-            setup_table(facts),
-        ]
-        return Section("setup", "What was measured", [*elements, *notes], detail=True)
-    elements = [
+    rows = [
+        [words(name), *map(words, (link.caller, link.callee, protocol_name(link.protocol)))] for name, link in links
+    ]
+    columns = [Column(name, numeric=False) for name in ("topology", "caller", "callee", "protocol")]
+    elements: list[Element] = [
         Heading("Topologies"),
         Figures(
             drawings,
@@ -49,24 +48,8 @@ def section(manifest: Mapping[str, Any], facts: Sequence[tuple[str, str]], *note
             wide=True,
         ),
         *([Text(note)] if (note := browser_note(topologies)) else []),
-        Fold(
-            "The links as a table",
-            [
-                Table(
-                    "links",
-                    "Links of each topology",
-                    [Column(name, numeric=False) for name in ("topology", "caller", "callee", "protocol")],
-                    [
-                        [words(name), words(link.caller), words(link.callee), words(protocol_name(link.protocol))]
-                        for name, link in links
-                    ],
-                    heads=2,
-                )
-            ],
-        ),
-        Heading("Load and machine"),
-        setup_table(facts),
-        *notes,
+        Fold("The links as a table", [Table("links", "Links of each topology", columns, rows, heads=2)]),
+        *load,
     ]
     return Section("setup", "What was measured", elements, detail=True)
 
