@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from hops.budget.groups import group_of
 from hops.budget.parts import budget_of_tree
 from hops.elements import numbers
-from hops.report.palette import Look, looks
-from hops.report.sections.exemplar import group_key, waterfall
+from hops.report.palette import Look, group_key, looks
+from hops.report.sections.exemplar import waterfall
 from hops.report.templates import render, source
 from hops.traces.tree import Node, Tree
 

@@ -12,7 +12,7 @@ contrast of 3:1. A chart names the variable, so that it follows the reader's cho
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from hops.budget.groups import GROUPS
@@ -55,3 +55,8 @@ def group_fill(group: str) -> str:
 def group_class(group: str) -> str:
     """Gives the class of a group's bars in the page's own drawings."""
     return f"g{_FILLED.index(group)}"
+
+
+def group_key(groups: Collection[str]) -> list[tuple[str, str]]:
+    """Makes a legend: the mark of each of these groups of parts, and its name."""
+    return [(f"fill {group_class(group)}", group) for group in GROUPS if group in groups]

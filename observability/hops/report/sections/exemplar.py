@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
 from pathlib import Path
 
 from markupsafe import Markup
@@ -21,7 +20,7 @@ from hops.conclusions.wording import not_drawn
 from hops.elements import numbers
 from hops.elements.element import Drawing, Element, Fold, Section, Text
 from hops.errors import HopsError
-from hops.report.palette import Look, group_class
+from hops.report.palette import Look, group_class, group_key
 from hops.report.templates import render
 from hops.report.view import View
 from hops.run.documents.trial import TrialRecord
@@ -68,11 +67,6 @@ def section(view: View) -> Section:
     else:
         elements.insert(1, Drawing(render("key.html", key=key)))
     return Section("exemplars", "One journey, hop by hop", elements, detail=True)
-
-
-def group_key(groups: Set[str]) -> list[tuple[str, str]]:
-    """Makes the legend of waterfalls: the mark of each of these groups, and its name."""
-    return [(f"fill {group_class(group)}", group) for group in GROUPS if group in groups]
 
 
 def waterfall(look: Look, journey: str, tree: Tree, root: Node, scale: int) -> Markup:

@@ -21,7 +21,7 @@ from hops.elements.element import Chart, Element, Figures, Fold, Text
 from hops.elements.table import Column, Table, estimate, number, words
 from hops.report.chart import GRID, INK, PAPER, Spec, draw
 from hops.report.encodings import amount, layer
-from hops.report.palette import group_class
+from hops.report.palette import group_class, group_key
 from hops.report.view import View
 from hops.run.documents.difference import PartDifference
 from hops.tables.budget import used_groups
@@ -68,7 +68,7 @@ def flame_elements(view: View) -> list[Element]:
         )
         for name, frames in traces.items()
     ]
-    key = [(f"fill {group_class(group)}", group) for group in used_groups(view)]
+    key = group_key(used_groups(view))
     text = (
         "The mean of all traced journeys by call path. A frame is as wide as its time; below it are the calls that it "
         "waited for, and the rest of its width is its own time."
