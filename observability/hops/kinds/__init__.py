@@ -95,15 +95,7 @@ def summary_with_report(folder: Path) -> Summary:
 
 
 def make_report(folder: Path) -> tuple[Path, Verdict]:
-    """Makes the summary and the report of a run of any kind from its files.
-
-    Returns:
-        The path of the page, and the verdict.
-
-    Raises:
-        HopsError: A file is missing, cut short, or of another schema.
-        OSError: The disk is full, or the folder cannot be written, or its `csv` is a symbolic link.
-    """
+    """Makes the page of a run from its files, and gives its path and the verdict; errors as `summary_with_report`."""
     from hops.report.write import PAGE
 
     return folder / PAGE, summary_with_report(folder)["verdict"]

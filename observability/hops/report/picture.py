@@ -82,15 +82,12 @@ def standalone(svg: str, words: str, *, textures: bool = False) -> str:
     """Adds to a chart what the page of a report would add: words, colours for light and dark, and a background."""
     head, rest = svg.split(">", 1)
     variables = str(source("style.css")).partition("\n* {")[0]  # light first, then dark
-    fills = f"<defs>{_textures()}</defs>" if textures else ""
+    drawn = str(source("textures.svg")).partition("<defs>")[2].partition("</defs>")[0]
+    fills = f"<defs>{drawn}</defs>" if textures else ""
     return (
         f'{head} role="img" aria-label="{escape(words)}"><style>{_FONT}\n{variables}</style>'
         f'{fills}<rect width="100%" height="100%" fill="var(--paper)"/>{rest}\n'
     )
-
-
-def _textures() -> str:
-    return str(source("textures.svg")).partition("<defs>")[2].partition("</defs>")[0]
 
 
 def read_answers(report: str) -> list[Answer]:
@@ -143,15 +140,8 @@ def _spec(answers: list[Answer], notes: list[str]) -> Spec:
         "labelFontSize": 13,
         "columnPadding": 18,
     }
-    words = [
-        {
-            "topology": one.topology,
-            "name": one.topology,
-            "p50": f"p50 {one.p50} ms",
-            "cost": f"{one.core_hours} core-hours",
-        }
-        for one in answers
-    ]
+    texts = [(one.topology, f"p50 {one.p50} ms", f"{one.core_hours} core-hours") for one in answers]
+    words = [{"topology": name, "name": name, "p50": p50, "cost": cost} for name, p50, cost in texts]
     labels = [
         layer(
             "text",

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import numpy as np
-import numpy.typing as npt
 import polars as pl
 from rich.console import Group
 
@@ -15,11 +13,10 @@ from hops.elements.element import Figures, Section
 from hops.report.palette import Look, looks
 from hops.run.documents.summary import Summary
 from hops.run.files import RunFiles
+from hops.statistics.intervals import Floats
 from hops.tables.conclusion import conclusion_elements
 from hops.tables.view import SummaryView
 from hops.units import ALL, NS_PER_MS
-
-Floats = npt.NDArray[np.float64]
 
 
 def what_it_says(view: SummaryView) -> Section:

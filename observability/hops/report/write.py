@@ -16,13 +16,14 @@ from hops.elements.markdown import markdown
 from hops.gates.verdict import MEANING
 from hops.report.contents import all_sections
 from hops.report.csv_files import write_csv_files
-from hops.report.facts import http_fact, load_facts, machine_facts, mesh_fact, network_fact, replicas_fact
+from hops.report.facts import http_fact, load_facts, machine_facts, network_fact, of_each
 from hops.report.templates import render, source
 from hops.report.view import Kind, View
 from hops.run.documents.gate import Verdict
 from hops.run.documents.summary import Summary
 from hops.run.files import RunFiles
 from hops.run.rows import write_whole
+from hops.run.switches import mesh_text, replicas_text
 
 PAGE = "report.html"
 MARKDOWN = "report.md"
@@ -109,18 +110,17 @@ def write_html(page: Page, file: Path) -> None:
 def facts(view: View) -> list[tuple[str, str]]:
     """Describes the run in a few lines, below the title."""
     loads, machine = dict(load_facts(view)), dict(machine_facts(view.run.manifest))
-    journeys = view.run.journeys.height
-    network, http, mesh, replicas = network_fact(view), http_fact(view), mesh_fact(view), replicas_fact(view)
+    journeys, blocks = view.run.journeys.height, view.summary["blocks"]
+    special = {
+        "network": network_fact(view),
+        "clients speak": http_fact(view),
+        "mesh": of_each(view, mesh_text),
+        "replicas": of_each(view, replicas_text),
+    }
     return [
-        (
-            "journeys",
-            f"{journeys:,} in {view.summary['blocks']} {'block' if view.summary['blocks'] == 1 else 'blocks'}",
-        ),
+        ("journeys", f"{journeys:,} in {blocks} {'block' if blocks == 1 else 'blocks'}"),
         ("load", loads["load"]),
-        *([("network", network)] if network else []),
-        *([("clients speak", http)] if http else []),
-        *([("mesh", mesh)] if mesh else []),
-        *([("replicas", replicas)] if replicas else []),
+        *((name, text) for name, text in special.items() if text),
         ("machine", machine["machine"]),
         ("measured", machine["when"]),
     ]

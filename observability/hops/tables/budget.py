@@ -99,7 +99,7 @@ def parts_table(view: SummaryView, journey: str, *, min_share: float = 0.0) -> T
     """Lists every part of one journey's budgets, largest first, by topology and band; and means net of tracing."""
     budgets = [budget for name, cell in view.cells(journey) if cell["traces"] for budget in _budgets(name, cell)]
     means = [cell["budget_ms"].get(MEAN, {}) for _, cell in view.cells(journey) if cell["traces"]]
-    shares = {part: max(_share(mean, part) for mean in means) for budget in budgets for part in budget.ms}
+    shares = {part: max(share_of(part, mean) for mean in means) for budget in budgets for part in budget.ms}
     parts = sorted(shares, key=lambda part: (-shares[part], part))
     small = [part for part in parts if shares[part] < min_share and part != UNATTRIBUTED]
     caption = view.mark_caption(f"Parts of the hop budgets of {journey}, ms")
@@ -156,6 +156,7 @@ def parts_cell(budget: Mapping[str, float], parts: list[str], *, bar: bool) -> C
     return number(value, share=value / total if bar and total else None)
 
 
-def _share(budget: Mapping[str, float], part: str) -> float:
+def share_of(part: str, budget: Mapping[str, float]) -> float:
+    """Computes the share of a part of a budget, 0 to 1."""
     total = sum(budget.values())
     return budget.get(part, 0.0) / total if total else 0.0

@@ -82,7 +82,7 @@ class _FittedTable:
 
     def _fitting(self, columns: Sequence[_Column], width: int) -> list[_Column]:
         kept, least = list(columns), self._table.heads + 1
-        while _width(kept) > width and len(kept) > least:
+        while sum(one.width + _COLUMN_GAP + one.bars for one in kept) > width and len(kept) > least:
             spare = max(one.column.spare for one in kept)
             kept = [one for one in kept if one.column.spare < spare] if spare else kept[:-1]
         return kept
@@ -137,10 +137,6 @@ class _Column:
         if cell.share is None:
             return [text, "", ""]
         return [text, numbers.share(cell.share), _bar(cell.share / self._most if self._most else 0.0)]
-
-
-def _width(columns: Sequence[_Column]) -> int:
-    return sum(one.width + _COLUMN_GAP + one.bars for one in columns)
 
 
 def _bar(share: float) -> str:

@@ -114,7 +114,7 @@ def steps_table(capacity: Capacity, compared: Compared) -> Table:
     closed = capacity["asked"]["load"] == "stress"
     columns = [
         Column(compared.one, numeric=False),
-        _load_column(capacity),
+        Column("users") if closed else Column("rate", "journeys/s"),
         *([] if closed else [Column("step", numeric=False)]),
         Column("verdict", numeric=False),
         Column("sent"),
@@ -134,7 +134,7 @@ def steps_table(capacity: Capacity, compared: Compared) -> Table:
     rows = [
         [
             words(name, f"mark t{index % 8}"),
-            _load(step),
+            number(step["rate"]) if step["users"] is None else whole(step["users"]),
             *([] if closed else [words(step["phase"])]),
             words("; ".join([*mark(step), *step["reasons"]])),
             whole(step["journeys"]),
@@ -163,11 +163,3 @@ def mark(step: Step) -> list[str]:
 
 def _latency(step: Step) -> list[Cell]:
     return [number(step["latency_ms"]["p50"]), estimate(step["latency_ms"]["p99"], step["latency_ci95"]["p99"])]
-
-
-def _load(step: Step) -> Cell:
-    return number(step["rate"]) if step["users"] is None else whole(step["users"])
-
-
-def _load_column(capacity: Capacity) -> Column:
-    return Column("users") if capacity["asked"]["load"] == "stress" else Column("rate", "journeys/s")

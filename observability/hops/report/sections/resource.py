@@ -16,9 +16,10 @@ from hops.elements.element import Chart, Element, Figures, Fold, Heading, Sectio
 from hops.elements.table import Column, Table, number, words
 from hops.report.chart import INK, Spec, draw
 from hops.report.encodings import amount, label, layer, stack, topology_axis
-from hops.report.facts import replicas_fact
+from hops.report.facts import of_each
 from hops.report.palette import Look, group_class, group_fill
 from hops.report.view import View
+from hops.run.switches import replicas_text
 from hops.tables.cost import cost_table
 
 _BINS = 40
@@ -37,7 +38,7 @@ def section(view: View) -> Section:
     """Makes the section on resources and cost."""
     present = {component_group(name) for name in view.run.resources["component"].unique()}
     key = [(f"fill {group_class(_LIKE.get(group, group))}", group) for group in GROUPS if group in present]
-    replicas = replicas_fact(view)
+    replicas = of_each(view, replicas_text)
     topologies = view.summary["topologies"]
     cpu_ms = {name: one["cpu_ms_per_journey"] for name, one in topologies.items()}
     memory_mb = {name: one["rss_mb"] for name, one in topologies.items()}

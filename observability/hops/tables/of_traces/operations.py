@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 from hops.analysis.of_traces.operations import Operation
 from hops.budget.bands import BANDS
@@ -11,7 +11,7 @@ from hops.conclusions.wording import plural
 from hops.elements import numbers
 from hops.elements.element import Text
 from hops.elements.table import Cell, Column, Table, number, slug, table_of, whole, words
-from hops.tables.budget import MEAN, BudgetColumn, band_name, budgets_table
+from hops.tables.budget import MEAN, BudgetColumn, band_name, budgets_table, share_of
 from hops.units import NS_PER_MS
 
 MAX_OF_TAIL = 5
@@ -52,7 +52,8 @@ def operation_parts_table(operation: Operation) -> Table:
     budgets, traces = operation.budget_ms, operation.traces
     mean = budgets[MEAN]
     parts = sorted({part for band in BANDS for part in budgets[band]}, key=lambda part: (-mean.get(part, 0.0), part))
-    small = [part for part in parts if part != UNATTRIBUTED and _share(budgets, part) < MIN_SHARE]
+    shares = {part: max(share_of(part, budget) for budget in budgets.values()) for part in parts}
+    small = [part for part in parts if part != UNATTRIBUTED and shares[part] < MIN_SHARE]
     columns = [BudgetColumn(Column(band_name(band, traces), "ms"), budgets[band], bars=band == MEAN) for band in BANDS]
     caption = f"Hop budgets of {operation.name}, {plural(traces, 'trace')}, ms"
     return budgets_table(f"parts_{slug(operation.name)}", caption, parts, small, columns)
@@ -69,8 +70,3 @@ def tail_text(operation: Operation) -> Text:
         f"The tail: the {band} takes {numbers.plain(slow)} ms and the p50 band {numbers.plain(middle)} ms. "
         f"The parts that grow most: {', '.join(grown)}."
     )
-
-
-def _share(budgets: Mapping[str, Mapping[str, float]], part: str) -> float:
-    """Finds the largest share of a part in any band, 0 to 1."""
-    return max(ms[part] / sum(ms.values()) if part in ms else 0.0 for ms in budgets.values())
