@@ -74,7 +74,7 @@ def first_turn(distance: Distance) -> str:
     if not turns:
         return ""
     journey = ALL if ALL in turns else min(turns, key=lambda name: turns[name]["at_ms"] or 0.0)
-    return f"{turns[journey]['sooner']} from {plain(turns[journey]['at_ms'])} ms away for {_journey_name(journey)}"
+    return f"{turns[journey]['sooner']} from {plain(turns[journey]['at_ms'])} ms away for {journey_name(journey)}"
 
 
 def where(summary: Summary) -> str:
@@ -100,7 +100,8 @@ def _overtaking(distance: Distance, journey: str) -> BreakEven | None:
     return min(rows, key=lambda row: row["at_ms"] or 0.0, default=None)
 
 
-def _journey_name(journey: str) -> str:
+def journey_name(journey: str) -> str:
+    """Names a journey within a sentence."""
     return "the whole mix" if journey == ALL else journey
 
 
@@ -108,7 +109,7 @@ def _turn_sentence(row: BreakEven, journey: str) -> str:
     assert row["at_ms"] is not None
     start = f"From {figure(row['at_ms'], row['ci95_ms'], 'ms')} {_RTT} on,"
     other = row["right"] if row["sooner"] == row["left"] else row["left"]
-    return f"{start} {row['sooner']} answers {_journey_name(journey)} faster than {other}."
+    return f"{start} {row['sooner']} answers {journey_name(journey)} faster than {other}."
 
 
 def break_even_words(row: BreakEven) -> str:

@@ -8,18 +8,7 @@ from hops.elements.element import Element, Fold, Points, Section
 from hops.elements.table import Table
 from hops.report import glossary
 from hops.report.facts import load_facts, machine_facts
-from hops.report.sections import (
-    budget,
-    distance,
-    exemplar,
-    latency,
-    load,
-    meetings,
-    resource,
-    setup,
-    spread,
-    validity,
-)
+from hops.report.sections import budget, distance, exemplar, latency, load, meetings, resource, setup, spread, validity
 from hops.report.sections import bytes as bytes_section
 from hops.report.sections import manifest as made_of
 from hops.report.view import View

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from itertools import combinations
-from typing import Any, TypedDict, cast
+from typing import Any, cast
 
 from hops.analysis.summary import Measured
 from hops.gates.experiment import experiment_gates, experiment_gates_left_out, worst_of
@@ -30,10 +30,6 @@ from hops.run.files import RunFiles
 _INVARIANTS = "invariants_broken"
 
 
-class _OfBlocks(TypedDict, total=False):
-    ratios: list[HeldRatio]
-
-
 class _StoppedError(Exception):
     """The rows end before the course of steps is complete."""
 
@@ -45,7 +41,10 @@ def capacity_figures(measured: Measured) -> Mapping[str, Capacity]:
     steps, stopped = list(_steps(measured, asked)), run.manifest["stopped"]
     names = dict.fromkeys([*(step["topology"] for step in steps), *stopped])
     results = {name: _result(asked, name, steps, stopped.get(name)) for name in names}
-    return {KIND: Capacity(asked=asked, steps=steps, results=results, **_ratios(asked, results))}
+    capacity = Capacity(asked=asked, steps=steps, results=results)
+    if asked.get("blocks", 1) > 1 and asked["search"] is not None:
+        capacity["ratios"] = _ratios(results, asked["search"]["precision"])
+    return {KIND: capacity}
 
 
 def gates_of(run: RunFiles, figures: Mapping[str, Any]) -> tuple[list[Gate], list[LeftOut]]:
@@ -107,14 +106,11 @@ def _result(asked: Asked, topology: str, steps: list[Step], stopped: str | None)
     return result
 
 
-def _ratios(asked: Asked, results: Mapping[str, Result]) -> _OfBlocks:
-    """Computes the ratio of each topology's sustained rate to each later topology's, if searches were repeated."""
-    if asked.get("blocks", 1) == 1 or asked["search"] is None:
-        return {}
-    precision = asked["search"]["precision"]
+def _ratios(results: Mapping[str, Result], precision: float) -> list[HeldRatio]:
+    """Computes the ratio of each topology's sustained rate to each later topology's."""
     ratios = []
     for left, right in combinations(results, 2):
         ratio = rate_ratio(results[left].get("searches", []), results[right].get("searches", []), precision)
         if ratio is not None:
             ratios.append(HeldRatio(left=left, right=right, ratio=ratio))
-    return {"ratios": ratios}
+    return ratios

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 GROWTH, BACK_OFF = 2.0, 0.9
@@ -96,7 +96,7 @@ class SearchResult:
     rate: float | None
     failed: float | None
     limit: Limit
-    tried: tuple[float, ...] = field(default=())
+    tried: tuple[float, ...] = ()
 
 
 NO_RESULT = SearchResult(None, None, "unknown")

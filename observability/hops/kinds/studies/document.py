@@ -116,13 +116,10 @@ class OtherClient(TypedDict):
     outcome: Outcome
 
 
-class OtherLoad(TypedDict):
-    """The same claim under another load: its name, arms, effect and outcome."""
+class OtherLoad(OtherClient):
+    """The same claim under another load."""
 
     load: str
-    arms: list[str]
-    effect: Estimate
-    outcome: Outcome
 
 
 class Verdict(TypedDict):

@@ -104,7 +104,7 @@ def _study_elements(one: Replayed, *, alone: bool) -> list[Element]:
     elements.append(claims_table(f"claims_{study['id']}", f"The claims of {cite(study)}", verdicts))
     if reasons:
         elements.append(Points(reasons, tone="sentences"))
-    replay: list[Element] = [loads_table(study), Text(replay_text(study))]
+    replay: list[Element] = [loads_table(study), Text(f"{study['scale']} Not replayed: {study['not_replayed']}")]
     return [*elements, Fold("How the study's loads are replayed", replay, brief=True)]
 
 
@@ -197,11 +197,6 @@ def loads_table(study: Study) -> Table:
         rows.append([words(name), words(load["about"]), words(load["sends"]), *map(words, both)])
     columns = [Column(name, numeric=False) for name in ("load", "what", "journeys", "the study's", "ours")]
     return Table(f"loads_{study['id']}", "The study's loads, and what was sent for them", columns, rows)
-
-
-def replay_text(study: Study) -> str:
-    """Describes how the loads are scaled, and what is not replayed."""
-    return f"{study['scale']} Not replayed: {study['not_replayed']}"
 
 
 def _row(verdict: Verdict) -> list[Cell]:

@@ -12,7 +12,7 @@ from hops.elements.element import Element, Points, Section
 from hops.elements.numbers import plain
 from hops.elements.table import Cell, Column, Table, number, whole, words
 from hops.kinds.watch.document import POLL, PUSH, Waited, Watched, watched_of
-from hops.tables.over_blocks import over_blocks
+from hops.tables.estimate import over_blocks
 from hops.tables.view import SummaryView
 
 PERCENTILES = ("p50", "p90", "p99")
