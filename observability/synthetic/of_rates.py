@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hops.kinds.rates.arms import AXIS
+from hops.kinds.rates.document import AXIS
 from synthetic.run import Arm
 
 

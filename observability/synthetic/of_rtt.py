@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hops.kinds.rtt.arms import AXIS
+from hops.kinds.rtt.document import AXIS
 from synthetic.run import Arm
 
 

@@ -28,8 +28,7 @@ import numpy.typing as npt
 import polars as pl
 
 from hops.analysis.meetings import MIN_MEETINGS, STRETCHES, arrivals_of, during, met
-from hops.kinds.isolate.arms import AS_IS
-from hops.kinds.isolate.document import OTHERS, Isolation, IsolationRow
+from hops.kinds.isolate.document import AS_IS, OTHERS, Isolation, IsolationRow
 from hops.run.documents.estimate import Estimate, agreement
 from hops.statistics.intervals import Floats
 from hops.statistics.over_blocks import NO_INTERVAL, Spread, refusal

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from hops.conclusions.wording import in_ms
 from hops.elements.element import Element, Fold, Points, Section, Text
 from hops.elements.table import Cell, Column, Table, table_of, texts, whole, words
-from hops.kinds.isolate.arms import in_words
-from hops.kinds.isolate.document import OTHERS, IsolationRow, isolation_in
+from hops.kinds.isolate.document import OTHERS, IsolationRow, in_words, isolation_in
 from hops.tables.estimate import estimate_cell
 from hops.tables.view import SummaryView
 

@@ -20,8 +20,7 @@ from hops.analysis.break_even import between, break_evens, measured_curve
 from hops.analysis.cost import CORE_HOURS_A_MILLION, TOTAL, component_group
 from hops.analysis.latencies import Latencies
 from hops.analysis.summary import Measured
-from hops.kinds.rates.arms import AXIS
-from hops.kinds.rates.document import Crossing, Filling, RateArm, Rates
+from hops.kinds.rates.document import AXIS, Crossing, Filling, RateArm, Rates
 from hops.run.axis import Arm, by_topology, shared_places
 from hops.run.documents.estimate import Estimate
 from hops.run.documents.topology import TopologySummary

@@ -24,9 +24,8 @@ from hops.analysis.break_even import measured_curve
 from hops.analysis.distance import over_distance
 from hops.analysis.latencies import Latencies
 from hops.analysis.travel import AT_EDGE, Medians, means_of, round_trips_of, travel_of
-from hops.kinds.rtt.arms import AXIS
 from hops.kinds.rtt.break_even import break_even_checks
-from hops.kinds.rtt.document import DistanceCheck, JourneySlope, PredictedPoint
+from hops.kinds.rtt.document import AXIS, DistanceCheck, JourneySlope, PredictedPoint
 from hops.run.axis import by_topology
 from hops.run.documents.distance import Distance, MeasuredPoint
 from hops.run.documents.estimate import Estimate, agreement

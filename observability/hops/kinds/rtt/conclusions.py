@@ -10,8 +10,7 @@ from hops.conclusions.distance import break_even_words, journey_name
 from hops.conclusions.wording import but_untested, in_ms, join_names, not_tested, plural, sentence
 from hops.elements.compared import Compared, compared_in
 from hops.elements.numbers import figure, times
-from hops.kinds.rtt.arms import AXIS
-from hops.kinds.rtt.document import BreakEvenCheck, DistanceCheck, JourneySlope, check_of
+from hops.kinds.rtt.document import AXIS, BreakEvenCheck, DistanceCheck, JourneySlope, check_of
 from hops.run.documents.distance import Turning
 from hops.run.documents.estimate import Agreement
 from hops.run.documents.summary import Summary

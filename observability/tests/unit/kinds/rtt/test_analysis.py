@@ -9,10 +9,9 @@ import pytest
 from hops.analysis.latencies import latencies_of
 from hops.kinds import analyse
 from hops.kinds.rtt.analysis import AtDistances, distance_check
-from hops.kinds.rtt.arms import AXIS, KIND
 from hops.kinds.rtt.break_even import break_even_check
 from hops.kinds.rtt.conclusions import break_even_sentences, rtt_sentences
-from hops.kinds.rtt.document import DistanceCheck
+from hops.kinds.rtt.document import AXIS, KIND, DistanceCheck
 from hops.run.documents.distance import BreakEven, Stretch
 from hops.run.documents.estimate import Estimate
 from hops.run.documents.summary import Summary
