@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from hops.analysis.of_traces.operations import Analysed, Operation
     from hops.sources.trace_set import TraceSet
-    from hops.traces.tree import Quality
 
 # Everything else is imported when it is used: the help must not wait for it.
 
@@ -166,17 +165,6 @@ def rows(
         print(json.dumps({"budgets": made.budgets, "gap_ns": made.gap_ns, "quality": asdict(made.quality)}))
     else:
         print(f"{plural(made.budgets, 'hop budget')} in {out}; largest budget imbalance: {made.gap_ns} ns")
-        print(_defects(made.quality), end="")
-
-
-def _defects(quality: Quality) -> str:
-    from hops.conclusions.wording import plural
-
-    counts = {name: n for name, n in asdict(quality).items() if n and name not in ("traces", "spans")}
-    if not counts:
-        return f"{plural(quality.spans, 'span')}, no defect.\n"
-    return (
-        f"{plural(quality.spans, 'span')}; "
-        + ", ".join(f"{name.replace('_', ' ')} {n}" for name, n in counts.items())
-        + ".\n"
-    )
+        counts = {name: n for name, n in asdict(made.quality).items() if n and name not in ("traces", "spans")}
+        defects = ", ".join(f"{name.replace('_', ' ')} {n}" for name, n in counts.items())
+        print(f"{plural(made.quality.spans, 'span')}{f'; {defects}' if defects else ', no defect'}.")

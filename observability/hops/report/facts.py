@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from hops.conclusions.wording import join_names, plural
@@ -30,6 +30,7 @@ def load_facts(view: View) -> list[tuple[str, str]]:
     several = view.kind.arms.format(noun=view.compared) or view.compared.many
     blocks = plural(summary["blocks"], "block")
     of_the_shop = is_of_the_shop(manifest)
+    traced = " or ".join(f"{100 * share:g}" for share in dict.fromkeys(float(arm.get("trace", 0)) for arm in arms))
     fresh = ", each trial with fresh processes and a fresh database" if of_the_shop else ""
     return [
         ("load", f"{load}, for {length} after {numbers.seconds(profile['warmup_s'])} of warm-up"),
@@ -41,7 +42,7 @@ def load_facts(view: View) -> list[tuple[str, str]]:
         ),
         ("workload", str(manifest["workload"])),
         *([("network", network)] if network else []),
-        ("tracing", f"{_tracing([float(arm.get('trace', 0)) for arm in arms])}, chosen at random{_left_out(summary)}"),
+        ("tracing", f"{traced} % of the journeys, chosen at random{_left_out(summary)}"),
         *([("switches", switches_text({k: v for k, v in switches.items() if k != "trace"}))] if of_the_shop else []),
         *(
             (f"switches of {topology}", ", ".join(f"{key} {value_text(arm, key)}" for key in differing))
@@ -49,12 +50,6 @@ def load_facts(view: View) -> list[tuple[str, str]]:
             if differing
         ),
     ]
-
-
-def _tracing(shares: Sequence[float]) -> str:
-    """Describes the share of traced journeys, or the shares if topologies differ."""
-    percent = " or ".join(f"{100 * share:g}" for share in dict.fromkeys(shares))
-    return f"{percent} % of the journeys"
 
 
 def _left_out(summary: Summary) -> str:

@@ -26,8 +26,7 @@ def validity_elements(view: SummaryView) -> list[Element]:
     return [
         *elements,
         *gate_elements(view.summary["gates"], _trials(view)),
-        *programs_elements(view),
-        *journeys_elements(view),
+        *causes_elements(view),
         *left_out_elements(view),
     ]
 
@@ -40,20 +39,17 @@ def failing_elements(view: SummaryView) -> list[Element]:
         replace(one, key="gates_failed", caption="Gates that fail") if isinstance(one, Table) else one
         for one in (gate_elements(failing, _trials(view)) if failing else ())
     ]
-    elements += [*programs_elements(view), *journeys_elements(view)]
+    elements += causes_elements(view)
     trials = failing_trials(view.summary) if failing else []
     return [*elements, Heading("In which trials"), Points(trials, tone="sentences")] if trials else elements
 
 
-def programs_elements(view: SummaryView) -> list[Element]:
-    """Names the programs that disturbed the run."""
+def causes_elements(view: SummaryView) -> list[Element]:
+    """Shows the programs that disturbed the run, why journeys failed, as recorded, and whose answers differ."""
     programs = view.summary.get("programs")
-    return [Text(f"Programs that used the processors: {programs_text(programs)}.")] if programs else []
-
-
-def journeys_elements(view: SummaryView) -> list[Element]:
-    """Shows the reasons why journeys failed, as recorded, and which journeys got different answers."""
-    elements: list[Element] = []
+    elements: list[Element] = (
+        [Text(f"Programs that used the processors: {programs_text(programs)}.")] if programs else []
+    )
     if failures := view.summary.get("failures"):
         rows = [
             (f"{row['count']:,} {row['outcome'].replace('_', ' ')}, {row['topology']}, {row['journey']}", row["reason"])

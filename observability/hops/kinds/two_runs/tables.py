@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from rich.console import Group
+
 from hops.conclusions.notes import visible_range
 from hops.conclusions.wording import join_names, mark_lines, negate_interval, not_tested, plural
 from hops.elements import numbers
@@ -15,6 +17,7 @@ from hops.gates.verdict import MEANING
 from hops.kinds.two_runs.analysis import RunDifference, RunFacts, RunsComparison, list_watched, regressions
 from hops.run.documents.gate import VALID
 from hops.tables.latency import chance, difference, metric_name, visible
+from hops.terminal.render import render
 from hops.units import ALL
 
 SHOWN_METRICS = ("p50", "p99", "cpu_ms")
@@ -38,6 +41,11 @@ def runs_sections(comparison: RunsComparison, metrics: Sequence[str] | None = No
         Section("figures", "Figures", [*tables, what]),
         Section("findings", "Findings", [Points([*findings(comparison), *threshold_lines(comparison)])]),
     ]
+
+
+def runs_view(comparison: RunsComparison) -> Group:
+    """Shows the sections on a terminal, with the main metrics."""
+    return render(element for section in runs_sections(comparison, SHOWN_METRICS) for element in section.elements)
 
 
 def headline(comparison: RunsComparison) -> list[str]:

@@ -145,23 +145,16 @@ def holds(of: Sequence[Waited]) -> bool:
 
 def cores_of(watched: Watched) -> Callable[[Waited], float]:
     """Returns a function that gives the additional cores for a thousand watchers."""
-
-    def cores(one: Waited) -> float:
-        alone = _alone(watched, one)
-        more = sum(one["cpu_s"].values()) / one["seconds"] - sum(alone["cpu_s"].values()) / alone["seconds"]
-        return more * THOUSAND / one["watchers"]
-
-    return cores
+    return _more(watched, lambda one: sum(one["cpu_s"].values()) / one["seconds"])
 
 
 def memory_of(watched: Watched) -> Callable[[Waited], float]:
     """Returns a function that gives the shop's additional memory for a thousand watchers, in MiB."""
+    return _more(watched, lambda one: sum(one["memory_mb"].values()))
 
-    def memory(one: Waited) -> float:
-        more = sum(one["memory_mb"].values()) - sum(_alone(watched, one)["memory_mb"].values())
-        return more * THOUSAND / one["watchers"]
 
-    return memory
+def _more(watched: Watched, used: Callable[[Waited], float]) -> Callable[[Waited], float]:
+    return lambda one: (used(one) - used(_alone(watched, one))) * THOUSAND / one["watchers"]
 
 
 def bytes_of(one: Waited) -> float:
