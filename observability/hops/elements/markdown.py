@@ -29,7 +29,6 @@ def markdown(title: str, lines: Sequence[str], sections: Iterable[Section], file
 
 
 def _without_empty(elements: Sequence[Element]) -> Iterator[Element]:
-    """Removes headings with nothing left below them."""
     left = [one for one in elements if any(_element(one))]
     for one, following in zip_longest(left, left[1:]):
         if not isinstance(one, Heading) or not (following is None or isinstance(following, Heading)):

@@ -133,6 +133,5 @@ def _key(budgets: Iterable[Mapping[str, float]]) -> list[tuple[str, str]]:
 
 
 def _chart(title: str, budgets: Mapping[str, Mapping[str, float]], width: int = chart.WIDTH) -> Chart:
-    """Draws stacked bars of budgets, with a row for each name."""
     spec, rows, described = stacked_bars(budgets, list(budgets), width=width)
     return chart.draw(title, f"Hop budgets by group of parts: {described}; parts in the table.", spec, rows)

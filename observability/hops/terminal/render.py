@@ -67,8 +67,6 @@ def _points(texts: Sequence[str]) -> Group:
 
 
 class _FittedTable:
-    """A table with as many columns as fit into the terminal."""
-
     def __init__(self, table: Table) -> None:
         self._table = table
 

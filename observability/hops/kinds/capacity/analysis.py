@@ -107,7 +107,6 @@ def _result(asked: Asked, topology: str, steps: list[Step], stopped: str | None)
 
 
 def _ratios(results: Mapping[str, Result], precision: float) -> list[HeldRatio]:
-    """Computes the ratio of each topology's sustained rate to each later topology's."""
     ratios = []
     for left, right in combinations(results, 2):
         ratio = rate_ratio(results[left].get("searches", []), results[right].get("searches", []), precision)

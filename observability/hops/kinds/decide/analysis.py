@@ -219,7 +219,6 @@ def _rank(
     compare: Callable[[Figure, Figure], Contrast],
     source: list[str],
 ) -> dict[str, Ranking]:
-    """Ranks the topologies by a figure of each scope and topology."""
     pairs = [
         describe_comparison(scope, metric, (a, b), (of[a].value, of[b].value), compare(of[a], of[b]))
         for scope, of in figures.items()

@@ -79,8 +79,6 @@ def _judge_study(measured: Measured, study: Study, figures: Figures) -> Replayed
 
 @dataclass(frozen=True, slots=True)
 class _Judged:
-    """The claims of one study, each judged separately."""
-
     measured: Measured
     study: Study
     figures: Figures
@@ -214,7 +212,6 @@ class _Judged:
         return OtherClient(arms=others, effect=estimate, outcome=judge(claim, effect).outcome)
 
     def _other_loads(self, claim: Claim) -> Iterator[OtherLoad]:
-        """Judges the claim under loads that do not decide its verdict."""
         for load, sides in claim["also"].items():
             arms = [arm_label(self.study["id"], side, load) for side in sides]
             if not set(arms) <= set(self.measured.journeys):

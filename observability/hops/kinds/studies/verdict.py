@@ -131,7 +131,6 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
 
 
 def _claimed_range(claim: Claim, none: float) -> tuple[float, float]:
-    """Gives the range of effects that a claim allows."""
     if claim["relation"] == "eq":
         tolerance = claim["tolerance"] or 0.0
         return (none - tolerance, none + tolerance)

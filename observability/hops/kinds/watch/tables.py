@@ -163,7 +163,6 @@ def bytes_of(one: Waited) -> float:
 
 
 def _alone(watched: Watched, one: Waited) -> Waited:
-    """Finds the results of the same load without watchers."""
     place = ("block", "topology")
     return next(
         other

@@ -78,7 +78,6 @@ def section(view: View) -> Section:
 
 
 def _origin(view: View) -> list[Element]:
-    """Describes what measured resources in a cluster, and how precisely."""
     if "resources_from" not in view.summary:
         return []
     origin = view.summary["resources_from"]

@@ -245,7 +245,6 @@ def _change(sets: Sets, operation: str, rows: Sequence[Differing]) -> str:
 
 
 def _foreseen(rows: Sequence[Foreseen]) -> str:
-    """Describes how the median of the first changed operation would change."""
     changed = [row for row in rows if row.changed]
     if not changed:
         return "Nothing changes in any trace."
