@@ -136,12 +136,7 @@ class Simulation:
         self._rows = {name: journeys == index for index, name in enumerate(shapes)}
 
     def experiment(self, factors: Mapping[str, float], only: str | None = None) -> dict[str, Latencies]:
-        """Runs one experiment.
-
-        Args:
-            factors: Factor by which each topology is slower; all equal in an A/A experiment.
-            only: The one journey to slow down; every journey if None.
-        """
+        """Runs one experiment, with a factor on the time of each topology; on one journey, if `only` names it."""
         noise, rng = self.setting.noise, self._rng
         latencies: dict[str, dict[tuple[str, int], Floats]] = {name: {} for name in factors}
         tape = np.exp(self._tape_logs)

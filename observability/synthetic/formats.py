@@ -123,7 +123,6 @@ def write_traces(path: Path, kind: str, traces: int, *, spans: int = 30, shapes:
     """Writes many traces into one file, but keeps only a few in memory; returns the number of spans.
 
     Args:
-        kind: One of `WRITERS`.
         shapes: Number of different traces; they recur under other ids.
     """
     before, between, behind, written = WRITERS[kind]

@@ -34,12 +34,7 @@ _COMPONENT = "gateway"
 
 @dataclass(frozen=True, slots=True)
 class ThirdCause:
-    """An event that slows all journeys that are under way.
-
-    Args:
-        per_s: How often it begins, per second.
-        slower_by: Factor by which work is slower during it; infinite for a pause.
-    """
+    """An event that slows all journeys under way, `per_s` times a second; a pause slows them infinitely."""
 
     per_s: float
     lasts_ms: float

@@ -23,11 +23,7 @@ STEPS: dict[Load, list[tuple[Phase, float]]] = {
 
 
 def write_capacity_run(folder: Path, load: Load, **changes: Any) -> Path:
-    """Writes a run whose topologies sustain 40 journeys a second, without summary and report.
-
-    Args:
-        changes: Additional entries of the manifest.
-    """
+    """Writes a run whose topologies sustain 40 journeys a second; `changes` are further entries of its manifest."""
     steps = {
         f"{name}-{number}-{phase}-{amount:g}": (name, phase, amount)
         for name in TOPOLOGIES

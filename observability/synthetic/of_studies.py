@@ -43,11 +43,7 @@ def synthetic_claim(name: str, **fields: Any) -> Claim:
 def write_synthetic_replay(
     folder: Path, claims: Sequence[Claim], factors: Mapping[str, float], *, blocks: int = 5, journeys: int = 300
 ) -> Path:
-    """Writes the run of a replay, without summary and report.
-
-    Args:
-        factors: Relative duration of each arm, by `TOPOLOGY-LOAD`.
-    """
+    """Writes the run of a replay; `factors` are the relative durations of its arms, by `TOPOLOGY-LOAD`."""
 
     def arm(label: str, factor: float) -> Arm:
         rate = 50.0 + names.index(label.rpartition("-")[2])

@@ -63,8 +63,6 @@ class Arm:
         topology: Name of the topology; an unknown topology behaves like `hybrid`.
         switches: Switches that differ from the run's switches, for the manifest.
         rate: Rate of its tape, in journeys a second, for the manifest; None for the run's rate.
-        parts: Changes the means of a journey's parts, ms.
-        call_ms: Changes the mean time of a call between its two components.
     """
 
     label: str

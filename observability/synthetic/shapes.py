@@ -19,11 +19,7 @@ class Shape(Protocol):
         """Converts standard normal values to factors, in the same order."""
 
     def below(self, logs: Floats, shift: float) -> Floats:
-        """Computes the probability that a factor is below each value, given as logarithms.
-
-        Args:
-            shift: Standard deviation of a normal value that is added to the factor's logarithm.
-        """
+        """Computes the probability that a factor's logarithm plus normal noise (`shift`) is below each value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +37,7 @@ class Lognormal:
 
 @dataclass(frozen=True, slots=True)
 class Pareto:
-    """A distribution with a heavy tail.
-
-    Args:
-        index: Index of the tail; the variance is finite above 2.
-    """
+    """A distribution with a heavy tail; with an index above 2, its variance is finite."""
 
     index: float
 
@@ -73,7 +65,6 @@ class Bimodal:
     Args:
         slow: Share of the slow answers, 0 to 1.
         times: Factor by which the slow answers take longer.
-        sigma: Standard deviation of the logarithm within each kind.
     """
 
     slow: float = 0.3

@@ -26,7 +26,6 @@ class JourneyShape:
     """One kind of journey.
 
     Args:
-        weight: Share of the tape, in percent.
         median_ms: Median latency in experiments that do not distinguish topologies.
         work_ms: Work of each service that the journey needs, in the order of calls; the first is called from outside.
         nested: Whether the first service calls the others (a checkout), instead of the component that composes the
@@ -116,11 +115,7 @@ def parts_ms(shape: TopologyShape, journey: str, *, mesh: bool = False) -> dict[
 
 
 def call_paths(parts: Iterable[str]) -> dict[str, str]:
-    """Gives each part of a budget a call path; a component that several others call is below its first caller.
-
-    Args:
-        parts: Parts of a journey as `parts_ms` orders them.
-    """
+    """Gives each part, as ordered by `parts_ms`, a call path; a component with several callers is below the first."""
     wires = [part.removeprefix(_WIRE).split("→") for part in parts if part.startswith(_WIRE)]
     callers = {callee: caller for caller, callee in reversed(wires)}
 
@@ -138,12 +133,7 @@ def call_paths(parts: Iterable[str]) -> dict[str, str]:
 
 
 def by_way_of_sidecars(parts: Mapping[str, float], *, proxy_ms: float, wire_ms: float) -> dict[str, float]:
-    """Splits each wire behind the edge into the five legs of a call in a mesh.
-
-    Args:
-        proxy_ms: Mean of one sidecar's own time for a call.
-        wire_ms: Mean of the wire between a component and its sidecar.
-    """
+    """Splits each wire behind the edge into the legs of a call in a mesh; the given ms are for one proxy or wire."""
     legs: dict[str, float] = {}
     for part, ms in parts.items():
         kind, _, ends = part.partition(":")

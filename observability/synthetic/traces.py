@@ -88,7 +88,6 @@ def write_lines(path: Path, journeys: Iterable[tuple[str, str]], *, spans: int =
     """Writes many traces as OTLP JSON lines, but keeps only a few in memory; returns the number of spans.
 
     Args:
-        journeys: Trace id and journey name of each trace.
         shapes: Number of different traces of each journey; they recur under other ids.
     """
     drawn: dict[str, list[tuple[bytes, bytes]]] = {}

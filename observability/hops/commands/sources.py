@@ -78,7 +78,6 @@ class Chosen(NamedTuple):
     """Options about traces.
 
     Attributes:
-        query: Traces to request from an address.
         names: New names of services, operations and parts; None without a file of names.
     """
 
@@ -140,9 +139,6 @@ def read_traces(
     sources: Sequence[str], query: Query, *, forced: str = "", progress: Callable[[str], None] | None = None
 ) -> TraceSet:
     """Reads all sources.
-
-    Args:
-        forced: Format of the input; empty to recognise it.
 
     Raises:
         NotEnoughDataError: Nothing could be read; the message says what was refused and why.

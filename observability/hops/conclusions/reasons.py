@@ -37,11 +37,7 @@ def why(row: HopDifference | None, waves: Sequence[float]) -> list[str]:
     """Describes where the left topology saved time: `Of the 3.0 ms between their means, 2.4 ms (2.1 to 2.7) is ...`.
 
     Args:
-        row: Difference with the faster topology on the left; None if the summary lacks it.
         waves: Number of sequential round trips of a client in the left and the right topology.
-
-    Returns:
-        Sentences; empty if the budgets show no reason.
     """
     if row is None:
         return []

@@ -7,13 +7,7 @@ from typing import Any, NamedTuple
 
 
 class Compared(NamedTuple):
-    """The nouns for what a run compares.
-
-    Args:
-        one: Singular, as in a summary and in the head of a column.
-        system: System that answers requests.
-        entry: Component at which requests enter the system.
-    """
+    """The nouns for what a run compares: the system answers requests, which enter it at `entry`."""
 
     one: str
     many: str

@@ -45,7 +45,6 @@ class Chart:
     """A drawing with its texts.
 
     Args:
-        description: Description of the chart, for readers who cannot see it.
         note: Text after the title, for all readers.
     """
 
@@ -66,7 +65,6 @@ class Figures:
 
     Args:
         key: For each entry of the legend, the class of the mark and its name.
-        text: How to read the charts; plain text.
         wide: Whether the charts take the width of the page.
         narrow: The same charts for a narrow screen, if `charts` would be unreadable there.
     """
@@ -90,7 +88,6 @@ class Fold:
     """Elements that are hidden until a reader opens them; a printed page shows them only if they are open.
 
     Args:
-        opened: Whether they are open from the start.
         brief: Whether Markdown has them too; it leaves out other folds.
     """
 

@@ -23,9 +23,7 @@ class Cell:
     Args:
         value: Value for programs; the page sorts by it.
         ends: Ends of the 95 % interval; None if the column has no intervals.
-        signed: Whether positive ends have a plus sign.
         tone: Class of the page's style sheet: `best`, `bad`, `heat3`, ...
-        note: Words after the text, in smaller type.
         share: Share of a whole, 0 to 1, which page and terminal draw as a bar; None for no bar.
     """
 
@@ -78,7 +76,6 @@ class Table:
 
     Args:
         key: Name of the CSV file, and part of ids on the page.
-        caption: What the table shows, and in which unit.
         columns: Columns in order; the first `heads` name the row.
         totals: Number of rows at the end that are sums, which sorting does not move.
     """

@@ -32,12 +32,7 @@ def row_each(field: str, domain: Sequence[str]) -> Spec:
 
 
 def layer(mark: str, encoding: Spec, *, only: str = "", data: Sequence[Any] | None = None, **style: Any) -> Spec:
-    """Makes one kind of mark.
-
-    Args:
-        only: Condition that selects rows; all rows if empty.
-        data: Separate rows; the chart's rows if None.
-    """
+    """Makes one kind of mark, of rows that meet the condition `only`; of the chart's rows unless `data` is given."""
     return {
         "mark": {"type": mark, **style},
         "encoding": encoding,

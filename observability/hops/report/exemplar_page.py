@@ -18,11 +18,7 @@ _Drawn = tuple[Look, Tree, Node, Budget]
 
 
 def exemplar_page(run: str, loaded: str, exemplars: Mapping[str, Exemplars]) -> str:
-    """Writes the page as HTML.
-
-    Args:
-        loaded: How many of the run's traces are loaded, in a sentence without its full stop.
-    """
+    """Writes the page as HTML; `loaded` says in a sentence without its full stop how many of the traces are loaded."""
     by_title: dict[str, list[_Drawn]] = {}
     groups = set()
     for look, traces in zip(looks(list(exemplars)), exemplars.values(), strict=True):

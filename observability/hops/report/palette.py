@@ -25,12 +25,7 @@ _SHAPES = ("circle", "square", "diamond", "triangle-up", "cross", "triangle-down
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """How one topology is drawn.
-
-    Args:
-        index: Index of the topology in the summary, from 0.
-        dash: Dash pattern of the lines: lengths of dash and gap, in pixels.
-    """
+    """How one topology is drawn; `index` is that in the summary, and `dash` has lengths of dash and gap, pixels."""
 
     name: str
     index: int

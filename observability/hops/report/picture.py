@@ -33,13 +33,7 @@ _FONT = "text{font-family:Liberation Sans,Arial,sans-serif}"
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The figures of one topology, as in the report.
-
-    Args:
-        budget_ms: Mean wait in each group of parts, all journeys together.
-        p50: Median latency of all journeys, ms.
-        core_hours: CPU time of a million journeys, excluding the generator.
-    """
+    """The figures of one topology, as in the report: mean wait by group, p50 in ms, core-hours without generator."""
 
     topology: str
     budget_ms: dict[str, float]

@@ -35,10 +35,7 @@ class Page:
     """The contents of the report of any kind of run.
 
     Args:
-        kind: Name of the run's kind on the page.
-        measured: Topologies that the page is about.
         trust: Sentence about the verdict, which it begins with; empty without gates.
-        facts: The run in a few lines, below the title.
         answer: The answer in one line, as the title of the page; empty if there is none.
     """
 

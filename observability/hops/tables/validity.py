@@ -104,11 +104,7 @@ def gate_elements(gates: Sequence[Gate], trials: int) -> list[Element]:
 
 
 def gates_table(gates: Sequence[Gate], trials: int, *, reasons: bool = False) -> Table:
-    """Lists the gates of the run, each with the value of its worst trial.
-
-    Args:
-        reasons: Whether to list the reason for each gate, for which a terminal has no room.
-    """
+    """Lists the gates, each with its worst trial's value; on request with reasons: a terminal has no room for them."""
     rows = []
     for gate in gates:
         kind = kind_of(gate["name"])

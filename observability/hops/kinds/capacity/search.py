@@ -45,7 +45,6 @@ class Seen:
     """What one replay shows.
 
     Attributes:
-        rate: Journeys a second that were sent.
         holds: Whether the objective was met.
         clear: Whether the objective was missed by so much that a repetition would show nothing new.
         generator_limited: Whether the generator could not keep up, so that it may have caused a failure.
@@ -62,11 +61,7 @@ Measure = Callable[[float], Seen]
 
 @dataclass(slots=True)
 class Bracket:
-    """State of a search: the highest rate that held below every failed rate, and the lowest rate that failed.
-
-    Attributes:
-        generator_limited: Whether the generator was at its limit at the rate `failed`.
-    """
+    """State of a search: the highest rate that held, and the lowest that failed, perhaps because of the generator."""
 
     steps: int = 0
     held: float | None = None
@@ -87,7 +82,6 @@ class SearchResult:
 
     Attributes:
         rate: The highest confirmed rate, journeys a second; None if no rate was confirmed.
-        failed: The lowest rate that failed; None if no rate did.
         limit: Why no higher rate was confirmed: the shop, the generator, or the highest rate allowed; unknown if the
             search had to end before it reached any of these limits.
         tried: The rates that a confirmation tried, in order.
@@ -124,11 +118,7 @@ def climb(measure: Measure, bounds: Bounds) -> Bracket:
 
 
 def confirm(measure: Measure, bracket: Bracket, bounds: Bounds) -> SearchResult:
-    """Confirms the highest rate that held, or else a rate below it.
-
-    Args:
-        measure: Replays at a rate, for longer than the search did, on a system started for it.
-    """
+    """Confirms the highest rate that held, or else a lower one, by longer replays on systems started for them."""
     tried: list[float] = []
     failed, generator_limited = bracket.failed, bracket.generator_limited
     for rate in _candidates(bracket, bounds):

@@ -87,14 +87,7 @@ def in_peak(journeys: pl.DataFrame, part_s: float) -> pl.DataFrame:
 
 
 def recovery_s(journeys: pl.DataFrame, part_s: float, objective_ms: float) -> float | None:
-    """Computes how long after the peak of an overload the topology recovered.
-
-    Args:
-        objective_ms: Maximum duration of a good journey, ms.
-
-    Returns:
-        Whole seconds; None if the topology had not recovered in the load's last second.
-    """
+    """Computes how many whole seconds after an overload's peak a topology recovered; None if not within the load."""
     since = (_arrived_s() - (PEAK_BEGINS + PEAK_PARTS) * part_s).floor().cast(pl.Int64)
     well = (pl.col("outcome") == "ok") & (pl.col("latency_ns") <= objective_ms * NS_PER_MS)
     seconds = (

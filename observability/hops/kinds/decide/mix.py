@@ -24,11 +24,7 @@ NO_SAMPLE = "the bytes of a journey in the mix were not counted"
 
 
 def weigh(journeys: pl.DataFrame, mix: Mapping[Kind, float] | None) -> pl.DataFrame:
-    """Adds `weight` to each row, and removes rows whose kind of journey the mix lacks.
-
-    Args:
-        mix: Weight of each kind of journey; None for the mix as sent, in which all rows weigh the same.
-    """
+    """Adds `weight` to each row, and removes rows whose kind the mix lacks; None is the mix as sent, all rows alike."""
     if mix is None:
         return journeys.with_columns(weight=pl.lit(1.0))
     wanted = pl.DataFrame([(*kind, weight) for kind, weight in mix.items()], [*KIND, "wanted"], orient="row")
@@ -55,12 +51,7 @@ def mean_of(rows: pl.DataFrame, column: str) -> float:
 
 
 def median_of(rows: pl.DataFrame, column: str, blocks: Sequence[int], first: int | None = None) -> Section:
-    """Computes the median of a column of positive values, overall and by block.
-
-    Args:
-        rows: Journeys as returned by `weigh`.
-        first: Number of blocks in the first stage, as in `Latencies`.
-    """
+    """Computes the median of a column of positive values, overall and by block, from rows as returned by `weigh`."""
     rows = rows.filter(pl.col("block").is_in(list(blocks)))
     if not rows.height:
         return Section(None, np.empty(0), "there is no journey that ended ok")

@@ -42,12 +42,7 @@ class Ranking(TypedDict):
 def rankings(
     values: Mapping[str, Mapping[str, Estimate | None]], pairs: Sequence[Comparison], source: list[str]
 ) -> dict[str, Ranking]:
-    """Ranks the topologies in several scopes, after one correction over all of them.
-
-    Args:
-        values: Values by scope and topology; None if not measured.
-        pairs: Every pair of topologies in every scope; `journey` has the name of the scope.
-    """
+    """Ranks the topologies in several scopes, after one correction over all; `journey` of a pair names its scope."""
     correct(pairs)
     return {
         scope: ranking(of, [row for row in pairs if row["journey"] == scope], source) for scope, of in values.items()

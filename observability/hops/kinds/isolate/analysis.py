@@ -38,11 +38,7 @@ Labels = npt.NDArray[np.int64]
 
 
 def isolation_of(journeys: Mapping[str, pl.DataFrame], disturber: str) -> Isolation:
-    """Measures and predicts the gain of each arm, for all other kinds of journey together and for each of them.
-
-    Args:
-        journeys: Rows of `rows.JOURNEYS` with `block` as the first column, by arm.
-    """
+    """Measures and predicts each arm's gain, for all other kinds of journey and for each; journeys as in `Measured`."""
     as_is = arrivals_of(journeys[AS_IS]).filter(pl.col("journey") != disturber)
     if met(disturber) not in as_is.columns:  # the tape is too short to have such a journey
         as_is = as_is.with_columns(pl.lit(value=False).alias(name(disturber)) for name in (met, during))

@@ -60,11 +60,7 @@ SWITCHES: Mapping[str, Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """Two arms that differ in one thing; in several things only if the user left out the arms in between.
-
-    Args:
-        things: The arms whose entries in `ADDS` name the addition.
-    """
+    """Two arms that differ in one thing, or in several if the user left out arms; `things` are keys of `ADDS`."""
 
     lower: str
     upper: str

@@ -54,12 +54,7 @@ class AtDistances:
 
 
 def distance_check(rtts_ms: Sequence[float], topologies: Mapping[str, AtDistances]) -> DistanceCheck:
-    """Compares the model with an experiment over distances.
-
-    Args:
-        rtts_ms: Measured round-trip times, ascending, at least two.
-        topologies: Measured figures, by topology in the user's order.
-    """
+    """Compares the model with an experiment at two or more ascending distances; topologies in the user's order."""
     times_ms = np.array(rtts_ms)
     travel = {name: one.nearest for name, one in topologies.items()}
     medians = Medians(travel, AT_EDGE, [Network(rtt_ms=time_ms) for time_ms in rtts_ms])
@@ -136,13 +131,7 @@ def journey_slope(journey: str, topology: str, round_trips: float, rtts_ms: Floa
 def predicted_points(
     journey: str, topology: str, rtts_ms: Floats, measured: Curve, predicted: Curve
 ) -> list[PredictedPoint]:
-    """Compares each measured p50 with its prediction, except at the nearest distance, which predictions come from.
-
-    Args:
-        rtts_ms: The measured round-trip times.
-        measured: Measured p50 at each of them, ms.
-        predicted: Predicted p50 at each of them, ms, of the same blocks.
-    """
+    """Compares each measured p50 with its prediction, except at the nearest distance, which predictions come from."""
     differences = measured.values - predicted.values
     reason = measured.reason or predicted.reason
     ends: list[Interval] = [NO_INTERVAL] * len(differences)

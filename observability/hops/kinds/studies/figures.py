@@ -119,11 +119,7 @@ class Figures:
         return {name: 100 * count / self._measured.journeys[arm].height for name, count in sorted(counts)}
 
     def section(self, metric: Metric, arm: str, blocks: Sequence[int], compared: Sequence[str]) -> Section:
-        """Computes a figure of an arm, overall and by block.
-
-        Args:
-            compared: Arms that are compared, including this arm.
-        """
+        """Computes a figure of an arm, overall and by block; `compared` are all compared arms, including this arm."""
         latencies = self._measured.latencies
         if metric.startswith("latency_"):
             name = metric.removeprefix("latency_")

@@ -51,11 +51,7 @@ class Effect:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """Judgement of a claim.
-
-    Args:
-        blocks: Number of blocks that would show a direction; None if too many, or if a direction is shown.
-    """
+    """Judgement of a claim; `blocks` would show a direction, and is None if that takes too many or one is shown."""
 
     outcome: Outcome
     reason: str
@@ -86,12 +82,7 @@ def judge(claim: Claim, effect: Effect) -> Judgement:
 
 
 def judge_order(full: Sequence[int | None], refused: str | None) -> Judgement:
-    """Judges a claimed order by the number of users from which each side levels off.
-
-    Args:
-        full: Number of users from which each side levels off, in the claimed order; None if a side does not.
-        refused: Why no verdict is possible; None if one is.
-    """
+    """Judges a claimed order by the number of users from which each side levels off; None if a side does not."""
     if refused:
         return Judgement("not shown", f"It {refused}.")
     pairs = list(pairwise(rank(full)))

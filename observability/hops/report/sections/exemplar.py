@@ -70,11 +70,7 @@ def section(view: View) -> Section:
 
 
 def waterfall(look: Look, journey: str, tree: Tree, root: Node, scale: int) -> Markup:
-    """Draws one trace.
-
-    Args:
-        scale: Length of the time axis, ns.
-    """
+    """Draws one trace on a time axis of `scale` ns."""
     total = root.end_ns - root.start_ns
     on_path = pieces_on_path(root)
     nodes, left_out = shown_spans(root, on_path)

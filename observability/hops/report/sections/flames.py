@@ -38,12 +38,7 @@ _STEP = " › "
 
 @dataclass(frozen=True, slots=True)
 class _Frame:
-    """A frame as it is drawn.
-
-    Args:
-        labels: Its label, then shorter labels for narrower frames.
-        opacity: Its opacity, 0 to 1; paler frames keep the label readable.
-    """
+    """A frame as it is drawn, with shorter labels if it is narrower; paler frames keep their labels readable."""
 
     path: str
     ms: float

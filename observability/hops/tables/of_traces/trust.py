@@ -36,11 +36,7 @@ _DEFECTS = {
 
 
 def trust_elements(trust: Trust, *, end_to_end: bool = False) -> list[Element]:
-    """Shows what a reader must know before reading any figure.
-
-    Args:
-        end_to_end: Whether budgets reach the end of the last span.
-    """
+    """Shows what a reader must know first; `end_to_end`: whether budgets reach the end of the last span."""
     elements: list[Element] = [Points([*_sentences(trust), *_ends(trust, end_to_end=end_to_end)])]
     differing = [clock for clock in trust.clocks if clock.differs]
     if differing:
