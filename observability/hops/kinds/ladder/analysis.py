@@ -1,14 +1,8 @@
 """What each step of a ladder adds, measured twice: from latencies of untraced journeys, and from traces.
 
-The two measurements share no journeys and no instrument. **Measured** is the difference between the mean latencies by
-the generator's clock, over untraced journeys. **Attributed** is the difference between the parts of the hop budgets
-that belong to the step, over traced journeys. Both weight each journey by its share of the load, and both are linear in
-their blocks' deviations (`hops.analysis.hop_differences`). So is the **remainder**, measured minus attributed. Its
-interval comes from the blocks' deviations of this difference, so a block's common effect on both cancels.
-
-The cost of tracing cannot be measured without traced journeys. In steps that add tracing, all journeys of both arms are
-measured. Attributed is the observer effect: what being traced adds to a journey's mean, times the share of traced
-journeys, in the upper arm minus the same in the lower arm. The remainder is the cost of tracing to untraced journeys.
+docs/experiments/costs.md defines the figures. All weight each journey by its share of the load, and are linear in their
+blocks' deviations (`hops.analysis.hop_differences`). The remainder's interval comes from the deviations of measured
+minus attributed, so a block's common effect on both cancels.
 """
 
 from __future__ import annotations

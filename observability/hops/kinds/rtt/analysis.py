@@ -131,7 +131,10 @@ def journey_slope(journey: str, topology: str, round_trips: float, rtts_ms: Floa
 def predicted_points(
     journey: str, topology: str, rtts_ms: Floats, measured: Curve, predicted: Curve
 ) -> list[PredictedPoint]:
-    """Compares each measured p50 with its prediction, except at the nearest distance, which predictions come from."""
+    """Compares each measured p50, ms, with its prediction of the same blocks.
+
+    The nearest distance is left out, since predictions come from it.
+    """
     differences = measured.values - predicted.values
     reason = measured.reason or predicted.reason
     ends: list[Interval] = [NO_INTERVAL] * len(differences)

@@ -46,17 +46,8 @@ def _rows(replayed: Replayed) -> list[dict[str, Any]]:
             continue
         low, high = effect["ci95"]
         first, last = (None, None) if value is None else ends_of(value)
-        rows.append(
-            {
-                "claim": verdict["claim"]["id"],
-                "outcome": verdict["outcome"],
-                "value": float(f"{effect['value']:.4g}"),
-                "low": low,
-                "high": high,
-                "first": first,
-                "last": last,
-            }
-        )
+        row = {"claim": verdict["claim"]["id"], "outcome": verdict["outcome"], "value": float(f"{effect['value']:.4g}")}
+        rows.append({**row, "low": low, "high": high, "first": first, "last": last})
     return rows
 
 

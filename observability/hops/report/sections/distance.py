@@ -82,23 +82,17 @@ def distance_chart(view: View, distance: Distance, journey: str) -> Chart:
         for rtt, ms, (low, high) in zip(grid, curve, one["curves_ci95"][name], strict=True)
     ]
     measured = [
-        {
-            "topology": name,
-            "rtt": point["rtt_ms"],
-            "ms": point["value"],
-            "low": point["ci95"][0],
-            "high": point["ci95"][1],
-        }
+        {"topology": name, "rtt": point["rtt_ms"], "ms": point["value"], "low": low, "high": high}
         for name, points in one["measured"].items()
         for point in points
+        for low, high in (point["ci95"],)
     ]
     rings = [
-        {"rtt": row["at_ms"], "low": row["ci95_ms"][0], "high": row["ci95_ms"][1], "ms": _level(one, grid, row)}
+        {"rtt": row["at_ms"], "low": low or grid[0], "high": high or grid[-1], "ms": _level(one, grid, row)}
         for row in one["pairs"]
+        for low, high in (row["ci95_ms"],)
         if row["verdict"] == "from" and row["at_ms"] is not None
     ]
-    for ring in rings:
-        ring |= {"low": ring["low"] or grid[0], "high": ring["high"] or grid[-1]}
     low, high = _bounds([*rows, *measured])
     y = milliseconds_axis(field="ms", title="p50, ms", scale={"domain": [low, high]}, axis={"values": ticks(low, high)})
     x: Spec = {

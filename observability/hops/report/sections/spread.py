@@ -34,18 +34,12 @@ def heat_table(view: View, metric: str, title: str) -> Table:
             value = values.get((journey, name))
             times = value / least if value and least else None
             note = "" if times is None else f"{times:.1f}×" if times < 9.95 else f"{times:.0f}×"
-            row.append(
-                Cell(numbers.plain(value), value, tone="" if times is None else f"heat{shade(times)}", note=note)
-            )
+            tone = "" if times is None else f"heat{sum(times >= limit for limit in SHADES)}"
+            row.append(Cell(numbers.plain(value), value, tone=tone, note=note))
         rows.append(row)
     columns = [Column("journey", numeric=False), *(Column(name) for name in view.topologies)]
     caption = f"{title} latency, ms; a stronger shade is longer, relative to the fastest of the row, 1×"
     return Table(f"heat_{metric}", caption, columns, rows, totals=1)
-
-
-def shade(times: float) -> int:
-    """Gives the shade of a ratio: from 0 for the fastest to 6."""
-    return sum(times >= limit for limit in SHADES)
 
 
 def box_section(view: View) -> Section:
