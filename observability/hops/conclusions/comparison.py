@@ -6,17 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from hops.analysis.pairs import Pairs, value_of
+from hops.conclusions import notes
 from hops.conclusions.distance import at_place, first_turn, turn_sentences, where
 from hops.conclusions.meetings import meeting_sentences, wait_sentences
-from hops.conclusions.notes import (
-    and_seen,
-    cache_sentences,
-    cost_sentences,
-    doubt_sentences,
-    edge_cache_sentences,
-    load_sentences,
-    validity_sentences,
-)
 from hops.conclusions.over_fetching import over_fetching_headline, over_fetching_sentences, selection_sentences
 from hops.conclusions.reasons import why
 from hops.conclusions.wording import clause, excludes_zero, join_names, mark_lines, negate_interval, plural, sentence
@@ -95,15 +87,15 @@ def grouped_conclusions(summary: Summary) -> Conclusions:
             *slow_end,
             *turns[:MAX_TURNS],
             *meetings[:1],
-            *load_sentences(summary),
-            *cache_sentences(summary),
-            *edge_cache_sentences(summary),
+            *notes.load_sentences(summary),
+            *notes.cache_sentences(summary),
+            *notes.edge_cache_sentences(summary),
         ],
         mix=[*mix, *turns[MAX_TURNS:], *meetings[1:]],
         journeys={name: texts for name, texts in journeys.items() if texts},
-        cost=list(dict.fromkeys([*cost_sentences(summary, pairs), *beyond])),
-        doubts=doubt_sentences(summary) if many and refusal is None else [],
-        validity=validity_sentences(summary),
+        cost=list(dict.fromkeys([*notes.cost_sentences(summary, pairs), *beyond])),
+        doubts=notes.doubt_sentences(summary) if many and refusal is None else [],
+        validity=notes.validity_sentences(summary),
     )
 
 
@@ -210,7 +202,7 @@ def no_difference(row: Comparison) -> str:
     text = f"no difference shown between {row['left']} and {row['right']} at {row['metric']}: {amount}"
     if excludes_zero(row["ci95"]) and row["p_corrected"] is not None:
         text += f", not significant after correction ({p_value(row['p_corrected'])})"
-    return text + and_seen(row)
+    return text + notes.and_seen(row)
 
 
 def _over_all(summary: Summary, pairs: Pairs, refusal: str | None) -> tuple[list[str], list[str], list[str]]:

@@ -42,11 +42,7 @@ class Heading:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """A drawing with its texts.
-
-    Args:
-        note: Text after the title, for all readers.
-    """
+    """A drawing with its texts."""
 
     title: str
     description: str
@@ -85,11 +81,7 @@ class Drawing:
 
 @dataclass(frozen=True, slots=True)
 class Fold:
-    """Elements that are hidden until a reader opens them; a printed page shows them only if they are open.
-
-    Args:
-        brief: Whether Markdown has them too; it leaves out other folds.
-    """
+    """Elements that a reader opens; a printed page shows open ones, and Markdown only `brief` ones."""
 
     title: str
     elements: Sequence[Element]
@@ -102,12 +94,7 @@ Element = Text | Points | Terms | Heading | Figures | Drawing | Fold | Table
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A section of the report.
-
-    Args:
-        detail: Whether Markdown leaves out the section.
-        folded: Whether the page shows only its heading until a reader opens it.
-    """
+    """A section of the report; Markdown leaves out a `detail`, and the page folds a `folded` one."""
 
     key: str
     title: str

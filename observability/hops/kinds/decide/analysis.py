@@ -46,12 +46,7 @@ SAVED = "summary.json: selection; hops.parquet: ns"
 
 @dataclass(frozen=True, slots=True)
 class Customers:
-    """The customers to decide for.
-
-    Args:
-        mix: Weight of each journey and channel; None for the mix of the run.
-        networks: Network of each channel; a missing channel has the network of the run.
-    """
+    """The customers to decide for; without a mix, or a network of a channel, the run's is taken."""
 
     workload: str
     mix: Mapping[Kind, float] | None

@@ -59,12 +59,7 @@ def crossings(
     latencies: Mapping[str, Latencies],
     load: Mapping[str, int],
 ) -> list[Crossing]:
-    """Finds the rate at which the ranking of each pair flips, for all journeys together and for each kind.
-
-    Args:
-        arms: Arms of each topology, in the user's order.
-        equal: Rates at which all topologies ran, ascending.
-    """
+    """Finds the rate at which the ranking of each pair flips, for all journeys and each; `equal` rates ascend."""
     if len(equal) < 2:
         return []
     rates = np.array(equal)

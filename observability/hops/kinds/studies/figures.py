@@ -61,7 +61,6 @@ class Figures:
 
         Args:
             left: Arm of the side that is claimed to gain, under the first load and under the last.
-            right: Arm of the other side, under the same two loads.
         """
         arms = (left[0], right[0], left[-1], right[-1])
         blocks = self.blocks(*arms)
