@@ -8,14 +8,8 @@ from hops.tables.estimate import estimate_cell
 from hops.tables.view import SummaryView
 
 _SPARE = {
-    EDGE_CACHE_GROUP: 1,
-    "edge": 1,
-    "database": 1,
-    "cache": 1,
-    "sidecars": 2,
-    "control plane": 2,
-    "telemetry": 2,
-    "other": 2,
+    **dict.fromkeys((EDGE_CACHE_GROUP, "edge", "database", "cache"), 1),
+    **dict.fromkeys(("sidecars", "control plane", "telemetry", "other"), 2),
     GENERATOR_GROUP: 3,
 }
 

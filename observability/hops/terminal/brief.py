@@ -33,11 +33,8 @@ MAX_FAILURES = 3
 def brief(summary: Summary) -> Group:
     """Shows the verdict, the answer in a sentence, latencies, the budget of the mix, and failing gates."""
     view = SummaryView(summary)
-    return Group(
-        *_sentences(view),
-        *(part for table in _tables(view) for part in _compact(table)),
-        *map(Text, _failing(summary)),
-    )
+    tables = (part for table in _tables(view) for part in _compact(table))
+    return Group(*_sentences(view), *tables, *map(Text, _failing(summary)))
 
 
 def _sentences(view: SummaryView) -> Iterator[Text]:

@@ -59,6 +59,7 @@ def _chart(title: str, rows: list[dict[str, Any]]) -> Chart:
     names = [look.name for look in _DRAWN]
     color = kinds("outcome", names, [look.color for look in _DRAWN])
     shape = kinds("outcome", names, [look.shape for look in _DRAWN])
+    ends_of_effects = {"x": {**x, "field": "low"}, "x2": {"field": "high"}, "color": color}
     known = "isValid(datum.low) && isValid(datum.high)"
     spec: Spec = {
         "height": {"step": 18},
@@ -69,12 +70,7 @@ def _chart(title: str, rows: list[dict[str, Any]]) -> Chart:
                 layer("tick", {"x": {**x, "field": end}}, only=f"isValid(datum.{end})", color=INK, thickness=2, size=14)
                 for end in ("first", "last")
             ),
-            layer(
-                "rule",
-                {"x": {**x, "field": "low"}, "x2": {"field": "high"}, "color": color},
-                only=known,
-                strokeWidth=2.5,
-            ),
+            layer("rule", ends_of_effects, only=known, strokeWidth=2.5),
             layer("point", {"x": x, "color": color, "shape": shape}, filled=True, size=60, opacity=1),
         ],
     }

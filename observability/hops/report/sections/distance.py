@@ -108,31 +108,17 @@ def distance_chart(view: View, distance: Distance, journey: str) -> Chart:
     ]
     color = topology_color(view)
     band = {"x": x, "y": {**y, "field": "low"}, "y2": {"field": "high"}, "color": color}
+    names = {"x": x, "y": y, "text": {"field": "text"}}
+    points = {"x": x, "y": y, "color": color, "shape": topology_shape(view)}
     spec: Spec = {
         "height": 190,
         "layer": [
             layer("rule", {"x": x}, data=networks, color=GRID, strokeDash=[3, 3]),
-            layer(
-                "text",
-                {"x": x, "y": y, "text": {"field": "text"}},
-                data=networks,
-                color=SOFT,
-                fontSize=10,
-                align="left",
-                baseline="top",
-                dx=3,
-            ),
+            layer("text", names, data=networks, color=SOFT, fontSize=10, align="left", baseline="top", dx=3),
             layer("area", band, only="isValid(datum.low) && isValid(datum.high)", opacity=0.15),
             layer("line", {"x": x, "y": y, "color": color, "strokeDash": topology_dash(view)}, strokeWidth=2),
             layer("rule", band, data=measured, only="isValid(datum.low) && isValid(datum.high)"),
-            layer(
-                "point",
-                {"x": x, "y": y, "color": color, "shape": topology_shape(view)},
-                data=measured,
-                filled=True,
-                size=44,
-                opacity=1,
-            ),
+            layer("point", points, data=measured, filled=True, size=44, opacity=1),
             layer("rule", {"x": {**x, "field": "low"}, "x2": {"field": "high"}, "y": y}, data=rings, color=INK),
             layer("point", {"x": x, "y": y}, data=rings, color=INK, fill=PAPER, size=50, strokeWidth=1.6, opacity=1),
         ],

@@ -93,10 +93,7 @@ def difference_flame(view: View, left: str, right: str) -> list[Element]:
         "A frame is as wide as the mean of both. Components that forward requests (edge, gateways, sidecars) have only "
         "their own time here: the calls that they make move up to their caller."
     )
-    return [
-        Figures([chart], key, text, wide=True),
-        Fold("By call path", [_difference_table(rows, left, right)]),
-    ]
+    return [Figures([chart], key, text, wide=True), Fold("By call path", [_difference_table(rows, left, right)])]
 
 
 def _paths(view: View, topology: str) -> pl.DataFrame:
@@ -155,21 +152,13 @@ def _draw(title: str, description: str, frames: Iterable[_Frame], width_ms: floa
         px = frame.ms / width_ms * WIDTH
         if px < _MIN_PX:
             continue
-        rows.append(
-            {
-                "depth": frame.path.count(SEPARATOR),
-                "begin": begin,
-                "end": end,
-                "label": _fit(frame.labels, px),
-                "title": frame.title,
-                "fill": frame.fill,
-                "opacity": frame.opacity,
-            }
-        )
+        place = {"depth": frame.path.count(SEPARATOR), "begin": begin, "end": end, "label": _fit(frame.labels, px)}
+        rows.append({**place, "title": frame.title, "fill": frame.fill, "opacity": frame.opacity})
     x = amount("begin", "ms", scale={"domain": [0, width_ms], "nice": False}, tickCount=6, grid=False)
     fill = {"field": "fill", "type": "nominal", "scale": None, "legend": None}
     opacity = {"field": "opacity", "type": "quantitative", "scale": None, "legend": None}
     title_of = {"field": "title", "type": "nominal"}
+    labels = {"x": x, "text": {"field": "label"}}
     boxes: Spec = {"x": x, "x2": {"field": "end"}, "color": fill, "fillOpacity": opacity, "description": title_of}
     spec: Spec = {
         "width": WIDTH,
@@ -177,16 +166,7 @@ def _draw(title: str, description: str, frames: Iterable[_Frame], width_ms: floa
         "encoding": {"y": {"field": "depth", "type": "ordinal", "axis": None, "scale": {"padding": 0}}},
         "layer": [
             layer("rect", boxes, stroke=PAPER, strokeWidth=1, aria=True),
-            layer(
-                "text",
-                {"x": x, "text": {"field": "label"}},
-                only="datum.label",
-                align="left",
-                baseline="middle",
-                dx=4,
-                fontSize=11,
-                color=INK,
-            ),
+            layer("text", labels, only="datum.label", align="left", baseline="middle", dx=4, fontSize=11, color=INK),
         ],
     }
     return draw(title, description, spec, rows)

@@ -100,12 +100,8 @@ def percentile_chart(view: View, journey: str) -> Chart:
             layer("point", {"shape": topology_shape(view)}, only="datum.at", filled=True, size=34, opacity=1),
         ],
     }
-    return draw(
-        journey,
-        f"Latency of {journey} over percentiles, a line per {view.compared.one}; figures in the table.",
-        spec,
-        rows,
-    )
+    described = f"Latency of {journey} over percentiles, a line per {view.compared.one}; figures in the table."
+    return draw(journey, described, spec, rows)
 
 
 def _interval_rows(view: View, journey: str) -> Iterator[dict[str, Any]]:

@@ -40,16 +40,12 @@ def manifest_section(manifest: Mapping[str, Any]) -> Section:
     ]
     table = Table("manifest", "The manifest", [Column("key", numeric=False), Column("value", numeric=False)], rows)
     whole = json.dumps(manifest, indent=1, ensure_ascii=False)
-    folds: list[Element] = [
+    elements: list[Element] = [
+        Text("Enough to run it again: code, versions, seeds, tapes, machine."),
         Fold("As a table", [table]),
         Fold("As JSON, including the topologies", [Drawing(render("code.html", text=whole))]),
     ]
-    return Section(
-        "manifest",
-        "What the run was made of",
-        [Text("Enough to run it again: code, versions, seeds, tapes, machine."), *folds],
-        detail=True,
-    )
+    return Section("manifest", "What the run was made of", elements, detail=True)
 
 
 def _flat(value: Any, name: str = "") -> Iterator[tuple[str, str]]:

@@ -19,18 +19,11 @@ def section(manifest: Mapping[str, Any], facts: Sequence[tuple[str, str]]) -> Se
         return Section("setup", "What was measured", [*targets, *load], detail=True)
     distinct = _distinct(manifest)
     topologies = {name: one for name, (one, _) in distinct.items()}
-    switches = {name: own for name, (_, own) in distinct.items()}
-    meshed = any(mesh_text(one) for one in switches.values())
-    edges = {name: one.get("edge", "envoy") for name, one in switches.items()}
+    meshed = any(mesh_text(own) for _, own in distinct.values())
+    edges = {name: own.get("edge", "envoy") for name, (_, own) in distinct.items()}
     drawings = [
-        draw_topology(
-            name,
-            one,
-            edge=edges[name],
-            replicas=switches[name].get("replicas", {}),
-            programs=programs_of(one, switches[name]),
-        )
-        for name, one in topologies.items()
+        draw_topology(name, one, edge=edges[name], replicas=own.get("replicas", {}), programs=programs_of(one, own))
+        for name, (one, own) in distinct.items()
     ]
     links = [(name, link) for name, one in topologies.items() for link in links_of(one, edge=edges[name] != "none")]
     used = {link.protocol for _, link in links}

@@ -77,9 +77,8 @@ def box_chart(view: View, journey: str) -> Chart:
             layer("tick", {"x": {**x, "field": "p50"}, "color": color}, thickness=3, size=13, opacity=1),
         ],
     }
-    return draw(
-        journey, f"Boxes of the latency of {journey}, one per {view.compared.one}; figures in the table.", spec, rows
-    )
+    described = f"Boxes of the latency of {journey}, one per {view.compared.one}; figures in the table."
+    return draw(journey, described, spec, rows)
 
 
 def box_table(view: View) -> Table:

@@ -65,22 +65,13 @@ def what_if_elements(rows: Sequence[Foreseen]) -> list[Element]:
 def _predictions(rows: Sequence[Foreseen]) -> Table:
     columns = [Column("operation", numeric=False), Column("traces"), Column("changed", spare=1)]
     for metric in METRICS:
-        columns += [
-            Column(f"{metric}, measured", "ms", interval=True),
-            Column(f"{metric}, predicted", "ms", interval=True),
-        ]
-    cells = [
-        [words(row.operation), whole(row.traces), whole(row.changed)]
-        + [
-            cell
-            for one in row.figures
-            for cell in (
-                estimate(one.measured_ms, one.measured_ci95),
-                estimate(one.predicted_ms, one.predicted_ci95),
-            )
-        ]
-        for row in rows
-    ]
+        columns += [Column(f"{metric}, {name}", "ms", interval=True) for name in ("measured", "predicted")]
+    cells = []
+    for row in rows:
+        line = [words(row.operation), whole(row.traces), whole(row.changed)]
+        for one in row.figures:
+            line += [estimate(one.measured_ms, one.measured_ci95), estimate(one.predicted_ms, one.predicted_ci95)]
+        cells.append(line)
     return Table("what_if", "Time of each root operation, measured and predicted, with 95 % intervals", columns, cells)
 
 
@@ -177,10 +168,7 @@ def sets_elements(sets: Sets) -> list[Element]:
             (Column("of", numeric=False, spare=1), lambda row: words(row.band)),
             (Column("A", "ms"), lambda row: number(row.a_ms)),
             (Column("B", "ms"), lambda row: number(row.b_ms)),
-            (
-                Column("B − A", "ms", interval=True),
-                lambda row: estimate(row.difference_ms, row.ci95, signed=True),
-            ),
+            (Column("B − A", "ms", interval=True), lambda row: estimate(row.difference_ms, row.ci95, signed=True)),
         ],
         heads=2,
     )
