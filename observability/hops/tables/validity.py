@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from hops.conclusions.notes import failing_trials, verdict_sentence
 from hops.conclusions.wording import join_names, plural, programs_text
 from hops.elements.element import Element, Heading, Points, Terms, Text
-from hops.elements.table import Cell, Column, Table, words
+from hops.elements.table import Cell, Column, Table, table_of, words
 from hops.gates.limits import gate_name, kind_of
 from hops.gates.verdict import failing_gates
 from hops.run.documents.gate import Gate
@@ -105,21 +105,14 @@ def gate_elements(gates: Sequence[Gate], trials: int) -> list[Element]:
 
 def gates_table(gates: Sequence[Gate], trials: int, *, reasons: bool = False) -> Table:
     """Lists the gates, each with its worst trial's value; on request with reasons: a terminal has no room for them."""
-    rows = []
-    for gate in gates:
-        kind = kind_of(gate["name"])
-        rows.append(
-            [
-                words(kind.text),
-                Cell(kind.number(gate["value"]), gate["value"]),
-                Cell(kind.limit_text(gate["limit"]), gate["limit"]),
-                words("yes") if gate["ok"] else words("FAILS", "bad"),
-                words(kind.fails),
-                *([words(kind.why)] if reasons else []),
-            ]
-        )
-    columns = [Column("gate", numeric=False), Column("worst value"), Column("limit"), Column("holds", numeric=False)]
-    columns.append(Column("if it fails", numeric=False, spare=1))
-    columns += [Column("because", numeric=False, spare=9)] if reasons else []
+    columns: list[tuple[Column, Callable[[Gate], Cell]]] = [
+        (Column("gate", numeric=False), lambda gate: words(kind_of(gate["name"]).text)),
+        (Column("worst value"), lambda gate: Cell(kind_of(gate["name"]).number(gate["value"]), gate["value"])),
+        (Column("limit"), lambda gate: Cell(kind_of(gate["name"]).limit_text(gate["limit"]), gate["limit"])),
+        (Column("holds", numeric=False), lambda gate: words("yes") if gate["ok"] else words("FAILS", "bad")),
+        (Column("if it fails", numeric=False, spare=1), lambda gate: words(kind_of(gate["name"]).fails)),
+    ]
+    if reasons:
+        columns.append((Column("because", numeric=False, spare=9), lambda gate: words(kind_of(gate["name"]).why)))
     caption = "Gates" if trials == 1 else "Gates of the experiment, each by its worst trial"
-    return Table("gates", caption, columns, rows)
+    return table_of("gates", caption, gates, columns)

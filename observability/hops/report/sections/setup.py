@@ -13,7 +13,9 @@ from hops.run.switches import Switches, is_of_the_shop, mesh_text, programs_of, 
 
 def section(manifest: Mapping[str, Any], facts: Sequence[tuple[str, str]]) -> Section:
     """Makes the section on the topologies, the load and the machine."""
-    load: list[Element] = [Heading("Load and machine"), setup_table(facts)]
+    about = [[words(name), words(text)] for name, text in facts]
+    how = Table("setup", "The load and the machine", [Column(name, numeric=False) for name in ("what", "how")], about)
+    load: list[Element] = [Heading("Load and machine"), how]
     if not is_of_the_shop(manifest):
         targets: list[Element] = [Heading("Targets"), targets_table(manifest["targets"])]
         return Section("setup", "What was measured", [*targets, *load], detail=True)
@@ -67,9 +69,3 @@ def targets_table(targets: Mapping[str, Mapping[str, Any]]) -> Table:
     ]
     columns = [Column(name, numeric=False) for name in ("target", "endpoint", "URL")]
     return Table("targets", "Endpoints of each target", columns, rows, heads=2)
-
-
-def setup_table(facts: Sequence[tuple[str, str]]) -> Table:
-    """Describes the run in a few lines."""
-    columns = [Column("what", numeric=False), Column("how", numeric=False)]
-    return Table("setup", "The load and the machine", columns, [[words(name), words(text)] for name, text in facts])

@@ -117,7 +117,7 @@ def limits_elements(rows: Sequence[Checked]) -> list[Element]:
             (Column("operation", numeric=False), lambda row: words(row.limit.operation)),
             (Column("part", numeric=False), lambda row: words(row.limit.part)),
             (Column("figure", numeric=False), lambda row: words(row.limit.figure)),
-            (Column("verdict", numeric=False), _verdict),
+            (Column("verdict", numeric=False), lambda row: words(": ".join(filter(None, (row.state, row.reason))))),
             (Column("limit", "ms"), lambda row: number(row.limit.ms)),
             (Column("measured", "ms", interval=True), lambda row: estimate(row.measured_ms, row.ci95)),
             *([(Column("baseline", "ms"), lambda row: number(row.baseline_ms))] if against else []),
@@ -133,10 +133,6 @@ def limits_elements(rows: Sequence[Checked]) -> list[Element]:
         Text(TOGETHER, tone="note"),
         Text(AGAINST if against else ALONE, tone="note"),
     ]
-
-
-def _verdict(row: Checked) -> Cell:
-    return words(row.state if row.reason is None else f"{row.state}: {row.reason}")
 
 
 def sets_elements(sets: Sets) -> list[Element]:
