@@ -22,7 +22,6 @@ from hops.units import ALL, NS_PER_MS
 BUSY, CALM = "busy", "calm"
 DISTURBER = "bulk_lines"
 KINDS = {"browse": 0.4, DISTURBER: 0.06, "login": 0.14, "product": 0.4}
-"""Share of each kind of journey."""
 _OWN_MS = {"browse": 10.0, "login": 20.0, "product": 5.0}
 _BULK_MS = {BUSY: 170.0, CALM: 20.0}
 _ASKED, _SCATTER, _TRIAL = 0.2, 0.25, 0.05

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 BROKEN = 1
 REFUSED = "refused input"
-"""Name of the JUnit suite for inputs that could not be read."""
 
 
 class CheckFormat(StrEnum):

@@ -165,7 +165,7 @@ def fastest(summary: Summary, journey: str) -> list[str]:
 
 
 def fastest_by_place(summaries: Mapping[str, Summary], unit: str = "") -> str:
-    """Describes the fastest topology of the mix by place: `rest at 0 and 20 ms; none is shown at 60 ms`; else empty."""
+    """Describes the fastest topology by place: `rest at 0 and 20 ms; none is shown at 60 ms`; empty if not tested."""
     at: dict[str, list[str]] = {}
     for place, summary in summaries.items():
         topologies, names = list(summary["topologies"]), fastest(summary, ALL)

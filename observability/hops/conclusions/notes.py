@@ -26,7 +26,6 @@ STEADY = 0.9
 MAX_FIGURES = 3
 """Maximum number of figures with intervals in a sentence; readers skip longer sentences."""
 _COST = "core-hours"
-"""Unit of the cost of a million journeys, as in `hops.analysis.cost`."""
 
 
 def switch_sentences(summary: Summary) -> list[str]:

@@ -25,7 +25,6 @@ _FOLDED = 32
 _NOTE = 12
 """Maximum width of a note below a figure, so that figures stay near each other."""
 _COLUMN_GAP = 2
-"""Number of spaces between two columns."""
 _BOLD = "bold"
 _BOLD_TONES = ("verdict", "notice")
 

@@ -55,7 +55,6 @@ SWITCHES: Mapping[str, Mapping[str, str]] = {
     CLUSTER: {"runtime": "kubernetes"},
     CLUSTER_ISTIO: {"runtime": "kubernetes", "mesh": "istio", "mtls": "on"},
 }
-"""Switches that each arm changes."""
 
 
 @dataclass(frozen=True, slots=True)

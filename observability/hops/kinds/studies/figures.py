@@ -30,7 +30,6 @@ UNITS: dict[Metric, str] = {
     "success_rate": "%",
     "saturation_users": "users",
 }
-"""The unit of each metric of a claim."""
 _OF_THE_PROTOCOL = ("services", "gateways")
 """Groups of components whose CPU and memory count: they speak the protocol, unlike edge and database."""
 _USED: dict[Metric, Literal["cpu_s", "rss_mb"]] = {"cpu_percent": "cpu_s", "memory_mb": "rss_mb"}

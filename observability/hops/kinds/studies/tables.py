@@ -26,7 +26,6 @@ METRICS = {
     "success_rate": "answered well",
     "saturation_users": "users until full",
 }
-"""Name of each metric."""
 _IS: dict[Outcome, tuple[str, str]] = {
     "holds": ("holds", "hold"),
     "contradicted": ("is contradicted", "are contradicted"),

@@ -15,7 +15,6 @@ from hops.statistics.two_stage import blocks_for
 from hops.units import ALL
 
 MAX_BLOCKS = 100
-"""Maximum number of blocks to suggest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +81,7 @@ def judge(claim: Claim, effect: Effect) -> Judgement:
 
 
 def judge_order(full: Sequence[int | None], refused: str | None) -> Judgement:
-    """Judges a claimed order by the number of users from which each side levels off; None if a side does not."""
+    """Judges a claimed order by the users from which each side levels off; None stands for a side that does not."""
     if refused:
         return Judgement("not shown", f"It {refused}.")
     pairs = list(pairwise(rank(full)))

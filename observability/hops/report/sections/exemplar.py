@@ -35,7 +35,6 @@ _STEP, _DEEPEST = 0.7, 6.0
 """Indentation of a level, in rem, and maximum total indentation, which leaves room for names in a deep tree."""
 _MIN_PERCENT = 0.25
 _SELDOM = (NETWORK_GROUP, HANDSHAKE_GROUP, "sidecars", CACHE_GROUP, MESSAGING_GROUP, EXTERNAL_GROUP)
-"""Groups that most runs lack."""
 
 
 def section(view: View) -> Section:

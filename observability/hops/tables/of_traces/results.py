@@ -19,7 +19,6 @@ from hops.elements.table import Cell, Column, Table, estimate, number, table_of,
 MIN_SHARE = 0.01
 """Parts that change by less than this share of an operation's mean are only in the JSON output."""
 _MAX_NAMES = 3
-"""Maximum number of operations that an answer names."""
 _DIRECTIONS = {"slower": {"slower"}, "faster": {"faster"}, "slower and faster, by figure": {"slower", "faster"}}
 NO_QUEUES = (
     "The spans of every trace were laid out again, each after the spans that it waited for. Queues are not modelled: "

@@ -32,7 +32,6 @@ _DEFECTS = {
     "left_out": "Traces left out of all figures, because their root has no times or impossible times, or ends before "
     "it begins",
 }
-"""A sentence for each count of `Quality`."""
 
 
 def trust_elements(trust: Trust, *, end_to_end: bool = False) -> list[Element]:
