@@ -36,14 +36,11 @@ def all_sections(view: View) -> list[Section]:
         *([bytes_section.section(view), load.section(view)] if in_detail else []),
         validity.section(view),
         *([made_of.observer_section(view)] if traced else []),
-    ]
-    every = [
-        *sections,
         setup.section(manifest, [*load_facts(view), *machine_facts(manifest), tape]),
         made_of.manifest_section(manifest),
         glossary.glossary_section(),
     ]
-    return [every[0], *(replace(section, folded=True) for section in every[1:])]
+    return [sections[0], *(replace(section, folded=True) for section in sections[1:])]
 
 
 def add_picture(section: Section, view: View) -> Section:

@@ -39,9 +39,7 @@ def bench(summary: Summary) -> Group:
         elements.append(journey_groups_table(view, ALL))
     for journey in (ALL, *view.journeys):
         elements += budget_elements(view, journey, min_share=0.0 if journey == ALL and not sidecars else MIN_SHARE)
-    net = net_text(view)
-    elements += [net] if net else []
-    elements += sidecars
+    elements += [*filter(None, [net_text(view)]), *sidecars]
     elements += [Text(sentence) for sentence in (*cache_sentences(summary), *edge_cache_sentences(summary))]
     elements += [observer_text(view), *validity_elements(view)]
     (topology,) = view.topologies

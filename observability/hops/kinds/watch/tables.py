@@ -163,12 +163,8 @@ def bytes_of(one: Waited) -> float:
 
 
 def _alone(watched: Watched, one: Waited) -> Waited:
-    place = ("block", "topology")
-    return next(
-        other
-        for other in watched["waited"]
-        if not other["watchers"] and all(other[name] == one[name] for name in place)  # type: ignore[literal-required]
-    )
+    alone = (other for other in watched["waited"] if not other["watchers"])
+    return next(other for other in alone if (other["block"], other["topology"]) == (one["block"], one["topology"]))
 
 
 def cases(watched: Watched) -> Iterator[tuple[Case, list[Waited]]]:

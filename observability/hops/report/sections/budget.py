@@ -39,8 +39,6 @@ def section(view: View) -> Section:
     traced = [name for name in view.journeys_and_all if any(cell["traces"] for _, cell in view.cells(name))]
     if not traced:
         return Section("budgets", "Where the wait goes", [Text("No journey was traced, so there are no hop budgets.")])
-    net = net_text(view)
-    explained: list[Element] = [] if net is None else [net]
     elements: list[Element] = [
         Text(
             "A hop budget splits the time that a customer waited into parts along the critical path; the parts of "
@@ -57,7 +55,7 @@ def section(view: View) -> Section:
         Fold("The budgets by group, journey by journey", [groups_table(view, traced, BANDS, "budget_groups")]),
         Fold(
             "Every part of every budget",
-            [*explained, *(element for journey in traced for element in budget_elements(view, journey))],
+            [*filter(None, [net_text(view)]), *(one for journey in traced for one in budget_elements(view, journey))],
         ),
         *sidecar_elements(view),
     ]
