@@ -228,11 +228,7 @@ def print_json(result: Mapping[str, Any], *sets: TraceSet) -> None:
 
 
 def write_page(html: Path | None, kind: str, question: str, elements: Sequence[Element], *sets: TraceSet) -> None:
-    """Writes a result as one page if a file for it was given.
-
-    Raises:
-        OSError: The disk is full, or the file cannot be written.
-    """
+    """Writes a result as one page if a file for it was given; errors as in `hops.report.write.write_html`."""
     if html is None:
         return
     from hops.report.traces_page import write_result_page

@@ -63,11 +63,7 @@ def picture(report: str) -> str:
 
 
 def describe(report: str) -> str:
-    """Describes the figures of the picture in words: p50 and core-hours of each topology.
-
-    Raises:
-        HopsError: The report has no hop budgets, latencies or costs.
-    """
+    """Describes the picture in words: p50 and core-hours of each topology; errors as in `read_answers`."""
     each = [f"{one.topology}: p50 {one.p50} ms, {one.core_hours} core-hours" for one in read_answers(report)]
     return f"{'; '.join(each)}."
 

@@ -31,11 +31,7 @@ _ORDER = {"p50": "nearest to the median", "p99": "nearest to p99"}
 def write_traces_page(
     file: Path, read: TraceSet, analysed: Analysed, operations: Sequence[Operation], top: int
 ) -> None:
-    """Writes a page with the hop budgets of traces; `operations` are all of them, those with the most time first.
-
-    Raises:
-        OSError: The disk is full, or the file cannot be written.
-    """
+    """Writes a page with the hop budgets of traces; all `operations`, longest first. Errors as in `write_html`."""
     shown = operations[:top]
     trust = [Points(read.said.splitlines()), *trust_elements(analysed.trust, end_to_end=analysed.end_to_end)]
     sections = [
@@ -49,11 +45,7 @@ def write_traces_page(
 def write_result_page(
     file: Path, kind: str, question: str, elements: Sequence[Element], sets: Sequence[TraceSet]
 ) -> None:
-    """Writes a page with a result about sets of traces; its first element is a text with the answer.
-
-    Raises:
-        OSError: The disk is full, or the file cannot be written.
-    """
+    """Writes a page with a result about sets of traces, the answer first; errors as in `write_html`."""
     first, *others = elements
     assert isinstance(first, Text)
     sections = [

@@ -50,7 +50,7 @@ class Page:
     answer: str = ""
 
 
-def write_report(run: RunFiles, summary: Summary, folder: Path, kind: Kind) -> Path:
+def write_report(run: RunFiles, summary: Summary, folder: Path, kind: Kind) -> None:
     """Writes `report.html`, `report.md` and `csv/` of a run in blocks, each file whole or not at all.
 
     Raises:
@@ -69,21 +69,10 @@ def write_report(run: RunFiles, summary: Summary, folder: Path, kind: Kind) -> P
         facts=facts(view),
         sections=all_sections(view),
     )
-    return write_page(page, folder)
-
-
-def write_page(page: Page, folder: Path) -> Path:
-    """Writes a page as HTML, its short form as Markdown, and its tables as CSV, each file whole or not at all.
-
-    Raises:
-        OSError: The disk is full, or the folder cannot be written.
-    """
-    title = _title(page)
     lines = [page.trust, *(f"{name}: {text}" for name, text in page.facts)]
     files = write_csv_files(page.sections, folder / CSV)
     write_html(page, folder / PAGE)
-    _write(folder / MARKDOWN, markdown(title, lines, page.sections, [file.name for file in files]))
-    return folder / PAGE
+    _write(folder / MARKDOWN, markdown(_title(page), lines, page.sections, [file.name for file in files]))
 
 
 def write_html(page: Page, file: Path) -> None:
