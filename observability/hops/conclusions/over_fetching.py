@@ -52,15 +52,13 @@ def _of_journey(journey: str, rows: Sequence[OverFetching]) -> list[str]:
         if not row["fields_beyond"]:
             continue
         sent = figure(row["sent_beyond"]["value"], row["sent_beyond"]["ci95"], "bytes")
-        matters = row["matters_below_mbit"]
+        matters, least = row["matters_below_mbit"], share(MATTERS, 0)
+        when = f"less than {least} of p50 at any bandwidth"
+        if matters:
+            when = f"{least} of p50 below {plain(matters)} Mbit/s"
         sentences.append(
             f"For {journey}, {row['topology']} over-fetches {sent} of an answer, {share(row['sent_share'], 0)} of it: "
-            f"{figure(row['ms'][SLOW], unit='ms')} on {SLOW}. "
-            + (
-                f"They take {share(MATTERS, 0)} of p50 below {plain(matters)} Mbit/s."
-                if matters
-                else f"They take less than {share(MATTERS, 0)} of p50 at any bandwidth."
-            )
+            f"{figure(row['ms'][SLOW], unit='ms')} on {SLOW}. They take {when}."
         )
     return sentences
 

@@ -140,14 +140,10 @@ def channel_table(view: SummaryView, distance: Distance) -> Table:
     """Lists the median latency of each channel, and of the mix, on the networks that the workload gives them."""
     columns = [Column("channel", numeric=False), Column("network", numeric=False)]
     columns += [Column(topology, "ms", interval=True) for topology in view.topologies]
-    names = [*(name for name in distance["channels"] if name != ALL), ALL]
+    channels = sorted(distance["channels"].items(), key=lambda channel: channel[0] == ALL)
     rows = [
-        [
-            words(name),
-            words(_network_words(distance["channels"][name])),
-            *(_cell(distance["channels"][name], ALL, topology) for topology in view.topologies),
-        ]
-        for name in names
+        [words(name), words(_network_words(place)), *(_cell(place, ALL, topology) for topology in view.topologies)]
+        for name, place in channels
     ]
     caption = f"p50 of each channel's journeys at the network that the workload gives it{_fastest(view)}"
     return Table("distance_channels", view.mark_caption(caption), columns, rows, heads=2, totals=1)

@@ -204,11 +204,8 @@ def _row(verdict: Verdict) -> list[Cell]:
     measured = Cell(numbers.NOTHING, None)
     if effect is not None:
         low, high = effect["ci95"]
-        measured = Cell(
-            numbers.plain(effect["value"], signed=verdict["difference"]) + (" points" if verdict["difference"] else ""),
-            effect["value"],
-            (low, high),
-        )
+        text = numbers.plain(effect["value"], signed=verdict["difference"])
+        measured = Cell(f"{text} points" if verdict["difference"] else text, effect["value"], (low, high))
     return [
         words(claim["id"]),
         words(says(verdict)),

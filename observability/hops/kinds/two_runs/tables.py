@@ -129,9 +129,8 @@ def _table(comparison: RunsComparison, name_a: str, name_b: str, metrics: Sequen
 
 def _facts(letter: str, facts: RunFacts) -> str:
     why = "; ".join(map(gate_name, facts["reasons"]))
-    return f"{letter}: {facts['name']}, {plural(facts['blocks'], 'block')}, {facts['verdict']}" + (
-        f": {why}" if why else ""
-    )
+    text = f"{letter}: {facts['name']}, {plural(facts['blocks'], 'block')}, {facts['verdict']}"
+    return f"{text}: {why}" if why else text
 
 
 def _pairs(comparison: RunsComparison) -> list[tuple[str, str]]:
