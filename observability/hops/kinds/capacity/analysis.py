@@ -84,7 +84,7 @@ def _result(asked: Asked, topology: str, steps: list[Step], stopped: str | None)
     blocks = asked.get("blocks", 1)
     remaining = iter([step for step in steps if step["topology"] == topology])
 
-    def next_one(phase: Phase, amount: float, held: float = 0.0) -> Step:  # noqa: ARG001 - the rows tell
+    def next_one(phase: Phase, amount: float, held: float) -> Step:  # noqa: ARG001 - the rows tell
         step = next(remaining, None)
         if step is None or step["phase"] != phase:
             raise _StoppedError
