@@ -153,7 +153,6 @@ class Simulation:
         """Runs one experiment, and splits the sampled journeys into parts.
 
         Args:
-            parts: Factor of each part of each topology; parts share a journey's time equally if all factors are 1.
             sample: Share of the journeys that are traced, 0 to 1.
 
         Returns:

@@ -60,12 +60,7 @@ class Pareto:
 
 @dataclass(frozen=True, slots=True)
 class Bimodal:
-    """A distribution of two kinds of answers, such as cache hits and misses.
-
-    Args:
-        slow: Share of the slow answers, 0 to 1.
-        times: Factor by which the slow answers take longer.
-    """
+    """A distribution of two kinds of answers, such as cache hits and misses: a share of them is slow, by a factor."""
 
     slow: float = 0.3
     times: float = 3.0

@@ -27,11 +27,7 @@ def shop_trace(
     total_ns: int | None = None,
     mesh: bool = False,
 ) -> list[Span]:
-    """Makes one trace of a journey through edge and gateway to the services; the seed decides what is not given.
-
-    Args:
-        spans: Number of spans, at least 6. In a mesh, a trace has a few more, so that each call reaches its callee.
-    """
+    """Makes one trace of a journey through edge and gateway, of 6 or more spans; the seed decides what is not given."""
     rng = random.Random(seed)
     drawn_id = f"{rng.getrandbits(128) | 1:032x}"
     trace: list[Span] = []
@@ -85,11 +81,7 @@ def shop_trace(
 
 
 def write_lines(path: Path, journeys: Iterable[tuple[str, str]], *, spans: int = 30, shapes: int = 50) -> int:
-    """Writes many traces as OTLP JSON lines, but keeps only a few in memory; returns the number of spans.
-
-    Args:
-        shapes: Number of different traces of each journey; they recur under other ids.
-    """
+    """Writes many traces as OTLP JSON lines, `shapes` different ones for each journey; returns the number of spans."""
     drawn: dict[str, list[tuple[bytes, bytes]]] = {}
     written = 0
     with path.open("wb") as lines:

@@ -29,12 +29,7 @@ _MICROSECOND = 1_000
 
 @dataclass(frozen=True, slots=True)
 class KnownTrace:
-    """One trace and the truth about it.
-
-    Args:
-        spans: Spans of the trace; the first is the root, which is a SERVER span.
-        budget: Nanoseconds of real waiting, by part.
-    """
+    """One trace, whose first span is the root, a SERVER span, and the truth about it: ns of real waiting by part."""
 
     spans: Sequence[Span]
     budget: Mapping[str, int]

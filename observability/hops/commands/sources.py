@@ -75,11 +75,7 @@ InFormat = Annotated[Format, typer.Option("--format", help="How to write the res
 
 
 class Chosen(NamedTuple):
-    """Options about traces.
-
-    Attributes:
-        names: New names of services, operations and parts; None without a file of names.
-    """
+    """Options about traces; `names` is None without a file of names."""
 
     query: Query
     names: NameMap | None

@@ -32,12 +32,7 @@ CSV = "csv"
 
 @dataclass(frozen=True)
 class Page:
-    """The contents of the report of any kind of run.
-
-    Args:
-        trust: Sentence about the verdict, which it begins with; empty without gates.
-        answer: The answer in one line, as the title of the page; empty if there is none.
-    """
+    """The contents of a report; `trust` begins with the verdict, and `answer` is its title; empty if there is none."""
 
     name: str
     kind: str

@@ -23,12 +23,7 @@ SLOWEST = "slowest trace"
 
 
 def budget_elements(view: SummaryView, journey: str, *, min_share: float = 0.0) -> list[Element]:
-    """Shows one journey's budgets, and that their parts add up to the mean of its traces.
-
-    Args:
-        min_share: Minimum share of the mean, 0 to 1. Parts below it in every topology share one row; unattributed
-            time always has its own.
-    """
+    """Shows a journey's budgets, and that parts add up; small parts share a row, unattributed time not."""
     traced = [(name, cell) for name, cell in view.cells(journey) if cell["traces"]]
     if not traced:
         return [Text(view.mark_caption(f"Hop budget of {journey}: no traces."))]

@@ -81,7 +81,6 @@ class SearchResult:
     """The result of a search.
 
     Attributes:
-        rate: The highest confirmed rate, journeys a second; None if no rate was confirmed.
         limit: Why no higher rate was confirmed: the shop, the generator, or the highest rate allowed; unknown if the
             search had to end before it reached any of these limits.
         tried: The rates that a confirmation tried, in order.

@@ -83,7 +83,6 @@ class SampledBytes:
     """Bytes of a journey on the wire, in both directions, from journeys that were sent alone.
 
     Args:
-        value: Mean over the mix; None if a kind of the mix has no sample.
         scaled: Deviation of each sampled journey from its kind's mean, times the kind's share.
     """
 

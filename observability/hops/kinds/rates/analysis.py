@@ -129,12 +129,7 @@ def _arm(arm: Arm, figures: TopologySummary, used: _Used) -> RateArm:
 
 
 def fillings(run: RunFiles, arms: Mapping[str, Sequence[Arm]], used: Mapping[str, _Used]) -> list[Filling]:
-    """Finds what becomes full in each topology (a component or the machine), and at which rate, sorted by rate.
-
-    Args:
-        run: Run with the machine's number of cores, which is unknown for a cluster's nodes.
-        arms: Arms of each topology, by rising rate.
-    """
+    """Finds what becomes full in each topology: components or machine, sorted by rate; arms are by rising rate."""
     result: list[Filling] = []
     for topology, own in arms.items():
         blocks = sorted(set.intersection(*(set(used[arm.label]) for arm in own)))

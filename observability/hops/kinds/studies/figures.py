@@ -56,11 +56,7 @@ class Figures:
         return _ratio(sides[0], sides[1], len(blocks)), [side.value for side in sides]
 
     def payload_effect(self, left: Sequence[str], right: Sequence[str]) -> tuple[Effect, list[float | None]]:
-        """Computes by which factor an advantage at p50, right divided by left, grows from the first load to the last.
-
-        Args:
-            left: Arm of the side that is claimed to gain, under the first load and under the last.
-        """
+        """Computes by which factor an advantage at p50, right / left, grows from the first load to the last."""
         arms = (left[0], right[0], left[-1], right[-1])
         blocks = self.blocks(*arms)
         before, after = (
