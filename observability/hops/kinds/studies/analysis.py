@@ -17,6 +17,7 @@ from hops.gates.experiment import experiment_gates
 from hops.gates.limits import gate_failure
 from hops.gates.verdict import verdict_of
 from hops.kinds.studies.document import (
+    METRICS,
     NAIVE,
     Claim,
     Metric,
@@ -28,7 +29,7 @@ from hops.kinds.studies.document import (
     arm_label,
     studies_in,
 )
-from hops.kinds.studies.figures import UNITS, Figures
+from hops.kinds.studies.figures import Figures
 from hops.kinds.studies.verdict import Effect, Judgement, holm, judge, judge_order, rank, size_of
 from hops.run.documents.estimate import Estimate
 from hops.run.documents.gate import VALID
@@ -103,7 +104,7 @@ class _Judged:
             reason=judgement.reason,
             arms=arms,
             values=values,
-            unit=UNITS[claim["metric"]],
+            unit=METRICS[claim["metric"]][1],
             effect=_estimate(effect),
             difference=effect.difference,
             p=effect.p,
@@ -147,7 +148,7 @@ class _Judged:
             "reason": f"{judgement.reason} Throughput levels off: {join_names(levels)} (of {steps}).",
             "arms": arms,
             "values": [*full],
-            "unit": UNITS[claim["metric"]],
+            "unit": METRICS[claim["metric"]][1],
             "why": why if judgement.outcome == "contradicted" else [],
         }
 

@@ -18,18 +18,6 @@ from hops.statistics.contrast import NO_SCATTER, contrast
 from hops.statistics.over_blocks import NO_INTERVAL, Section, refusal, spread_of
 from hops.units import ALL
 
-UNITS: dict[Metric, str] = {
-    "latency_p50": "ms",
-    "latency_p99": "ms",
-    "latency_mean": "ms",
-    "throughput": "1/s",
-    "payload_bytes": "bytes",
-    "payload_effect": "times",
-    "cpu_percent": "ms for each journey",
-    "memory_mb": "MB",
-    "success_rate": "%",
-    "saturation_users": "users",
-}
 _OF_THE_PROTOCOL = ("services", "gateways")
 """Groups of components whose CPU and memory count: they speak the protocol, unlike edge and database."""
 _USED: dict[Metric, Literal["cpu_s", "rss_mb"]] = {"cpu_percent": "cpu_s", "memory_mb": "rss_mb"}

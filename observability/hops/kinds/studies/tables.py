@@ -9,23 +9,11 @@ from hops.conclusions.wording import join_names, plural
 from hops.elements import numbers
 from hops.elements.element import Element, Fold, Heading, Points, Section, Text
 from hops.elements.table import Cell, Column, Table, whole, words
-from hops.kinds.studies.document import NAIVE, OUTCOMES, Outcome, Replayed, Study, Verdict, replayed_in
+from hops.kinds.studies.document import METRICS, NAIVE, OUTCOMES, Outcome, Replayed, Study, Verdict, replayed_in
 from hops.kinds.studies.verdict import ends_of
 from hops.statistics.correction import SIGNIFICANCE
 from hops.tables.view import SummaryView
 
-METRICS = {
-    "latency_p50": "latency, p50",
-    "latency_p99": "latency, p99",
-    "latency_mean": "latency, mean",
-    "throughput": "throughput",
-    "payload_bytes": "bytes of the answers",
-    "payload_effect": "advantage at p50, from small to large",
-    "cpu_percent": "CPU of a journey",
-    "memory_mb": "memory",
-    "success_rate": "answered well",
-    "saturation_users": "users until full",
-}
 _IS: dict[Outcome, tuple[str, str]] = {
     "holds": ("holds", "hold"),
     "contradicted": ("is contradicted", "are contradicted"),
@@ -153,7 +141,7 @@ def says(verdict: Verdict) -> str:
     else:
         way = f" {'below' if claim['relation'] == 'lt' else 'above'} "
         text = way.join([left, *map(_side, claim["between"]), right])
-    return f"{METRICS[claim['metric']]}: {text}" + (f" ({about})" if about else "")
+    return f"{METRICS[claim['metric']][0]}: {text}" + (f" ({about})" if about else "")
 
 
 def size_text(verdict: Verdict) -> str:
