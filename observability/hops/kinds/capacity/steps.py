@@ -17,9 +17,8 @@ from hops.kinds.capacity.document import PEAK_BEGINS, PEAK_PARTS, STAIRS, Phase,
 from hops.kinds.capacity.search import Seen
 from hops.run.documents.trial import TrialRecord
 from hops.run.rows import FAILURES
-from hops.units import NS_PER_MS
+from hops.units import NS_PER_MS, NS_PER_S
 
-NS_PER_S = 1e9
 WELL = 0.9
 """In a good second, at least this share of the arriving journeys ends ok within the objective."""
 CLEARLY = 5.0

@@ -16,12 +16,11 @@ from hops.run.documents.trial import TrialRecord
 from hops.run.loads import length_s
 from hops.statistics.contrast import NO_SCATTER, contrast
 from hops.statistics.over_blocks import NO_INTERVAL, Section, refusal, spread_of
-from hops.units import ALL
+from hops.units import ALL, NS_PER_S
 
 _OF_THE_PROTOCOL = ("services", "gateways")
 """Groups of components whose CPU and memory count: they speak the protocol, unlike edge and database."""
 _USED: dict[Metric, Literal["cpu_s", "rss_mb"]] = {"cpu_percent": "cpu_s", "memory_mb": "rss_mb"}
-_NS_PER_S = 1e9
 
 
 class Figures:
@@ -136,7 +135,7 @@ class Figures:
         """Computes how many journeys a second ended ok during the load."""
         rows = self._measured.journeys[arm].filter(pl.col("block") == block)
         seconds = length_s(self._measured.run.manifest, arm)
-        took_s = (rows["ended_ns"] - rows["intended_ns"].min()) / _NS_PER_S
+        took_s = (rows["ended_ns"] - rows["intended_ns"].min()) / NS_PER_S
         return float(((rows["outcome"] == "ok") & (took_s <= seconds)).sum()) / seconds
 
     def _per_journey(self, column: str, arm: str, blocks: Sequence[int], compared: Sequence[str]) -> Section:

@@ -16,9 +16,9 @@ from hops.report.encodings import amount, layer
 from hops.report.palette import Look
 from hops.report.view import View
 from hops.run.loads import rate_of
+from hops.units import NS_PER_S
 
 _BINS = 30
-_NS_PER_S = 1e9
 
 
 def section(view: View) -> Section:
@@ -42,7 +42,7 @@ def rate_chart(view: View, look: Look, planned: float | None) -> Chart:
         ended_ns = frame.filter(pl.col("outcome") == "ok")["ended_ns"].to_numpy()
         if not ended_ns.size:
             continue
-        at = (ended_ns - int(str(frame["intended_ns"].min()))) / _NS_PER_S
+        at = (ended_ns - int(str(frame["intended_ns"].min()))) / NS_PER_S
         long_s = max(1.0, float(at.max()))
         bins = min(_BINS, max(2, int(long_s)))
         counts, edges = np.histogram(at, bins=bins, range=(0, long_s))

@@ -21,9 +21,9 @@ from hops.report.palette import Look, group_class, group_fill
 from hops.report.view import View
 from hops.run.switches import replicas_text
 from hops.tables.cost import cost_table
+from hops.units import NS_PER_S
 
 _BINS = 40
-_NS_PER_S = 1e9
 _LIKE = {
     EDGE_CACHE_GROUP: CACHE_GROUP,
     ORIGIN: UNATTRIBUTED_GROUP,
@@ -153,12 +153,10 @@ def _over_time(view: View, topology: str, what: str) -> list[dict[str, Any]]:
         return []
     by_group: dict[str, Any] = {}
     begins = {block: int(str(one["at_ns"].min())) for (block,), one in frame.group_by("block")}
-    long_s = min(
-        (int(str(one["at_ns"].max())) - begins[block]) / _NS_PER_S for (block,), one in frame.group_by("block")
-    )
+    long_s = min((int(str(one["at_ns"].max())) - begins[block]) / NS_PER_S for (block,), one in frame.group_by("block"))
     grid = np.linspace(0, long_s, min(_BINS, max(2, int(long_s))) + 1)
     for (block, component), one in frame.group_by("block", "component", maintain_order=True):
-        at = (one["at_ns"].to_numpy() - begins[block]) / _NS_PER_S
+        at = (one["at_ns"].to_numpy() - begins[block]) / NS_PER_S
         if what == "cores":
             used = np.interp(grid, at, one["cpu_s"].to_numpy())
             values = np.diff(used) / np.maximum(np.diff(grid), 1e-9)
