@@ -45,9 +45,8 @@ def over_fetching_sentences(rows: Sequence[OverFetching]) -> list[str]:
 
 def _of_journey(journey: str, rows: Sequence[OverFetching]) -> list[str]:
     lean = [row["topology"] for row in rows if not row["fields_beyond"]]
-    sentences = (
-        [f"For {journey}, {join_names(lean)} over-fetch{'es' if len(lean) == 1 else ''} nothing."] if lean else []
-    )
+    nothing = f"For {journey}, {join_names(lean)} over-fetch{'es' if len(lean) == 1 else ''} nothing."
+    sentences = [nothing] if lean else []
     for row in rows:
         if not row["fields_beyond"]:
             continue

@@ -75,13 +75,8 @@ def break_even_table(
     view: SummaryView, distance: Distance, rows: list[tuple[str, BreakEven]], key: str, caption: str
 ) -> Table:
     """Makes a table with a row for each journey and pair of topologies."""
-    columns = [
-        Column("journey", numeric=False),
-        Column("fewer round trips", numeric=False),
-        Column("against", numeric=False),
-        Column("faster", numeric=False),
-        Column("break-even", "ms", interval=True, spare=1),
-    ]
+    columns = [Column(name, numeric=False) for name in ("journey", "fewer round trips", "against", "faster")]
+    columns.append(Column("break-even", "ms", interval=True, spare=1))
     cells = [
         [
             words(journey),

@@ -112,17 +112,10 @@ def source(study: Study) -> str:
 
 def claims_table(key: str, caption: str, verdicts: Sequence[Verdict]) -> Table:
     """Lists claim, published value, measured value, verdict and reason."""
-    columns = [
-        Column("claim", numeric=False),
-        Column("says", numeric=False),
-        Column("arms", numeric=False, spare=4),
-        Column("their figures", numeric=False, spare=3),
-        Column("our figures", numeric=False, spare=2),
-        Column("measured", interval=True),
-        Column("direction", numeric=False),
-        Column("size", numeric=False),
-        Column("reason", numeric=False, spare=1),
-    ]
+    columns = [Column("claim", numeric=False), Column("says", numeric=False), Column("arms", numeric=False, spare=4)]
+    columns += [Column("their figures", numeric=False, spare=3), Column("our figures", numeric=False, spare=2)]
+    columns += [Column("measured", interval=True), Column("direction", numeric=False), Column("size", numeric=False)]
+    columns.append(Column("reason", numeric=False, spare=1))
     return Table(key, caption, columns, [_row(verdict) for verdict in verdicts])
 
 
