@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from hops.budget.groups import GROUPS
+from hops.budget.groups import GROUPS, group_of
 
 _FILLED = (*GROUPS, "telemetry", "control plane")
 """Groups that have a fill: the groups of parts, and the groups of components that occur in no budget."""
@@ -50,6 +50,11 @@ def group_fill(group: str) -> str:
 def group_class(group: str) -> str:
     """Gives the class of a group's bars in the page's own drawings."""
     return f"g{_FILLED.index(group)}"
+
+
+def part_class(part: str) -> str:
+    """Gives the class of a part's bars, which is that of its group."""
+    return group_class(group_of(part))
 
 
 def group_key(groups: Collection[str]) -> list[tuple[str, str]]:

@@ -26,11 +26,6 @@ _TURNS = frozenset({"from", "several"})
 """Verdicts by which the ranking depends on the distance."""
 
 
-def limits_text(view: SummaryView) -> str:
-    """Describes what the model leaves out."""
-    return _LIMITS.format(system=view.compared.system)
-
-
 def break_even_elements(view: SummaryView, distance: Distance) -> list[Element]:
     """Shows the pairs whose ranking flips, and lists all pairs in a collapsible section."""
     rows = [
@@ -110,8 +105,8 @@ def named_table(view: SummaryView, distance: Distance, journeys: Sequence[str], 
     return Table(key, view.mark_caption(caption), columns, rows, heads=2)
 
 
-def model_table(view: SummaryView, distance: Distance) -> Table:
-    """Lists the inputs of the distance model."""
+def model_elements(view: SummaryView, distance: Distance) -> list[Element]:
+    """Describes what the distance model leaves out, and lists its inputs."""
     columns = [Column("journey", numeric=False), view.topology_column, Column("own time, p50", "ms", interval=True)]
     columns += [Column("round trips"), Column("down", "bytes"), Column("up", "bytes")]
     rows = [
@@ -128,7 +123,8 @@ def model_table(view: SummaryView, distance: Distance) -> Table:
         for topology, own in one["own_ms"].items()
     ]
     caption = "The model's inputs: own time, and means of round trips and of bytes with TCP headers"
-    return Table("distance_model", view.mark_caption(caption), columns, rows, heads=2)
+    table = Table("distance_model", view.mark_caption(caption), columns, rows, heads=2)
+    return [Text(_LIMITS.format(system=view.compared.system)), table]
 
 
 def channel_table(view: SummaryView, distance: Distance) -> Table:

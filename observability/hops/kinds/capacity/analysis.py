@@ -11,17 +11,7 @@ from hops.gates.experiment import experiment_gates, experiment_gates_left_out, w
 from hops.gates.limits import kind_of
 from hops.kinds.capacity.blocks import rate_held, rate_ratio
 from hops.kinds.capacity.course import take_course
-from hops.kinds.capacity.document import (
-    KIND,
-    Asked,
-    Capacity,
-    HeldRatio,
-    Phase,
-    Result,
-    Step,
-    capacity_of,
-    find_claimed,
-)
+from hops.kinds.capacity.document import KIND, Asked, Capacity, HeldRatio, Phase, Result, Step, find_claimed
 from hops.kinds.capacity.search import NO_RESULT
 from hops.kinds.capacity.steps import GENERATOR_GATES, step_of
 from hops.run.documents.gate import Gate, LeftOut
@@ -53,7 +43,7 @@ def gates_of(run: RunFiles, figures: Mapping[str, Any]) -> tuple[list[Gate], lis
     A search goes above what a topology can sustain, so its steps fail gates by design; only the shop's data must be
     right after every step. If the generator could not keep up, the step reports it, and the result reads "at least".
     """
-    capacity = capacity_of(figures)
+    capacity: Capacity = figures[KIND]
     results = capacity["results"]
     counted = [step["label"] for name in results for step in find_claimed(capacity, name)]
     gates: list[Gate] = []

@@ -12,15 +12,7 @@ from hops.report.chart import GRID, INK, PAPER, SOFT, Spec, draw, milliseconds_a
 from hops.report.encodings import layer, topology_color, topology_dash, topology_shape
 from hops.report.view import View
 from hops.run.documents.distance import BreakEven, Distance, JourneyDistance
-from hops.tables.distance import (
-    MODEL,
-    break_even_elements,
-    channel_table,
-    limits_text,
-    model_table,
-    named_table,
-    networks_text,
-)
+from hops.tables.distance import MODEL, break_even_elements, channel_table, model_elements, named_table, networks_text
 from hops.units import ALL
 
 _TICKS = (0, 2, 5, 10, 20, 50, 100, 200)
@@ -65,10 +57,7 @@ def section(view: View, distance: Distance) -> Section:
             "Every journey, and what the networks are",
             [named_table(view, distance, view.journeys_and_all, "distance_named"), networks_text(distance["named"])],
         ),
-        Fold(
-            "What the model includes and omits: own time, round trips and bytes",
-            [Text(limits_text(view)), model_table(view, distance)],
-        ),
+        Fold("What the model includes and omits: own time, round trips and bytes", model_elements(view, distance)),
     ]
     return Section("distance", "How far away are your customers?", elements)
 

@@ -6,21 +6,13 @@ from pathlib import Path
 
 from markupsafe import Markup
 
-from hops.budget.groups import (
-    CACHE_GROUP,
-    EXTERNAL_GROUP,
-    GROUPS,
-    HANDSHAKE_GROUP,
-    MESSAGING_GROUP,
-    NETWORK_GROUP,
-    group_of,
-)
+from hops.budget.groups import CACHE_GROUP, EXTERNAL_GROUP, GROUPS, HANDSHAKE_GROUP, MESSAGING_GROUP, NETWORK_GROUP
 from hops.budget.parts import part_of
 from hops.conclusions.wording import not_drawn
 from hops.elements import numbers
 from hops.elements.element import Drawing, Element, Fold, Section, Text
 from hops.errors import HopsError
-from hops.report.palette import Look, group_class, group_key
+from hops.report.palette import Look, group_key, part_class
 from hops.report.templates import render
 from hops.report.view import View
 from hops.run.documents.trial import TrialRecord
@@ -84,7 +76,7 @@ def waterfall(look: Look, journey: str, tree: Tree, root: Node, scale: int) -> M
                 "component": node.span.service,
                 "name": node.span.name,
                 "kind": node.span.kind.value.lower(),
-                "group": group_class(group_of(part)),
+                "group": part_class(part),
                 "part": part if own else "",
                 "start": numbers.plain((node.start_ns - root.start_ns) / 1e6),
                 "length": numbers.plain((node.end_ns - node.start_ns) / 1e6),

@@ -14,14 +14,13 @@ import polars as pl
 from hops.analysis.call_paths import frame_differences, mean_trace
 from hops.analysis.summary import blocks_of, load_of
 from hops.budget.call_paths import SEPARATOR
-from hops.budget.groups import group_of
 from hops.conclusions.wording import excludes_zero
 from hops.elements import numbers
 from hops.elements.element import Chart, Element, Figures, Fold, Text
 from hops.elements.table import Column, Table, estimate, number, words
 from hops.report.chart import GRID, INK, PAPER, Spec, draw
 from hops.report.encodings import amount, layer
-from hops.report.palette import group_class, group_key
+from hops.report.palette import group_key, part_class
 from hops.report.view import View
 from hops.run.documents.difference import PartDifference
 from hops.tables.budget import used_groups
@@ -121,7 +120,7 @@ def _color_by_group(frames: Mapping[str, float]) -> list[_Frame]:
     for path, ms in frames.items():
         part, text = _part(path), numbers.plain(ms)
         title = f"{part}: {text} ms, own time {numbers.plain(own[path])} ms"
-        drawn.append(_Frame(path, ms, _labels(part, text), title, f"var(--{group_class(group_of(part))})", 0.5))
+        drawn.append(_Frame(path, ms, _labels(part, text), title, f"var(--{part_class(part)})", 0.5))
     return drawn
 
 
