@@ -26,16 +26,7 @@ from hops.run.files import MANIFEST, SAMPLE_FILE, TRIALS, trial_folder
 from hops.run.rows import JOURNEYS, PATHS, RESOURCES, write_parquet
 from hops.traces.write_otlp import otlp_document
 from synthetic.experiment import Noise
-from synthetic.shop import (
-    JOURNEY_SHAPES,
-    TopologyShape,
-    call_paths,
-    cpu_ms,
-    parts_ms,
-    shape_of,
-    topology_document,
-    waves,
-)
+from synthetic.shop import JOURNEY_SHAPES, TopologyShape, call_paths, cpu_ms, document_of, parts_ms, shape_of, waves
 from synthetic.traces import BASE_NS, shop_trace
 
 NS_PER_S = 1_000_000_000
@@ -385,7 +376,7 @@ def _manifest(run: _Run, arms: Sequence[Arm], blocks: int, seed: int) -> dict[st
         "git": {"commit": COMMIT, "dirty": False},
         "machine": MACHINE,
         "versions": {},
-        "topologies": {arm.label: topology_document(arm.topology, shape_of(arm.topology)) for arm in arms},
+        "topologies": {arm.label: document_of(arm.topology, shape_of(arm.topology)) for arm in arms},
         "switches": {
             "edge": "envoy", "mesh": run.mesh, "mtls": "off" if run.mesh == "none" else "on", "trace": run.traced,
             "scale": 1, "http": 2, "network": "loopback", "rtt_ms": None, "bandwidth": "", "connections": 4,

@@ -175,7 +175,7 @@ def cpu_ms(shape: TopologyShape, *, mesh: str = "none") -> dict[str, float]:
     return components | {"postgres": 0.8, "jaeger": 0.3, GENERATOR: 1.0}
 
 
-def topology_document(name: str, shape: TopologyShape) -> dict[str, Any]:
+def document_of(name: str, shape: TopologyShape) -> dict[str, Any]:
     """Describes a topology as in the manifest."""
     order = dict.fromkeys(("product", "user", "payment"), shape.protocol)
     asked = dict.fromkeys(("product", "order", "user", "payment"), shape.protocol)

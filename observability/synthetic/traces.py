@@ -41,10 +41,8 @@ def shop_trace(
 
     def within(outer: Span, share: float = 0.05) -> tuple[int, int]:
         length = outer.end_ns - outer.start_ns
-        return (
-            outer.start_ns + 1 + int(length * share * rng.random()),
-            outer.end_ns - 1 - int(length * share * rng.random()),
-        )
+        before, after = (int(length * share * rng.random()) for _ in range(2))
+        return outer.start_ns + 1 + before, outer.end_ns - 1 - after
 
     def by_way_of_sidecars(call: Span, callee: str) -> Span:
         """Makes the CLIENT span that the callee answers."""

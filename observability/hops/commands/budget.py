@@ -130,12 +130,8 @@ def _print(read: TraceSet, analysed: Analysed, operations: Sequence[Operation], 
             show(trace_table(title, one.parts, one.crossings), after_text(one))
         return
     left_out = len(operations) - top
-    more = (
-        f"{plural(left_out, 'more operation')} with less time: give --top {len(operations)} to see all."
-        if left_out > 0
-        else ""
-    )
-    show(operations_table(operations[:top]), Text(more))
+    more = f"{plural(left_out, 'more operation')} with less time: give --top {len(operations)} to see all."
+    show(operations_table(operations[:top]), Text(more if left_out > 0 else ""))
     for operation in operations[:top]:
         show(operation_parts_table(operation), tail_text(operation))
         for name, trace_id in operation.distinct_exemplars.items():

@@ -49,11 +49,8 @@ def why(row: HopDifference | None, waves: Sequence[float]) -> list[str]:
     if whole < 0:
         above = figure(-whole, row["ci95"], "ms")
         return [f"But its traced mean is {above} higher: the slowest journeys reverse the order."]
-    sure = [
-        part
-        for part in row["groups"]
-        if excludes_zero(part["ci95"]) and abs(part["difference_ms"]) >= MIN_SHARE * whole
-    ]
+    least = MIN_SHARE * whole
+    sure = [part for part in row["groups"] if excludes_zero(part["ci95"]) and abs(part["difference_ms"]) >= least]
     saved = sorted((part for part in sure if part["difference_ms"] < 0), key=lambda part: part["difference_ms"])
     taken = sorted((part for part in sure if part["difference_ms"] > 0), key=lambda part: -part["difference_ms"])
     if not saved:

@@ -93,8 +93,6 @@ class SummaryView:
 
     def mark_caption(self, caption: str) -> str:
         """Puts the verdict before a caption unless the run is VALID, and marks figures of a closed loop."""
-        closed = self.summary["mode"] != "open"
-        (text,) = mark_lines(
-            self.summary["verdict"], [f"Closed loop: {caption[0].lower()}{caption[1:]}" if closed else caption]
-        )
-        return text
+        if self.summary["mode"] != "open":
+            caption = f"Closed loop: {caption[0].lower()}{caption[1:]}"
+        return mark_lines(self.summary["verdict"], [caption])[0]

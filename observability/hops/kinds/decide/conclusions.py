@@ -105,11 +105,8 @@ def _cheapest(ranking: Ranking, numbers: Mapping[str, str]) -> str:
 
 
 def _fewest(answers: Sequence[Answer], numbers: Mapping[str, str]) -> str:
-    texts = [
-        f"{_scope(answer)}: {_lowest(answer['fewest_bytes'], '', _bytes)}"
-        for answer in answers
-        if answer["fewest_bytes"]["values"]
-    ]
+    known = [answer for answer in answers if answer["fewest_bytes"]["values"]]
+    texts = [f"{_scope(answer)}: {_lowest(answer['fewest_bytes'], '', _bytes)}" for answer in known]
     source = answers[0]["fewest_bytes"]["source"]
     return f"{'; '.join(texts)} {_marks(source, numbers)}" if texts else "the run has no sample that counted them"
 

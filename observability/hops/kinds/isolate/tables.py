@@ -64,6 +64,5 @@ def _table(key: str, caption: str, rows: Sequence[IsolationRow]) -> Table:
 
 def _verdict(row: IsolationRow) -> Cell:
     text = "too few" if row["predicted"] is None else row["verdict"]
-    return Cell(
-        text, text, tone="bad" if text == "differ" else "", note=(row["reason"] or "").removeprefix("too few: ")
-    )
+    note = (row["reason"] or "").removeprefix("too few: ")
+    return Cell(text, text, tone="bad" if text == "differ" else "", note=note)

@@ -144,11 +144,8 @@ def _rows(
     names = sorted(load)
     parts = sorted({part for arm in (step.lower, step.upper) for part in hops[arm]["part"].unique()})
     lower, upper = (_arm(journeys[arm], hops[arm], names, shared, parts) for arm in (step.lower, step.upper))
-    twice = (
-        _of_tracing(lower, upper)
-        if {ladder.UNTRACED, ladder.SDK} & {*step.things}
-        else _of_parts(step, lower, upper, parts)
-    )
+    changes_tracing = {ladder.UNTRACED, ladder.SDK} & {*step.things}
+    twice = _of_tracing(lower, upper) if changes_tracing else _of_parts(step, lower, upper, parts)
     counted = np.all([*twice.journeys, *twice.traces], axis=0)
     whole = np.array([load[name] for name in names], dtype=np.float64) * counted
     if not whole.sum():

@@ -50,9 +50,7 @@ def _verdicts(row: BreakEvenCheck) -> set[Turning]:
 
 def at_distance(summary: Summary, rtt_ms: float) -> Summary:
     """Selects the topologies and comparisons at one round-trip time, under the topologies' names."""
-    return rename_arms(
-        summary, {AXIS.label(topology, rtt_ms): topology for topology in check_of(summary)["topologies"]}
-    )
+    return rename_arms(summary, {AXIS.label(name, rtt_ms): name for name in check_of(summary)["topologies"]})
 
 
 def interval_within(row: JourneySlope) -> Literal["yes", "no", "undecided", "unknown"]:

@@ -132,9 +132,8 @@ class _Judged:
         ladders = [[arm_label(self.study["id"], side, load) for load in claim["loads"]] for side in claim["topologies"]]
         full = [self.figures.saturation(ladder, users) for ladder in ladders]
         arms = [arm for ladder in ladders for arm in ladder]
-        judgement = self._require_sound(
-            judge_order(full, refusal(len(self.figures.blocks(*arms)), 1_000_000, None)), arms
-        )
+        refused = refusal(len(self.figures.blocks(*arms)), 1_000_000, None)
+        judgement = self._require_sound(judge_order(full, refused), arms)
         levels = [
             f"{side} {f'from {most} users on' if most else f'not up to {users[-1]} users'}"
             for side, most in zip(claim["topologies"], full, strict=True)

@@ -117,11 +117,9 @@ class Figures:
         return _by_block([1e3 * self._of_protocol(arm, block, "cpu_s") / counts[block] for block in blocks])
 
     def _success(self, left: str, right: str, blocks: Sequence[int]) -> tuple[Effect, list[float | None]]:
-        sides = []
+        sides, ok = [], (pl.col("outcome") == "ok").mean()
         for arm in (left, right):
-            by_block = dict(
-                self._measured.journeys[arm].group_by("block").agg((pl.col("outcome") == "ok").mean()).iter_rows()
-            )
+            by_block = dict(self._measured.journeys[arm].group_by("block").agg(ok).iter_rows())
             sides.append(100 * np.array([by_block.get(block, 0.0) for block in blocks]))
         differences = sides[0] - sides[1]
         value, means = float(differences.mean()), [float(side.mean()) for side in sides]

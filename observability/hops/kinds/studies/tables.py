@@ -154,9 +154,7 @@ def explain(verdict: Verdict) -> str:
         naive = any(NAIVE in arm for arm in other["arms"])
         client = "makes one request per item" if naive else "asks for many items at once"
         effect = numbers.figure(other["effect"]["value"], other["effect"]["ci95"])
-        texts.append(
-            f"It {becomes} if the client {client}: {other['arms'][0]} divided by {other['arms'][1]} is {effect}."
-        )
+        texts.append(f"It {becomes} if the client {client}: {' divided by '.join(other['arms'])} is {effect}.")
     texts += [
         f"Under the load {other['load']} it {_IS[other['outcome']][0]}: {' divided by '.join(other['arms'])} is "
         f"{numbers.figure(other['effect']['value'], other['effect']['ci95'])}."

@@ -112,11 +112,9 @@ def _tape(first: Mapping[str, Any], second: Mapping[str, Any]) -> str:
     }
     settings = [f"{name} {mine} against {other}" for name, (mine, other) in looked_at.items() if mine != other]
     digests = f"{first['tapes']['load'][:12]}… against {second['tapes']['load'][:12]}…"
-    return (
-        f"{', '.join(settings)} ({digests})"
-        if settings
-        else f"{digests} (a workload file that was changed, or another scale)"
-    )
+    if not settings:
+        return f"{digests} (a workload file that was changed, or another scale)"
+    return f"{', '.join(settings)} ({digests})"
 
 
 def _network(manifest: Mapping[str, Any]) -> str:

@@ -65,10 +65,9 @@ def findings(comparison: RunsComparison) -> list[str]:
     """Describes what is shown, by pair, in sentences."""
     lines = []
     for name_a, name_b in _pairs(comparison):
+        of_pair = [row for row in _rows(comparison, name_a, name_b) if row["journey"] != ALL]
         for metric in ("p50", "p99"):
-            rows = [
-                row for row in _rows(comparison, name_a, name_b) if row["metric"] == metric and row["journey"] != ALL
-            ]
+            rows = [row for row in of_pair if row["metric"] == metric]
             tested = [row for row in rows if row["verdict"] != "unknown"]
             untested = [row["reason"] for row in rows if row["verdict"] == "unknown"]
             if not tested:
@@ -154,9 +153,8 @@ def _sentence(row: RunDifference) -> str:
 
 
 def _describe_row(row: RunDifference) -> str:
-    values = (
-        f"{numbers.plain(row['a'])} to {numbers.plain(row['b'])} ms, {times(row['ratio'] or 0.0, row['ratio_ci95'])}"
-    )
+    ratio = times(row["ratio"] or 0.0, row["ratio_ci95"])
+    values = f"{numbers.plain(row['a'])} to {numbers.plain(row['b'])} ms, {ratio}"
     what = "all journeys" if row["journey"] == ALL else row["journey"]
     return f"{_pair(row['topology_a'], row['topology_b'])}, {what}, {row['metric']}: {values}"
 

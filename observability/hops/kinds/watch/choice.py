@@ -96,9 +96,8 @@ def choice_elements(watched: Watched, watchers: int, lateness_s: float) -> list[
     ways, measured = choices(watched, watchers, lateness_s), _find_count(watched, watchers)
     if not ways:
         soonest = min(_late(of) for (_, _, count), of in cases(watched) if count == measured)
-        text = (
-            f"None of the ways that were measured tells {watchers:,} customers within {1_000 * lateness_s:g} ms at p99"
-        )
+        most = f"within {1_000 * lateness_s:g} ms at p99"
+        text = f"None of the ways that were measured tells {watchers:,} customers {most}"
         return [Points([f"{text}; the soonest is {figure(soonest)} ms late."])]
     caption = (
         f"Ways to wait for {watchers:,} customers whose news may be {lateness_s:g} s late, the cheapest first: what "

@@ -95,9 +95,8 @@ def budget_table(watched: Watched) -> Table:
             rows.append([words(topology), words("adds up to"), words(""), *sums])
     columns = [Column(name, numeric=False) for name in ("topology", "part", "group")]
     columns += [Column(f"{count:,} watchers", "ms") for count in counts]
-    return Table(
-        "budget", "Mean hop budgets of traced updates over streams, by number of watchers", columns, rows, heads=2
-    )
+    caption = "Mean hop budgets of traced updates over streams, by number of watchers"
+    return Table("budget", caption, columns, rows, heads=2)
 
 
 def _mean_budget(of: Sequence[Waited]) -> dict[str, float]:
@@ -115,9 +114,8 @@ def conclusions(watched: Watched) -> Iterator[str]:
             who = f"who poll every {watched['interval_s']:g} s" if way == POLL else "with a stream each"
             yield f"In {topology}, {count:,} customers {who} are more than it holds: {failed:.0%} of journeys failed."
     for topology in watched["topologies"]:
-        held = [
-            count for count in watched["counts"][1:] if all(holds(seen.get((topology, way, count), [])) for way in WAYS)
-        ]
+        counts = watched["counts"][1:]
+        held = [count for count in counts if all(holds(seen.get((topology, way, count), [])) for way in WAYS)]
         if not held:
             continue
         most = held[-1]

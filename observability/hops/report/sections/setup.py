@@ -29,9 +29,7 @@ def section(manifest: Mapping[str, Any], facts: Sequence[tuple[str, str]]) -> Se
     ]
     links = [(name, link) for name, one in topologies.items() for link in links_of(one, edge=edges[name] != "none")]
     used = {link.protocol for _, link in links}
-    rows = [
-        [words(name), *map(words, (link.caller, link.callee, protocol_name(link.protocol)))] for name, link in links
-    ]
+    rows = [[words(name), *map(words, (one.caller, one.callee, protocol_name(one.protocol)))] for name, one in links]
     columns = [Column(name, numeric=False) for name in ("topology", "caller", "callee", "protocol")]
     elements: list[Element] = [
         Heading("Topologies"),
