@@ -72,11 +72,7 @@ class Noise:
         return (1 + self.slow_trials * (self.slow_by - 1)) * math.exp((self.block**2 + self.trial**2) / 2)
 
     def below(self, logs: Floats) -> Floats:
-        """Computes the probability that a journey's factor is below each value, over infinitely many blocks and trials.
-
-        Args:
-            logs: Logarithms of the values to compare with.
-        """
+        """Computes the probability that a factor is below each value, given as logarithms, over all trials."""
         shift = math.hypot(self.block, self.trial)
         usual = self.own_shape.below(logs, shift)
         if not self.slow_trials:
@@ -95,13 +91,7 @@ _EVEN = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """The kind of experiment to simulate.
-
-    Args:
-        blocks: Number of blocks.
-        journeys: Number of journeys on the tape.
-        noise: Scatter of the latencies.
-    """
+    """The kind of experiment to simulate."""
 
     blocks: int
     journeys: int
@@ -109,13 +99,7 @@ class Setting:
 
 
 def draw_setting(rng: np.random.Generator, *, blocks: Sequence[int], journeys: Sequence[int]) -> Setting:
-    """Draws a setting, calm or noisy.
-
-    Args:
-        rng: Random number generator.
-        blocks: Numbers of blocks to choose from.
-        journeys: Numbers of journeys to choose from.
-    """
+    """Draws a setting, calm or noisy, with one of these numbers of blocks and of journeys."""
     shift = float(rng.choice([0.0, 0.02, 0.05, 0.10]))
     noise = Noise(
         sigma=float(rng.choice([0.3, 0.45, 0.6])),
@@ -129,24 +113,14 @@ def draw_setting(rng: np.random.Generator, *, blocks: Sequence[int], journeys: S
 
 @dataclass(frozen=True, slots=True)
 class Distant:
-    """A topology with distant customers.
-
-    Args:
-        factor: Factor by which the topology is slower.
-        round_trips: Round trips of each journey.
-    """
+    """A topology with distant customers: how many times slower it is, and the round trips of each journey."""
 
     factor: float
     round_trips: Mapping[str, float]
 
 
 class Simulation:
-    """Experiments with one setting, all with the same tape.
-
-    Args:
-        setting: Setting of the experiments.
-        rng: Random number generator.
-    """
+    """Experiments with one setting, all with the same tape."""
 
     def __init__(self, setting: Setting, rng: np.random.Generator) -> None:
         self.setting, self._rng = setting, rng
@@ -162,15 +136,7 @@ class Simulation:
         self._rows = {name: journeys == index for index, name in enumerate(shapes)}
 
     def experiment(self, factors: Mapping[str, float], only: str | None = None) -> dict[str, Latencies]:
-        """Runs one experiment.
-
-        Args:
-            factors: Factor by which each topology is slower; all equal in an A/A experiment.
-            only: The one journey to slow down; every journey if None.
-
-        Returns:
-            Latencies by topology.
-        """
+        """Runs one experiment, with a factor on the time of each topology; on one journey, if `only` names it."""
         noise, rng = self.setting.noise, self._rng
         latencies: dict[str, dict[tuple[str, int], Floats]] = {name: {} for name in factors}
         tape = np.exp(self._tape_logs)
@@ -187,7 +153,6 @@ class Simulation:
         """Runs one experiment, and splits the sampled journeys into parts.
 
         Args:
-            parts: Factor of each part of each topology; parts share a journey's time equally if all factors are 1.
             sample: Share of the journeys that are traced, 0 to 1.
 
         Returns:

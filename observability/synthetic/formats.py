@@ -120,18 +120,7 @@ def foreign_trace(seed: int, spans: int = 30) -> list[Span]:
 
 
 def write_traces(path: Path, kind: str, traces: int, *, spans: int = 30, shapes: int = 200) -> int:
-    """Writes many traces into one file, but keeps only a few in memory.
-
-    Args:
-        path: Path of the file.
-        kind: One of `WRITERS`.
-        traces: Number of traces.
-        spans: Number of spans in each trace.
-        shapes: Number of different traces; they recur under other ids.
-
-    Returns:
-        Number of spans.
-    """
+    """Writes many traces, `shapes` of them different, with few in memory; returns the number of spans."""
     before, between, behind, written = WRITERS[kind]
     made = [foreign_trace(seed, spans) for seed in range(min(shapes, traces))]
     is_hex = kind not in ("otlp-proto", "otlp-framed")

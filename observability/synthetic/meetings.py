@@ -22,7 +22,6 @@ from hops.units import ALL, NS_PER_MS
 BUSY, CALM = "busy", "calm"
 DISTURBER = "bulk_lines"
 KINDS = {"browse": 0.4, DISTURBER: 0.06, "login": 0.14, "product": 0.4}
-"""Share of each kind of journey."""
 _OWN_MS = {"browse": 10.0, "login": 20.0, "product": 5.0}
 _BULK_MS = {BUSY: 170.0, CALM: 20.0}
 _ASKED, _SCATTER, _TRIAL = 0.2, 0.25, 0.05
@@ -34,13 +33,7 @@ _COMPONENT = "gateway"
 
 @dataclass(frozen=True, slots=True)
 class ThirdCause:
-    """An event that slows all journeys that are under way.
-
-    Args:
-        per_s: How often it begins, per second.
-        lasts_ms: How long it lasts.
-        slower_by: Factor by which work is slower during it; infinite for a pause.
-    """
+    """An event that slows all journeys under way, `per_s` times a second; a pause slows them infinitely."""
 
     per_s: float
     lasts_ms: float
@@ -63,15 +56,7 @@ SLOWDOWNS = ThirdCause(per_s=0.1, lasts_ms=2000.0, slower_by=3.0)
 
 @dataclass(frozen=True, slots=True)
 class Interference:
-    """The kind of experiment to simulate.
-
-    Args:
-        waits_ms: Mean wait of journeys behind a `bulk_lines` journey.
-        blocks: Number of blocks.
-        journeys: Number of journeys on the tape.
-        rate: Number of journeys that arrive per second.
-        third: Another cause that slows journeys.
-    """
+    """The kind of experiment to simulate; `waits_ms` is the mean wait behind a `bulk_lines` journey."""
 
     waits_ms: float
     blocks: int = 8
@@ -125,9 +110,6 @@ class Interference:
 
         Shortly before means within that kind's median duration: some of the journeys that arrive then do not wait, and
         some that arrive later do. Results are in ms.
-
-        Args:
-            journey: Kind of the arriving journey; `all` for the mix.
         """
         return _truths(self.waits_ms, self.rate)[journey]
 

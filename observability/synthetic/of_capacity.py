@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
-from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
 from hops.kinds.capacity.document import KIND, STAIRS, Asked, Load, Phase, SearchBounds
 from hops.kinds.capacity.search import Bounds
 from hops.run.files import MANIFEST, TRIALS
-from synthetic.run import Arm, write_generated_run
+from synthetic.run import Arm, scaled, write_generated_run
 
 TOPOLOGIES = ("hybrid", "rest")
 HELD = 40.0
@@ -23,23 +22,14 @@ STEPS: dict[Load, list[tuple[Phase, float]]] = {
 
 
 def write_capacity_run(folder: Path, load: Load, **changes: Any) -> Path:
-    """Writes a run whose topologies sustain 40 journeys a second, without summary and report.
-
-    Args:
-        folder: Folder to write into; created if missing.
-        load: Load of the run.
-        changes: Additional entries of the manifest.
-
-    Returns:
-        The folder.
-    """
+    """Writes a run whose topologies sustain 40 journeys a second; `changes` are further entries of its manifest."""
     steps = {
         f"{name}-{number}-{phase}-{amount:g}": (name, phase, amount)
         for name in TOPOLOGIES
         for number, (phase, amount) in enumerate(STEPS[load], start=1)
     }
     arms = [
-        Arm(label, name, rate=amount, parts=partial(_slow, times=200.0 if amount > HELD else 1.0), traced=False)
+        Arm(label, name, rate=amount, parts=scaled(200.0 if amount > HELD else 1.0), traced=False)
         for label, (name, phase, amount) in steps.items()
     ]
     write_generated_run(folder, blocks=1, journeys_per_trial=420, kind=KIND, arms=arms)
@@ -67,10 +57,6 @@ def write_capacity_run(folder: Path, load: Load, **changes: Any) -> Path:
             trial["gates"].append({"name": "generator_cores", "value": 0.9, "limit": 0.8, "ok": False})
     (folder / TRIALS).write_text(json.dumps(trials), encoding="utf-8")
     return folder
-
-
-def _slow(parts: dict[str, float], *, times: float) -> dict[str, float]:
-    return {name: times * ms for name, ms in parts.items()}
 
 
 def _load(phase: Phase, amount: float, duration_s: float) -> dict[str, Any]:

@@ -34,12 +34,7 @@ def synthetic_arms(names: Sequence[str] = ladder.ARMS) -> list[Arm]:
 
 
 def arm_parts(arm: str, parts: Mapping[str, float]) -> dict[str, float]:
-    """Computes the mean of each part of a journey's budget in an arm, ms.
-
-    Args:
-        arm: Arm of the ladder; another name leaves the parts unchanged.
-        parts: Parts of the arm `edge`.
-    """
+    """Computes the mean of each part of a journey's budget in an arm, ms, from the parts in the arm `edge`."""
     if arm == ladder.NO_EDGE:
         return _without_edge(parts)
     if arm == ladder.MEMORY:

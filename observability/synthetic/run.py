@@ -26,16 +26,7 @@ from hops.run.files import MANIFEST, SAMPLE_FILE, TRIALS, trial_folder
 from hops.run.rows import JOURNEYS, PATHS, RESOURCES, write_parquet
 from hops.traces.write_otlp import otlp_document
 from synthetic.experiment import Noise
-from synthetic.shop import (
-    JOURNEY_SHAPES,
-    TopologyShape,
-    call_paths,
-    cpu_ms,
-    parts_ms,
-    shape_of,
-    topology_document,
-    waves,
-)
+from synthetic.shop import JOURNEY_SHAPES, TopologyShape, call_paths, cpu_ms, document_of, parts_ms, shape_of, waves
 from synthetic.traces import BASE_NS, shop_trace
 
 NS_PER_S = 1_000_000_000
@@ -60,14 +51,9 @@ class Arm:
     """Properties of an arm's trials; by default, the topology is unchanged.
 
     Args:
-        label: Name in the results.
         topology: Name of the topology; an unknown topology behaves like `hybrid`.
         switches: Switches that differ from the run's switches, for the manifest.
-        rtt_ms: Round-trip time between customer and edge.
         rate: Rate of its tape, in journeys a second, for the manifest; None for the run's rate.
-        parts: Changes the means of a journey's parts, ms.
-        call_ms: Changes the mean time of a call between its two components.
-        traced: Whether any journey is traced.
     """
 
     label: str
@@ -78,6 +64,11 @@ class Arm:
     parts: Callable[[Mapping[str, float]], Mapping[str, float]] = dict
     call_ms: Callable[[float], float] = float
     traced: bool = True
+
+
+def scaled(factor: float) -> Callable[[Mapping[str, float]], Mapping[str, float]]:
+    """Returns a change for `Arm.parts` by which each part takes `factor` times as long."""
+    return lambda parts: {name: factor * ms for name, ms in parts.items()}
 
 
 def write_generated_run(
@@ -98,21 +89,13 @@ def write_generated_run(
     """Writes a run in the current schema, without summary and report.
 
     Args:
-        folder: Folder to write into; created if missing.
         topologies: Names of the topologies; an unknown topology behaves like `hybrid`.
         blocks: Number of blocks; one block of one topology is a bench.
-        journeys_per_trial: Number of journeys on the tape.
-        traced: Share of sampled journeys, 0 to 1.
-        seed: Seed; the same seed gives the same run.
-        noise: Scatter of the latencies.
         delays_ms: Milliseconds added to each journey that has a part, by topology and part.
         failing: (block, topology) -> name of a gate that fails in this trial.
         mesh: none, envoy or istio; with a mesh, all calls go through sidecars with mTLS.
         kind: Kind of experiment, if it defines its arms; a bench or a comparison if empty.
         arms: Arms of such an experiment, instead of topologies.
-
-    Returns:
-        The folder.
     """
     rng = np.random.default_rng(seed)
     noise = noise or Noise()
@@ -381,18 +364,6 @@ def _generator(journeys: pl.DataFrame, length_s: float) -> dict[str, Any]:
     }
 
 
-def plain_manifest(*topologies: str) -> dict[str, Any]:
-    """Makes the parts of a manifest that every page needs, for a run with only one document."""
-    return {
-        "git": {"commit": COMMIT, "dirty": False},
-        "machine": MACHINE,
-        "versions": {},
-        "topologies": {name: topology_document(name, shape_of(name)) for name in topologies},
-        "began": "2026-01-01T00:00:00+00:00",
-        "ended": "2026-01-01T00:01:00+00:00",
-    }
-
-
 def _manifest(run: _Run, arms: Sequence[Arm], blocks: int, seed: int) -> dict[str, Any]:
     digest = f"{seed:064x}"
     return {
@@ -405,7 +376,7 @@ def _manifest(run: _Run, arms: Sequence[Arm], blocks: int, seed: int) -> dict[st
         "git": {"commit": COMMIT, "dirty": False},
         "machine": MACHINE,
         "versions": {},
-        "topologies": {arm.label: topology_document(arm.topology, shape_of(arm.topology)) for arm in arms},
+        "topologies": {arm.label: document_of(arm.topology, shape_of(arm.topology)) for arm in arms},
         "switches": {
             "edge": "envoy", "mesh": run.mesh, "mtls": "off" if run.mesh == "none" else "on", "trace": run.traced,
             "scale": 1, "http": 2, "network": "loopback", "rtt_ms": None, "bandwidth": "", "connections": 4,

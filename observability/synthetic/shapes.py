@@ -19,21 +19,12 @@ class Shape(Protocol):
         """Converts standard normal values to factors, in the same order."""
 
     def below(self, logs: Floats, shift: float) -> Floats:
-        """Computes the probability that a factor is below each value, given as logarithms.
-
-        Args:
-            logs: Logarithms of the values to compare with.
-            shift: Standard deviation of a normal value that is added to the factor's logarithm.
-        """
+        """Computes the probability that a factor's logarithm plus normal noise (`shift`) is below each value."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lognormal:
-    """A skewed distribution, like that of most latencies.
-
-    Args:
-        sigma: Standard deviation of the logarithm.
-    """
+    """A skewed distribution, like that of most latencies."""
 
     sigma: float
 
@@ -46,11 +37,7 @@ class Lognormal:
 
 @dataclass(frozen=True, slots=True)
 class Pareto:
-    """A distribution with a heavy tail.
-
-    Args:
-        index: Index of the tail; the variance is finite above 2.
-    """
+    """A distribution with a heavy tail; with an index above 2, its variance is finite."""
 
     index: float
 
@@ -73,13 +60,7 @@ class Pareto:
 
 @dataclass(frozen=True, slots=True)
 class Bimodal:
-    """A distribution of two kinds of answers, such as cache hits and misses.
-
-    Args:
-        slow: Share of the slow answers, 0 to 1.
-        times: Factor by which the slow answers take longer.
-        sigma: Standard deviation of the logarithm within each kind.
-    """
+    """A distribution of two kinds of answers, such as cache hits and misses: a share of them is slow, by a factor."""
 
     slow: float = 0.3
     times: float = 3.0

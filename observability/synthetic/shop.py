@@ -26,13 +26,10 @@ class JourneyShape:
     """One kind of journey.
 
     Args:
-        channel: Channel that sends it.
-        weight: Share of the tape, in percent.
         median_ms: Median latency in experiments that do not distinguish topologies.
         work_ms: Work of each service that the journey needs, in the order of calls; the first is called from outside.
         nested: Whether the first service calls the others (a checkout), instead of the component that composes the
             answer.
-        answer_bytes: Size of the answer's body.
     """
 
     channel: str
@@ -48,11 +45,9 @@ class TopologyShape:
     """One way to reach the services.
 
     Args:
-        about: Description, in one line.
         gateways: Gateway by channel; empty if clients call the services directly.
         call_ms: Mean time of an internal call on the wire.
         gateway_ms: Mean work of a gateway for each service that it calls.
-        protocol: Protocol of the links.
         cpu_ms: CPU time of a call, on both sides together.
     """
 
@@ -97,13 +92,7 @@ def shape_of(topology: str) -> TopologyShape:
 
 
 def parts_ms(shape: TopologyShape, journey: str, *, mesh: bool = False) -> dict[str, float]:
-    """Computes the mean of each part of a journey's budget, ms.
-
-    Args:
-        shape: Shape of the topology.
-        journey: One of `JOURNEY_SHAPES`.
-        mesh: Whether calls go through sidecars.
-    """
+    """Computes the mean of each part of a journey's budget, ms."""
     plan = JOURNEY_SHAPES[journey]
     gateway = shape.gateways.get(plan.channel)
     first, *others = plan.work_ms
@@ -126,11 +115,7 @@ def parts_ms(shape: TopologyShape, journey: str, *, mesh: bool = False) -> dict[
 
 
 def call_paths(parts: Iterable[str]) -> dict[str, str]:
-    """Gives each part of a budget a call path; a component that several others call is below its first caller.
-
-    Args:
-        parts: Parts of a journey as `parts_ms` orders them.
-    """
+    """Gives each part, as ordered by `parts_ms`, a call path; a component with several callers is below the first."""
     wires = [part.removeprefix(_WIRE).split("→") for part in parts if part.startswith(_WIRE)]
     callers = {callee: caller for caller, callee in reversed(wires)}
 
@@ -148,13 +133,7 @@ def call_paths(parts: Iterable[str]) -> dict[str, str]:
 
 
 def by_way_of_sidecars(parts: Mapping[str, float], *, proxy_ms: float, wire_ms: float) -> dict[str, float]:
-    """Splits each wire behind the edge into the five legs of a call in a mesh.
-
-    Args:
-        parts: Mean of each part without a mesh, ms.
-        proxy_ms: Mean of one sidecar's own time for a call.
-        wire_ms: Mean of the wire between a component and its sidecar.
-    """
+    """Splits each wire behind the edge into the legs of a call in a mesh; the given ms are for one proxy or wire."""
     legs: dict[str, float] = {}
     for part, ms in parts.items():
         kind, _, ends = part.partition(":")
@@ -183,12 +162,7 @@ def waves(shape: TopologyShape, journey: str) -> int:
 
 
 def cpu_ms(shape: TopologyShape, *, mesh: str = "none") -> dict[str, float]:
-    """Computes the mean CPU of each component for a journey of the default mix, ms.
-
-    Args:
-        shape: Shape of the topology.
-        mesh: One of none, envoy and istio.
-    """
+    """Computes the mean CPU of each component for a journey of the default mix, ms; mesh: none, envoy or istio."""
     services = {"order": 1.1, "payment": 0.4, "product": 1.0, "user": 1.1}
     components = {name: work_ms + shape.cpu_ms for name, work_ms in services.items()}
     for gateway in sorted(set(shape.gateways.values())):
@@ -201,7 +175,7 @@ def cpu_ms(shape: TopologyShape, *, mesh: str = "none") -> dict[str, float]:
     return components | {"postgres": 0.8, "jaeger": 0.3, GENERATOR: 1.0}
 
 
-def topology_document(name: str, shape: TopologyShape) -> dict[str, Any]:
+def document_of(name: str, shape: TopologyShape) -> dict[str, Any]:
     """Describes a topology as in the manifest."""
     order = dict.fromkeys(("product", "user", "payment"), shape.protocol)
     asked = dict.fromkeys(("product", "order", "user", "payment"), shape.protocol)

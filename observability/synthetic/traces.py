@@ -27,18 +27,7 @@ def shop_trace(
     total_ns: int | None = None,
     mesh: bool = False,
 ) -> list[Span]:
-    """Makes one trace of a journey through edge and gateway to the services.
-
-    Args:
-        seed: Seed; the same seed gives the same trace.
-        spans: Number of spans, at least 6. In a mesh, a trace has a few more, so that each call reaches its callee.
-        trace_id: 32 hex digits; drawn if not given.
-        journey: Name of the journey; drawn if not given.
-        channel: Channel that sends the journey.
-        start_ns: Unix time of the root's start, ns.
-        total_ns: Length of the root; drawn if not given.
-        mesh: Whether calls go through two sidecars.
-    """
+    """Makes one trace of a journey through edge and gateway, of 6 or more spans; the seed decides what is not given."""
     rng = random.Random(seed)
     drawn_id = f"{rng.getrandbits(128) | 1:032x}"
     trace: list[Span] = []
@@ -52,10 +41,8 @@ def shop_trace(
 
     def within(outer: Span, share: float = 0.05) -> tuple[int, int]:
         length = outer.end_ns - outer.start_ns
-        return (
-            outer.start_ns + 1 + int(length * share * rng.random()),
-            outer.end_ns - 1 - int(length * share * rng.random()),
-        )
+        before, after = (int(length * share * rng.random()) for _ in range(2))
+        return outer.start_ns + 1 + before, outer.end_ns - 1 - after
 
     def by_way_of_sidecars(call: Span, callee: str) -> Span:
         """Makes the CLIENT span that the callee answers."""
@@ -92,17 +79,7 @@ def shop_trace(
 
 
 def write_lines(path: Path, journeys: Iterable[tuple[str, str]], *, spans: int = 30, shapes: int = 50) -> int:
-    """Writes many traces as OTLP JSON lines, but keeps only a few in memory.
-
-    Args:
-        path: Path of the file.
-        journeys: Trace id and journey name of each trace.
-        spans: Number of spans in each trace.
-        shapes: Number of different traces of each journey; they recur under other ids.
-
-    Returns:
-        Number of spans.
-    """
+    """Writes many traces as OTLP JSON lines, `shapes` different ones for each journey; returns the number of spans."""
     drawn: dict[str, list[tuple[bytes, bytes]]] = {}
     written = 0
     with path.open("wb") as lines:

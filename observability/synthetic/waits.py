@@ -29,12 +29,7 @@ _MICROSECOND = 1_000
 
 @dataclass(frozen=True, slots=True)
 class KnownTrace:
-    """One trace and the truth about it.
-
-    Args:
-        spans: Spans of the trace; the first is the root, which is a SERVER span.
-        budget: Nanoseconds of real waiting, by part.
-    """
+    """One trace, whose first span is the root, a SERVER span, and the truth about it: ns of real waiting by part."""
 
     spans: Sequence[Span]
     budget: Mapping[str, int]
@@ -138,13 +133,7 @@ CAUSES: Mapping[str, Callable[[_Scene], None]] = {
 
 
 def known_trace(cause: str, seed: int, number: int) -> KnownTrace:
-    """Makes one trace.
-
-    Args:
-        cause: One of `CAUSES`.
-        seed: Seed; the same seed gives the same traces.
-        number: Number of the trace to make.
-    """
+    """Makes one trace of one of `CAUSES`; the same seed and number give the same trace."""
     scene = _Scene(random.Random(f"{cause} {seed} {number}"))
     scene.work(scene.draw(scene.work_ns))
     CAUSES[cause](scene)

@@ -20,9 +20,9 @@ from experiment.results.folder import RESULTS, find_run, finished_runs
 from hops.analysis.summary import check_run, distance_figures, every_pair, summarise
 from hops.kinds import analyse
 from hops.kinds.decide.analysis import Customers, decide
-from hops.kinds.decide.terminal import decision_view
-from hops.kinds.rates.arms import AXIS
-from hops.kinds.rates.arms import KIND as RATES
+from hops.kinds.decide.conclusions import decision_view
+from hops.kinds.rates.document import AXIS
+from hops.kinds.rates.document import KIND as RATES
 from hops.kinds.watch.choice import choice_elements, choices
 from hops.kinds.watch.document import watched_of
 from hops.run.axis import shared_places

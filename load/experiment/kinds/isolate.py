@@ -9,7 +9,7 @@ from experiment.commands import in_blocks
 from experiment.errors import UsageError
 from experiment.plan.arms_in_blocks import Arm, Plan, arm_of, is_target
 from experiment.plan.networks import refuse_networks
-from hops.kinds.isolate.arms import APART, AS_IS, KIND, WITHOUT, label_of
+from hops.kinds.isolate.document import APART, AS_IS, KIND, WITHOUT, label_of
 from mesh.description.options import Given
 from mesh.description.topology import Topology
 

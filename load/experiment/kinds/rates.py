@@ -14,7 +14,7 @@ from experiment.plan.networks import channel_networks
 from experiment.results.folder import RESULTS
 from hops.errors import HopsError
 from hops.kinds.capacity.document import capacity_of
-from hops.kinds.rates.arms import AXIS, KIND
+from hops.kinds.rates.document import AXIS, KIND
 from hops.run.axis import SHARE
 from hops.run.files import SUMMARY, read_document
 from mesh.description.options import Given

@@ -8,7 +8,7 @@ from experiment.commands import in_blocks
 from experiment.errors import UsageError
 from experiment.plan.arms_in_blocks import Arm, Plan, arm_of
 from experiment.plan.axis import arms_along
-from hops.kinds.rtt.arms import AXIS, KIND
+from hops.kinds.rtt.document import AXIS, KIND
 from mesh.description.network import read_rtt
 from mesh.description.options import Given
 from mesh.description.topology import Topology

@@ -22,8 +22,7 @@ from hops.kinds.two_runs.analysis import (
     list_watched,
     regressions,
 )
-from hops.kinds.two_runs.tables import runs_sections
-from hops.kinds.two_runs.terminal import runs_view
+from hops.kinds.two_runs.tables import runs_sections, runs_view
 from hops.run.files import MANIFEST, SUMMARY, read_run
 from hops.run.rows import write_whole
 from mesh.description.options import Json, takes_settings

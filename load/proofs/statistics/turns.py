@@ -11,7 +11,7 @@ import numpy as np
 from hops.elements.element import Element, Text
 from hops.elements.table import Table, words
 from hops.kinds.rates.analysis import crossings
-from hops.kinds.rates.arms import AXIS
+from hops.kinds.rates.document import AXIS
 from hops.run.axis import Arm
 from hops.statistics.correction import SIGNIFICANCE
 from hops.units import ALL

@@ -10,23 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from msgspec.structs import asdict
 
-from hops.commands.sources import (
-    BAD_INPUT,
-    AsJson,
-    CorrectClocks,
-    EndToEnd,
-    Headers,
-    Html,
-    Most,
-    NamesFile,
-    Service,
-    Since,
-    Sources,
-    SpanName,
-    Until,
-    read_options,
-    read_traces,
-)
+from hops.commands import sources as shared
 from hops.errors import HopsError
 from hops.sources import LIMIT
 
@@ -37,7 +21,6 @@ if TYPE_CHECKING:
 
     from hops.analysis.of_traces.operations import Analysed, Operation
     from hops.sources.trace_set import TraceSet
-    from hops.traces.tree import Quality
 
 # Everything else is imported when it is used: the help must not wait for it.
 
@@ -46,7 +29,7 @@ TREE_SPANS = 40
 
 
 def budget(
-    sources: Sources,
+    sources: shared.Sources,
     forced: Annotated[
         str,
         typer.Option(
@@ -55,21 +38,21 @@ def budget(
             help="Format of the input: jaeger, otlp-json, otlp-proto, otlp-framed or zipkin; recognised if not given.",
         ),
     ] = "",
-    service: Service = "",
-    operation: SpanName = "",
-    since: Since = "",
-    until: Until = "",
-    limit: Most = LIMIT,
-    header: Headers = None,
+    service: shared.Service = "",
+    operation: shared.SpanName = "",
+    since: shared.Since = "",
+    until: shared.Until = "",
+    limit: shared.Most = LIMIT,
+    header: shared.Headers = None,
     trace: Annotated[
         list[str] | None, typer.Option(metavar="ID", help="Only these traces, each with its budget to the nanosecond.")
     ] = None,
-    mapping: NamesFile = None,
-    correct_clocks: CorrectClocks = False,
-    end_to_end: EndToEnd = False,
+    mapping: shared.NamesFile = None,
+    correct_clocks: shared.CorrectClocks = False,
+    end_to_end: shared.EndToEnd = False,
     top: Annotated[int, typer.Option(min=1, help="Number of root operations to show, those with the most time.")] = 5,
-    html: Html = None,
-    as_json: AsJson = False,
+    html: shared.Html = None,
+    as_json: shared.AsJson = False,
 ) -> None:
     """Split the time of any system's traces into hop budgets, whose parts add up to the nanosecond.
 
@@ -81,10 +64,10 @@ def budget(
 
     progress = Progress()
     try:
-        how = read_options(
+        how = shared.read_options(
             sources, service, operation, since, until, limit, header, mapping, correct_clocks, end_to_end, trace, html
         )
-        read = read_traces(sources, how.query, forced=forced, progress=progress)
+        read = shared.read_traces(sources, how.query, forced=forced, progress=progress)
         analysed = analyse(
             read.traces,
             names=how.names,
@@ -105,11 +88,11 @@ def budget(
     except (HopsError, OSError) as error:
         progress.done()
         print(f"hops: {error}", file=sys.stderr)
-        raise typer.Exit(BAD_INPUT) from error
+        raise typer.Exit(shared.BAD_INPUT) from error
     if html is not None and not as_json:
         print(f"Page: {html}")
     if read.refused:
-        raise typer.Exit(BAD_INPUT)
+        raise typer.Exit(shared.BAD_INPUT)
 
 
 def _print(read: TraceSet, analysed: Analysed, operations: Sequence[Operation], top: int, *, exact: bool) -> None:
@@ -147,12 +130,8 @@ def _print(read: TraceSet, analysed: Analysed, operations: Sequence[Operation], 
             show(trace_table(title, one.parts, one.crossings), after_text(one))
         return
     left_out = len(operations) - top
-    more = (
-        f"{plural(left_out, 'more operation')} with less time: give --top {len(operations)} to see all."
-        if left_out > 0
-        else ""
-    )
-    show(operations_table(operations[:top]), Text(more))
+    more = f"{plural(left_out, 'more operation')} with less time: give --top {len(operations)} to see all."
+    show(operations_table(operations[:top]), Text(more if left_out > 0 else ""))
     for operation in operations[:top]:
         show(operation_parts_table(operation), tail_text(operation))
         for name, trace_id in operation.distinct_exemplars.items():
@@ -167,7 +146,7 @@ def rows(
     processes: Annotated[
         int | None, typer.Option(min=1, help="Number of processes (default: one for each core).")
     ] = None,
-    as_json: AsJson = False,
+    as_json: shared.AsJson = False,
 ) -> None:
     """Write the hop budgets of all traces in a file as rows, however many there are."""
     from hops.conclusions.wording import plural
@@ -177,22 +156,11 @@ def rows(
         made = write_rows(file, out, processes=processes)
     except (HopsError, OSError, UnicodeDecodeError) as error:
         print(f"hops: {error}", file=sys.stderr)
-        raise typer.Exit(BAD_INPUT) from error
+        raise typer.Exit(shared.BAD_INPUT) from error
     if as_json:
         print(json.dumps({"budgets": made.budgets, "gap_ns": made.gap_ns, "quality": asdict(made.quality)}))
     else:
         print(f"{plural(made.budgets, 'hop budget')} in {out}; largest budget imbalance: {made.gap_ns} ns")
-        print(_defects(made.quality), end="")
-
-
-def _defects(quality: Quality) -> str:
-    from hops.conclusions.wording import plural
-
-    counts = {name: n for name, n in asdict(quality).items() if n and name not in ("traces", "spans")}
-    if not counts:
-        return f"{plural(quality.spans, 'span')}, no defect.\n"
-    return (
-        f"{plural(quality.spans, 'span')}; "
-        + ", ".join(f"{name.replace('_', ' ')} {n}" for name, n in counts.items())
-        + ".\n"
-    )
+        counts = {name: n for name, n in asdict(made.quality).items() if n and name not in ("traces", "spans")}
+        defects = ", ".join(f"{name.replace('_', ' ')} {n}" for name, n in counts.items())
+        print(f"{plural(made.quality.spans, 'span')}{f'; {defects}' if defects else ', no defect'}.")

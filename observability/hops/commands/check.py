@@ -11,30 +11,7 @@ from xml.etree import ElementTree
 
 import typer
 
-from hops.commands.sources import (
-    BAD_INPUT,
-    AsJson,
-    CorrectClocks,
-    EndToEnd,
-    Format,
-    Headers,
-    Html,
-    Most,
-    NamesFile,
-    Service,
-    Since,
-    Sources,
-    SpanName,
-    Until,
-    end,
-    print_json,
-    read_options,
-    read_traces,
-    reported,
-    show,
-    timelines_of,
-    write_page,
-)
+from hops.commands import sources as shared
 from hops.sources import LIMIT
 
 if TYPE_CHECKING:
@@ -42,7 +19,6 @@ if TYPE_CHECKING:
 
 BROKEN = 1
 REFUSED = "refused input"
-"""Name of the JUnit suite for inputs that could not be read."""
 
 
 class CheckFormat(StrEnum):
@@ -57,16 +33,16 @@ def check(
     budgets: Annotated[
         Path, typer.Argument(metavar="BUDGETS", help="YAML file: operations, parts, figures with times.")
     ],
-    sources: Sources,
-    service: Service = "",
-    operation: SpanName = "",
-    since: Since = "",
-    until: Until = "",
-    limit: Most = LIMIT,
-    header: Headers = None,
-    mapping: NamesFile = None,
-    correct_clocks: CorrectClocks = False,
-    end_to_end: EndToEnd = False,
+    sources: shared.Sources,
+    service: shared.Service = "",
+    operation: shared.SpanName = "",
+    since: shared.Since = "",
+    until: shared.Until = "",
+    limit: shared.Most = LIMIT,
+    header: shared.Headers = None,
+    mapping: shared.NamesFile = None,
+    correct_clocks: shared.CorrectClocks = False,
+    end_to_end: shared.EndToEnd = False,
     against: Annotated[
         str,
         typer.Option(
@@ -77,8 +53,8 @@ def check(
         ),
     ] = "",
     written: Annotated[CheckFormat, typer.Option("--format", help="How to write the result.")] = CheckFormat.TEXT,
-    html: Html = None,
-    as_json: AsJson = False,
+    html: shared.Html = None,
+    as_json: shared.AsJson = False,
 ) -> None:
     """Check limits on times by operation and part.
 
@@ -87,29 +63,29 @@ def check(
     from hops.analysis.of_traces import limits
     from hops.tables.of_traces.results import limits_elements
 
-    with reported():
+    with shared.reported():
         asked = limits.read_limits(budgets)
         every = [*sources, *([against] if against else [])]
-        how = read_options(
+        how = shared.read_options(
             every, service, operation, since, until, limit, header, mapping, correct_clocks, end_to_end, html=html
         )
-        read = read_traces(sources, how.query)
-        baseline = timelines_of(read_traces([against], how.query), how) if against else None
-        rows = limits.check(asked, timelines_of(read, how), baseline)
+        read = shared.read_traces(sources, how.query)
+        baseline = shared.timelines_of(shared.read_traces([against], how.query), how) if against else None
+        rows = limits.check(asked, shared.timelines_of(read, how), baseline)
         elements = limits_elements(rows)
-        write_page(html, "limits", "Do these traces stay within their limits?", elements, read)
+        shared.write_page(html, "limits", "Do these traces stay within their limits?", elements, read)
     if as_json:
-        print_json({"limits": [row.as_document() for row in rows]}, read)
+        shared.print_json({"limits": [row.as_document() for row in rows]}, read)
     elif written is CheckFormat.JUNIT:
         print(junit(rows, read.refused))
     else:
-        show("Limits", elements, Format(written.value), read)
+        shared.show("Limits", elements, shared.Format(written.value), read)
     states = {row.state for row in rows}
     if "broken" in states:
         raise typer.Exit(BROKEN)
     if "cannot tell" in states:
-        raise typer.Exit(BAD_INPUT)
-    end(how, read)
+        raise typer.Exit(shared.BAD_INPUT)
+    shared.end(how, read)
 
 
 def junit(rows: Sequence[Checked], refused: Sequence[str] = ()) -> str:

@@ -75,14 +75,7 @@ InFormat = Annotated[Format, typer.Option("--format", help="How to write the res
 
 
 class Chosen(NamedTuple):
-    """Options about traces.
-
-    Attributes:
-        query: Traces to request from an address.
-        names: New names of services, operations and parts; None without a file of names.
-        correct_clocks: Whether to move the spans of services whose clocks differ.
-        end_to_end: Whether traces last until their last span has ended.
-    """
+    """Options about traces; `names` is None without a file of names."""
 
     query: Query
     names: NameMap | None
@@ -142,12 +135,6 @@ def read_traces(
     sources: Sequence[str], query: Query, *, forced: str = "", progress: Callable[[str], None] | None = None
 ) -> TraceSet:
     """Reads all sources.
-
-    Args:
-        sources: Files, folders, patterns, `-`, or addresses of query APIs.
-        query: Traces to request from an address.
-        forced: Format of the input; empty to recognise it.
-        progress: Called with the progress of reading.
 
     Raises:
         NotEnoughDataError: Nothing could be read; the message says what was refused and why.
@@ -237,11 +224,7 @@ def print_json(result: Mapping[str, Any], *sets: TraceSet) -> None:
 
 
 def write_page(html: Path | None, kind: str, question: str, elements: Sequence[Element], *sets: TraceSet) -> None:
-    """Writes a result as one page if a file for it was given.
-
-    Raises:
-        OSError: The disk is full, or the file cannot be written.
-    """
+    """Writes a result as one page if a file for it was given; errors as in `hops.report.write.write_html`."""
     if html is None:
         return
     from hops.report.traces_page import write_result_page

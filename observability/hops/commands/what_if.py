@@ -7,35 +7,12 @@ from typing import Annotated
 
 import typer
 
-from hops.commands.sources import (
-    AsJson,
-    CorrectClocks,
-    EndToEnd,
-    Format,
-    Headers,
-    Html,
-    InFormat,
-    Most,
-    NamesFile,
-    Service,
-    Since,
-    Sources,
-    SpanName,
-    Until,
-    end,
-    print_json,
-    read_options,
-    read_traces,
-    reported,
-    show,
-    trees_of,
-    write_page,
-)
+from hops.commands import sources as shared
 from hops.sources import LIMIT
 
 
 def what_if(
-    sources: Sources,
+    sources: shared.Sources,
     change: Annotated[
         list[str] | None,
         typer.Option(
@@ -56,18 +33,18 @@ def what_if(
     scenario: Annotated[
         Path | None, typer.Option(metavar="FILE", help="YAML file with change, parallel and remove.")
     ] = None,
-    service: Service = "",
-    operation: SpanName = "",
-    since: Since = "",
-    until: Until = "",
-    limit: Most = LIMIT,
-    header: Headers = None,
-    mapping: NamesFile = None,
-    correct_clocks: CorrectClocks = False,
-    end_to_end: EndToEnd = False,
-    written: InFormat = Format.TEXT,
-    html: Html = None,
-    as_json: AsJson = False,
+    service: shared.Service = "",
+    operation: shared.SpanName = "",
+    since: shared.Since = "",
+    until: shared.Until = "",
+    limit: shared.Most = LIMIT,
+    header: shared.Headers = None,
+    mapping: shared.NamesFile = None,
+    correct_clocks: shared.CorrectClocks = False,
+    end_to_end: shared.EndToEnd = False,
+    written: shared.InFormat = shared.Format.TEXT,
+    html: shared.Html = None,
+    as_json: shared.AsJson = False,
 ) -> None:
     """Predict how long operations would take if parts were faster or slower, in parallel, or removed."""
     # Imported here: help and wrong options need none of it.
@@ -75,19 +52,19 @@ def what_if(
     from hops.budget.scenario import read_scenario, scenario_of
     from hops.tables.of_traces.results import what_if_elements
 
-    with reported():
+    with shared.reported():
         given = (change or [], parallel or [], remove or [])
         if scenario is not None:
             given = read_scenario(scenario, *given)
-        how = read_options(
+        how = shared.read_options(
             sources, service, operation, since, until, limit, header, mapping, correct_clocks, end_to_end, html=html
         )
-        read = read_traces(sources, how.query)
-        rows = predict(trees_of(read, how), lambda known: scenario_of(known, *given))
+        read = shared.read_traces(sources, how.query)
+        rows = predict(shared.trees_of(read, how), lambda known: scenario_of(known, *given))
         elements = what_if_elements(rows)
-        write_page(html, "what if", "How long would these traces have taken?", elements, read)
+        shared.write_page(html, "what if", "How long would these traces have taken?", elements, read)
     if as_json:
-        print_json({"operations": [row.as_document() for row in rows]}, read)
+        shared.print_json({"operations": [row.as_document() for row in rows]}, read)
     else:
-        show("What if", elements, written, read)
-    end(how, read)
+        shared.show("What if", elements, written, read)
+    shared.end(how, read)

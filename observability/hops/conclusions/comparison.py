@@ -3,20 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from hops.analysis.pairs import Pairs, value_of
+from hops.conclusions import notes
 from hops.conclusions.distance import at_place, first_turn, turn_sentences, where
 from hops.conclusions.meetings import meeting_sentences, wait_sentences
-from hops.conclusions.notes import (
-    and_seen,
-    cache_sentences,
-    cost_sentences,
-    doubt_sentences,
-    edge_cache_sentences,
-    load_sentences,
-    validity_sentences,
-)
 from hops.conclusions.over_fetching import over_fetching_headline, over_fetching_sentences, selection_sentences
 from hops.conclusions.reasons import why
 from hops.conclusions.wording import clause, excludes_zero, join_names, mark_lines, negate_interval, plural, sentence
@@ -67,21 +59,17 @@ class Conclusions:
         validity: Caveats about the run: failing gates, what drove the load, what tracing adds.
     """
 
-    headline: list[str] = field(default_factory=list)
-    context: list[str] = field(default_factory=list)
-    mix: list[str] = field(default_factory=list)
-    journeys: dict[str, list[str]] = field(default_factory=dict)
-    cost: list[str] = field(default_factory=list)
-    doubts: list[str] = field(default_factory=list)
-    validity: list[str] = field(default_factory=list)
+    headline: list[str]
+    context: list[str]
+    mix: list[str]
+    journeys: dict[str, list[str]]
+    cost: list[str]
+    doubts: list[str]
+    validity: list[str]
 
 
 def grouped_conclusions(summary: Summary) -> Conclusions:
-    """Writes all conclusions as sentences; unless the run is VALID, the first sentence begins with the verdict.
-
-    Args:
-        summary: A summary as in `summary.json`.
-    """
+    """Writes all conclusions as sentences; unless the run is VALID, the first sentence begins with the verdict."""
     pairs = Pairs(summary)
     many = len(summary["topologies"]) > 1
     refusal = explain_refusal(summary) if many else None
@@ -99,15 +87,15 @@ def grouped_conclusions(summary: Summary) -> Conclusions:
             *slow_end,
             *turns[:MAX_TURNS],
             *meetings[:1],
-            *load_sentences(summary),
-            *cache_sentences(summary),
-            *edge_cache_sentences(summary),
+            *notes.load_sentences(summary),
+            *notes.cache_sentences(summary),
+            *notes.edge_cache_sentences(summary),
         ],
         mix=[*mix, *turns[MAX_TURNS:], *meetings[1:]],
         journeys={name: texts for name, texts in journeys.items() if texts},
-        cost=list(dict.fromkeys([*cost_sentences(summary, pairs), *beyond])),
-        doubts=doubt_sentences(summary) if many and refusal is None else [],
-        validity=validity_sentences(summary),
+        cost=list(dict.fromkeys([*notes.cost_sentences(summary, pairs), *beyond])),
+        doubts=notes.doubt_sentences(summary) if many and refusal is None else [],
+        validity=notes.validity_sentences(summary),
     )
 
 
@@ -178,12 +166,7 @@ def fastest(summary: Summary, journey: str) -> list[str]:
 
 
 def fastest_by_place(summaries: Mapping[str, Summary], unit: str = "") -> str:
-    """Describes the fastest topology over the mix: `rest at 0 and 20 ms; none is shown at 60 ms`; empty if not tested.
-
-    Args:
-        summaries: Summaries of the same topologies, by name of the place.
-        unit: Unit of the places.
-    """
+    """Describes the fastest topology by place: `rest at 0 and 20 ms; none is shown at 60 ms`; empty if not tested."""
     at: dict[str, list[str]] = {}
     for place, summary in summaries.items():
         topologies, names = list(summary["topologies"]), fastest(summary, ALL)
@@ -220,7 +203,7 @@ def no_difference(row: Comparison) -> str:
     text = f"no difference shown between {row['left']} and {row['right']} at {row['metric']}: {amount}"
     if excludes_zero(row["ci95"]) and row["p_corrected"] is not None:
         text += f", not significant after correction ({p_value(row['p_corrected'])})"
-    return text + and_seen(row)
+    return text + notes.and_seen(row)
 
 
 def _over_all(summary: Summary, pairs: Pairs, refusal: str | None) -> tuple[list[str], list[str], list[str]]:
@@ -228,7 +211,8 @@ def _over_all(summary: Summary, pairs: Pairs, refusal: str | None) -> tuple[list
     if len(summary["topologies"]) == 1:
         return at_place(summary, _alone(summary, next(iter(summary["topologies"])), ALL)), [], []
     if refusal is not None:
-        return [f"No conclusions about differences: {refusal}."], [], at_place(summary, _all(summary))
+        each = [text for name in summary["topologies"] for text in _alone(summary, name, ALL)]
+        return [f"No conclusions about differences: {refusal}."], [], at_place(summary, each)
     usual, slow_end = (_tally(summary, pairs, metric) for metric in HEADLINE_METRICS)
     mix = [text for metric in HEADLINE_METRICS for text in _rank(summary, pairs, ALL, metric)]
     return (at_place(summary, usual), slow_end, mix) if usual else (at_place(summary, mix), slow_end, [])
@@ -241,7 +225,8 @@ def _tally(summary: Summary, pairs: Pairs, metric: str) -> list[str]:
     if not places:
         return []
     noun, measured = compared_in(summary).one, len(every)
-    everywhere = [name for name in _names(places) if all(name in place.first for place in places.values())]
+    names = dict.fromkeys(name for place in places.values() for name in place.first)
+    everywhere = [name for name in names if all(name in place.first for place in places.values())]
     if not everywhere:
         only = f"; only {len(places)} of {measured} journeys have enough data" if len(places) < measured else ""
         return [f"At {metric} no {noun} is the fastest everywhere: {_leaders(places, noun)}{only}."]
@@ -275,15 +260,15 @@ def _leaders(places: Mapping[str, Standing], noun: str) -> str:
     return "; ".join(parts)
 
 
-def _names(places: dict[str, Standing]) -> list[str]:
-    return list(dict.fromkeys(name for place in places.values() for name in place.first))
-
-
 def _journey(summary: Summary, pairs: Pairs, journey: str, refusal: str | None) -> list[str]:
     if len(summary["topologies"]) == 1:
         return _alone(summary, next(iter(summary["topologies"])), journey)
     if refusal is not None:
-        values = _values(summary, pairs, journey, "p50")
+        cells = {name: summary["topologies"][name]["journeys"][journey] for name in pairs.ranking(journey, "p50")}
+        values = [
+            f"{name} {figure(cell['latency_ms']['p50'] or 0.0, cell['latency_ci95'].get('p50', UNKNOWN), 'ms')}"
+            for name, cell in cells.items()
+        ]
         return [f"{journey} at p50: {' to '.join(dict.fromkeys((values[0], values[-1])))}."] if values else []
     return [text for metric in HEADLINE_METRICS for text in _rank(summary, pairs, journey, metric)]
 
@@ -329,17 +314,3 @@ def _alone(summary: Summary, name: str, journey: str) -> list[str]:
     )
     what = "all journeys" if journey == ALL else journey
     return [f"{name} answers half of {what} within {half}, and 99 % within {most}."]
-
-
-def _all(summary: Summary) -> list[str]:
-    return [text for name in summary["topologies"] for text in _alone(summary, name, ALL)]
-
-
-def _values(summary: Summary, pairs: Pairs, journey: str, metric: str) -> list[str]:
-    values = []
-    for name in pairs.ranking(journey, metric):
-        cell = summary["topologies"][name]["journeys"][journey]
-        value = cell["latency_ms"][metric]
-        assert value is not None
-        values.append(f"{name} {figure(value, cell['latency_ci95'].get(metric, UNKNOWN), 'ms')}")
-    return values

@@ -60,7 +60,7 @@ def turn_sentences(summary: Summary, distance: Distance) -> list[str]:
         where = f"in the mix or in a journey{but_untested(pairs)}"
         return [f"No {noun} is shown to overtake the fastest one {reach}, {where}."]
     named = [name for name in turns if name != ALL][:_MAX_NAMED]
-    sentences = [f"{_from(turns[name])} {_answers(turns[name], name)}." for name in (ALL, *named) if name in turns]
+    sentences = [_turn_sentence(turns[name], name) for name in (ALL, *named) if name in turns]
     of_mix = distance["journeys"][ALL]["pairs"] if ALL in distance["journeys"] else []
     if ALL not in turns and any(row["verdict"] != "unknown" for row in of_mix):
         untested = but_untested(of_mix)
@@ -74,7 +74,7 @@ def first_turn(distance: Distance) -> str:
     if not turns:
         return ""
     journey = ALL if ALL in turns else min(turns, key=lambda name: turns[name]["at_ms"] or 0.0)
-    return f"{turns[journey]['sooner']} from {plain(turns[journey]['at_ms'])} ms away for {_journey_name(journey)}"
+    return f"{turns[journey]['sooner']} from {plain(turns[journey]['at_ms'])} ms away for {journey_name(journey)}"
 
 
 def where(summary: Summary) -> str:
@@ -100,19 +100,16 @@ def _overtaking(distance: Distance, journey: str) -> BreakEven | None:
     return min(rows, key=lambda row: row["at_ms"] or 0.0, default=None)
 
 
-def _from(row: BreakEven) -> str:
-    low, high = row["ci95_ms"]
-    assert row["at_ms"] is not None
-    return f"From {figure(row['at_ms'], (low, high), 'ms')} {_RTT} on,"
-
-
-def _journey_name(journey: str) -> str:
+def journey_name(journey: str) -> str:
+    """Names a journey within a sentence."""
     return "the whole mix" if journey == ALL else journey
 
 
-def _answers(row: BreakEven, journey: str) -> str:
+def _turn_sentence(row: BreakEven, journey: str) -> str:
+    assert row["at_ms"] is not None
+    start = f"From {figure(row['at_ms'], row['ci95_ms'], 'ms')} {_RTT} on,"
     other = row["right"] if row["sooner"] == row["left"] else row["left"]
-    return f"{row['sooner']} answers {_journey_name(journey)} faster than {other}"
+    return f"{start} {row['sooner']} answers {journey_name(journey)} faster than {other}."
 
 
 def break_even_words(row: BreakEven) -> str:
@@ -130,15 +127,9 @@ def break_even_words(row: BreakEven) -> str:
         case "never":
             return f"never {row['left']}: {row['sooner']} at every distance"
         case "several":
-            return _by_turns(row)
+            ends = [(one["sooner"], plain(one["from_ms"]), plain(one["to_ms"])) for one in row["stretches"]]
+            return join_names([f"{sooner} from {first} to {last} ms" for sooner, first, last in ends])
         case "not_shown":
             return "not shown"
         case _:
             return row["reason"] or "not tested"
-
-
-def _by_turns(row: BreakEven) -> str:
-    stretches = [
-        f"{one['sooner']} from {plain(one['from_ms'])} to {plain(one['to_ms'])} ms" for one in row["stretches"]
-    ]
-    return join_names(stretches)

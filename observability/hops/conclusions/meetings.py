@@ -39,15 +39,7 @@ def meeting_sentences(summary: Summary) -> list[str]:
 
 
 def wait_sentences(summary: Summary, journey: str, metric: str, left: str, right: str) -> list[str]:
-    """Describes what ran at the same time as slower journeys of the right topology, which is the slower one.
-
-    Args:
-        summary: A summary as in `summary.json`.
-        journey: Kind of journey, or `all`.
-        metric: Metric of the comparison, p50 or p99.
-        left: The faster topology.
-        right: The slower topology.
-    """
+    """Describes what ran at the same time as slower journeys of the right topology, which is the slower one."""
     text = _of_means(summary, journey, left, right) if metric == "p50" else _of_tail(summary, journey, right)
     return [text] if text else []
 

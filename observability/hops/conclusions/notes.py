@@ -15,6 +15,7 @@ from hops.run.documents.difference import Comparison, Difference
 from hops.run.documents.gate import VALID, TrialVerdict
 from hops.run.documents.precision import Precision
 from hops.run.documents.summary import Summary
+from hops.run.switches import mesh_text, replicas_text
 from hops.units import ALL
 
 TOTAL, ORIGIN = "total", "origin"
@@ -25,7 +26,12 @@ STEADY = 0.9
 MAX_FIGURES = 3
 """Maximum number of figures with intervals in a sentence; readers skip longer sentences."""
 _COST = "core-hours"
-"""Unit of the cost of a million journeys, as in `hops.analysis.cost`."""
+
+
+def switch_sentences(summary: Summary) -> list[str]:
+    """Describes the mesh and the replicas; empty without them."""
+    texts = {"Mesh": mesh_text(summary["switches"]), "Replicas": replicas_text(summary["switches"])}
+    return [f"{name}: {text}." for name, text in texts.items() if text]
 
 
 def cost_sentences(summary: Summary, pairs: Pairs) -> list[str]:
@@ -185,13 +191,7 @@ def validity_sentences(summary: Summary) -> list[str]:
 
 
 def precision_sentence(precision: Precision, blocks: int, compared: Compared) -> str:
-    """Describes which precision was requested, and whether the run reached it.
-
-    Args:
-        precision: Precision of the run.
-        blocks: Number of blocks that ran.
-        compared: What the run compares.
-    """
+    """Describes which precision was requested, and whether the run reached it."""
     asked = f"A precision of {share(precision['asked'], 1)} was requested"
     scatter, needed, reached = precision["scatter"], precision["needed"], precision["reached"]
     if scatter is None or needed is None or reached is None:

@@ -18,11 +18,7 @@ SLOW = "4g"
 
 
 def over_fetching_headline(rows: Sequence[OverFetching]) -> list[str]:
-    """Describes below which bandwidth over-fetching matters, in the worst case; empty if there are no rows.
-
-    Args:
-        rows: Rows of a summary.
-    """
+    """Describes below which bandwidth over-fetching matters, in the worst case; empty if there are no rows."""
     if not rows:
         return []
     if not any(row["fields_beyond"] for row in rows):
@@ -39,11 +35,7 @@ def over_fetching_headline(rows: Sequence[OverFetching]) -> list[str]:
 
 
 def over_fetching_sentences(rows: Sequence[OverFetching]) -> list[str]:
-    """Describes how much data each topology sends that the screen does not show, and when that matters.
-
-    Args:
-        rows: Rows of a summary; empty if every screen shows all it reads.
-    """
+    """Describes how much data each topology sends that the screen does not show, and when that matters."""
     return [
         sentence
         for journey in dict.fromkeys(row["journey"] for row in rows)
@@ -53,32 +45,25 @@ def over_fetching_sentences(rows: Sequence[OverFetching]) -> list[str]:
 
 def _of_journey(journey: str, rows: Sequence[OverFetching]) -> list[str]:
     lean = [row["topology"] for row in rows if not row["fields_beyond"]]
-    sentences = (
-        [f"For {journey}, {join_names(lean)} over-fetch{'es' if len(lean) == 1 else ''} nothing."] if lean else []
-    )
+    nothing = f"For {journey}, {join_names(lean)} over-fetch{'es' if len(lean) == 1 else ''} nothing."
+    sentences = [nothing] if lean else []
     for row in rows:
         if not row["fields_beyond"]:
             continue
         sent = figure(row["sent_beyond"]["value"], row["sent_beyond"]["ci95"], "bytes")
-        matters = row["matters_below_mbit"]
+        matters, least = row["matters_below_mbit"], share(MATTERS, 0)
+        when = f"less than {least} of p50 at any bandwidth"
+        if matters:
+            when = f"{least} of p50 below {plain(matters)} Mbit/s"
         sentences.append(
             f"For {journey}, {row['topology']} over-fetches {sent} of an answer, {share(row['sent_share'], 0)} of it: "
-            f"{figure(row['ms'][SLOW], unit='ms')} on {SLOW}. "
-            + (
-                f"They take {share(MATTERS, 0)} of p50 below {plain(matters)} Mbit/s."
-                if matters
-                else f"They take less than {share(MATTERS, 0)} of p50 at any bandwidth."
-            )
+            f"{figure(row['ms'][SLOW], unit='ms')} on {SLOW}. They take {when}."
         )
     return sentences
 
 
 def selection_sentences(rows: Sequence[Saving]) -> list[str]:
-    """Says how much time field selection saves in each journey, by part, and how much CPU time over the whole mix.
-
-    Args:
-        rows: Rows of a summary; empty if no two arms differ only in which clients select fields.
-    """
+    """Says how much time field selection saves in each journey, by part, and how much CPU time over the whole mix."""
     of_mix = [cpu_sentence(row["cpu"]) for row in rows if row["journey"] == ALL]
     return [*(_saving(row) for row in rows if row["journey"] != ALL), *filter(None, of_mix)]
 

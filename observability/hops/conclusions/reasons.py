@@ -37,11 +37,7 @@ def why(row: HopDifference | None, waves: Sequence[float]) -> list[str]:
     """Describes where the left topology saved time: `Of the 3.0 ms between their means, 2.4 ms (2.1 to 2.7) is ...`.
 
     Args:
-        row: Difference with the faster topology on the left; None if the summary lacks it.
         waves: Number of sequential round trips of a client in the left and the right topology.
-
-    Returns:
-        Sentences; empty if the budgets show no reason.
     """
     if row is None:
         return []
@@ -53,11 +49,8 @@ def why(row: HopDifference | None, waves: Sequence[float]) -> list[str]:
     if whole < 0:
         above = figure(-whole, row["ci95"], "ms")
         return [f"But its traced mean is {above} higher: the slowest journeys reverse the order."]
-    sure = [
-        part
-        for part in row["groups"]
-        if excludes_zero(part["ci95"]) and abs(part["difference_ms"]) >= MIN_SHARE * whole
-    ]
+    least = MIN_SHARE * whole
+    sure = [part for part in row["groups"] if excludes_zero(part["ci95"]) and abs(part["difference_ms"]) >= least]
     saved = sorted((part for part in sure if part["difference_ms"] < 0), key=lambda part: part["difference_ms"])
     taken = sorted((part for part in sure if part["difference_ms"] > 0), key=lambda part: -part["difference_ms"])
     if not saved:
@@ -65,12 +58,12 @@ def why(row: HopDifference | None, waves: Sequence[float]) -> list[str]:
     first, *others = saved[:MAX_FOR]
     between = f"the {figure(whole, unit='ms')} between their means"
     if -first["difference_ms"] <= whole:
-        text = f"Of {between}, {_amount(first)} is {_words(first)}"
+        text = f"Of {between}, {_amount(first)} is {group_words(first['part'])}"
     else:
-        text = f"More than {between}, {_amount(first)}, is {_words(first)} alone"
-    texts = [" and ".join([text, *(f"{_amount(part)} {_words(part)}" for part in others)]) + "."]
+        text = f"More than {between}, {_amount(first)}, is {group_words(first['part'])} alone"
+    texts = [" and ".join([text, *(f"{_amount(part)} {group_words(part['part'])}" for part in others)]) + "."]
     if taken:
-        less = " and ".join(f"{_amount(part)} in {_words(part)}" for part in taken[:MAX_AGAINST])
+        less = " and ".join(f"{_amount(part)} in {group_words(part['part'])}" for part in taken[:MAX_AGAINST])
         texts.append(f"It is partly offset by {less}.")
     by_round_trip = any(part["part"] in _BY_ROUND_TRIP for part in (first, *others, *taken[:MAX_AGAINST]))
     if by_round_trip and abs(waves[0] - waves[1]) >= MIN_WAVES:
@@ -83,10 +76,6 @@ def _amount(part: PartDifference) -> str:
     saved = part["difference_ms"] < 0
     ends = negate_interval(part["ci95"]) if saved else part["ci95"]
     return figure(abs(part["difference_ms"]), ends, "ms")
-
-
-def _words(part: PartDifference) -> str:
-    return group_words(part["part"])
 
 
 def group_words(group: str) -> str:

@@ -69,11 +69,7 @@ def not_tested(reasons: Iterable[str | None]) -> str:
 
 
 def but_untested(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Counts untested rows: ` (3 of 8 not tested: needs 3 blocks, and there are 2)`; empty if all were tested.
-
-    Args:
-        rows: Comparisons with `verdict` and `reason`.
-    """
+    """Counts untested rows: ` (3 of 8 not tested: needs 3 blocks, and there are 2)`; empty if all were tested."""
     untested = [row["reason"] for row in rows if row["verdict"] == "unknown"]
     return f" ({len(untested):,} of {len(rows):,} {not_tested(untested)})" if untested else ""
 

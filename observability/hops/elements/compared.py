@@ -7,15 +7,7 @@ from typing import Any, NamedTuple
 
 
 class Compared(NamedTuple):
-    """The nouns for what a run compares.
-
-    Args:
-        one: Singular, as in a summary and in the head of a column.
-        many: Plural.
-        a_one: Singular with its article.
-        system: System that answers requests.
-        entry: Component at which requests enter the system.
-    """
+    """The nouns for what a run compares: the system answers requests, which enter it at `entry`."""
 
     one: str
     many: str
@@ -31,9 +23,5 @@ _BY_NAME = {noun.one: noun for noun in (TOPOLOGY, EDGE, TARGET)}
 
 
 def compared_in(summary: Mapping[str, Any]) -> Compared:
-    """Gives the nouns for what a run compares.
-
-    Args:
-        summary: A summary as in `summary.json`; without `compared`, the run compares topologies.
-    """
+    """Gives the nouns for what a run compares; by default, topologies."""
     return _BY_NAME[summary.get("compared", TOPOLOGY.one)]

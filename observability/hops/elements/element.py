@@ -42,14 +42,7 @@ class Heading:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """A drawing with its texts.
-
-    Args:
-        title: Heading of the chart on the page.
-        description: Description of the chart, for readers who cannot see it.
-        drawn: Function that returns the drawing.
-        note: Text after the title, for all readers.
-    """
+    """A drawing with its texts."""
 
     title: str
     description: str
@@ -67,9 +60,7 @@ class Figures:
     """A row of charts below a legend of their marks; only the page has them.
 
     Args:
-        charts: Charts to draw.
         key: For each entry of the legend, the class of the mark and its name.
-        text: How to read the charts; plain text.
         wide: Whether the charts take the width of the page.
         narrow: The same charts for a narrow screen, if `charts` would be unreadable there.
     """
@@ -90,14 +81,7 @@ class Drawing:
 
 @dataclass(frozen=True, slots=True)
 class Fold:
-    """Elements that are hidden until a reader opens them; a printed page shows them only if they are open.
-
-    Args:
-        title: Line that a reader clicks to open them.
-        elements: The hidden elements.
-        opened: Whether they are open from the start.
-        brief: Whether Markdown has them too; it leaves out other folds.
-    """
+    """Elements that a reader opens; a printed page shows open ones, and Markdown only `brief` ones."""
 
     title: str
     elements: Sequence[Element]
@@ -110,15 +94,7 @@ Element = Text | Points | Terms | Heading | Figures | Drawing | Fold | Table
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A section of the report.
-
-    Args:
-        key: ID of the section.
-        title: Heading of the section.
-        elements: Elements of the section, in order.
-        detail: Whether Markdown leaves out the section.
-        folded: Whether the page shows only its heading until a reader opens it.
-    """
+    """A section of the report; Markdown leaves out a `detail`, and the page folds a `folded` one."""
 
     key: str
     title: str

@@ -17,14 +17,7 @@ _SPECIAL = re.compile(r"([\\`*_\[\]<>|#~])")
 
 
 def markdown(title: str, lines: Sequence[str], sections: Iterable[Section], files: Sequence[str] = ()) -> str:
-    """Writes the short form of the report.
-
-    Args:
-        title: Heading of the document.
-        lines: Lines below the heading.
-        sections: Sections in order.
-        files: Names of the CSV files.
-    """
+    """Writes the short form of the report."""
     out = [f"# {_safe(title)}", ""]
     out += [*(f"{_safe(line)}  " for line in lines), ""] if lines else []
     for section in sections:
@@ -36,7 +29,6 @@ def markdown(title: str, lines: Sequence[str], sections: Iterable[Section], file
 
 
 def _without_empty(elements: Sequence[Element]) -> Iterator[Element]:
-    """Removes headings with nothing left below them."""
     left = [one for one in elements if any(_element(one))]
     for one, following in zip_longest(left, left[1:]):
         if not isinstance(one, Heading) or not (following is None or isinstance(following, Heading)):

@@ -23,12 +23,7 @@ UNKNOWN: Ends = (None, None)
 
 
 def plain(value: float | None, *, signed: bool = False) -> str:
-    """Formats a figure with three significant digits, with grouped thousands; zero as `0`.
-
-    Args:
-        value: Figure in any unit; None if not measured.
-        signed: Whether to put a plus before positive values.
-    """
+    """Formats a figure with three significant digits, with grouped thousands; zero as `0`."""
     if value is None or not math.isfinite(value):
         return NOTHING
     size = abs(value)
@@ -73,13 +68,7 @@ def seconds(value: float) -> str:
 
 
 def figure(value: float, ends: Ends = UNKNOWN, unit: str = "") -> str:
-    """Formats a figure and its 95 % interval for a sentence: `3.1 ms (2.7 to 3.6)`, with equal numbers of decimals.
-
-    Args:
-        value: The figure.
-        ends: Lower and upper end; no brackets if both are None.
-        unit: Unit after the figure, such as `ms`.
-    """
+    """Formats a figure and its 95 % interval for a sentence: `3.1 ms (2.7 to 3.6)`, with equal numbers of decimals."""
     places = decimals_for([value, *(end for end in ends if end is not None)])
     return _with_interval(_format(value, places) + (f" {unit}" if unit else ""), ends, places)
 
@@ -92,12 +81,7 @@ def times(ratio: float, ends: Ends = UNKNOWN) -> str:
 
 
 def excess(least: float, most: float | None = None) -> str:
-    """Describes how large a difference must be to be detected: `9 %`, `9 % to 13 %`, `nothing below 100 %`.
-
-    Args:
-        least: Smallest ratio, above 1.
-        most: Largest ratio, if there are several.
-    """
+    """Describes, by ratios above 1, the difference that would show: `9 %`, `9 % to 13 %`, `nothing below 100 %`."""
     if least > _MAX_EXCESS:
         return "nothing below 100 %"
     ratios = [least] if most is None else [least, most]
@@ -111,11 +95,7 @@ def p_value(p: float) -> str:
 
 
 def decimals_for(values: Sequence[float]) -> int:
-    """Computes how many decimals to show: few for large values, but enough that only zero reads as zero.
-
-    Args:
-        values: A figure and the ends of its interval, in one unit.
-    """
+    """Computes how many decimals to show: few for large values, but enough that only zero reads as zero."""
     largest = max((abs(value) for value in values), default=0.0)
     places = 0 if largest >= 100 or not largest else 1 if largest >= 1 else 2 if largest >= 0.1 else 3
     while places < _MAX_DECIMALS and any(value and not float(f"{value:.{places}f}") for value in values):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
 
@@ -21,12 +21,9 @@ class Cell:
     """One figure or word.
 
     Args:
-        text: Text for people.
         value: Value for programs; the page sorts by it.
         ends: Ends of the 95 % interval; None if the column has no intervals.
-        signed: Whether positive ends have a plus sign.
         tone: Class of the page's style sheet: `best`, `bad`, `heat3`, ...
-        note: Words after the text, in smaller type.
         share: Share of a whole, 0 to 1, which page and terminal draw as a bar; None for no bar.
     """
 
@@ -54,7 +51,6 @@ class Column:
     """Definition of a column.
 
     Args:
-        name: Head of the column.
         unit: Unit below the head; empty for words and counts.
         numeric: Whether the cells are figures: aligned right, sorted by value.
         interval: Whether its cells have intervals; CSV then has two more columns, with the suffixes `_low` and `_high`.
@@ -80,21 +76,16 @@ class Table:
 
     Args:
         key: Name of the CSV file, and part of ids on the page.
-        caption: What the table shows, and in which unit.
         columns: Columns in order; the first `heads` name the row.
-        rows: Rows, with as many cells as there are columns.
-        heads: Number of columns that name the row.
         totals: Number of rows at the end that are sums, which sorting does not move.
-        csv: Whether the table gets a CSV file.
     """
 
     key: str
     caption: str
     columns: Sequence[Column]
-    rows: Sequence[Sequence[Cell]] = field(default_factory=list)
+    rows: Sequence[Sequence[Cell]]
     heads: int = 1
     totals: int = 0
-    csv: bool = True
 
 
 def table_of(
@@ -104,20 +95,10 @@ def table_of(
     columns: Sequence[tuple[Column, Callable[[Row], Cell]]],
     *,
     heads: int = 1,
-    totals: int = 0,
 ) -> Table:
-    """Makes a table from similar items.
-
-    Args:
-        key: Name of the CSV file, and part of ids on the page.
-        caption: What the table shows, and in which unit.
-        rows: Items, one for each row.
-        columns: Each column, and the function that makes its cell from an item.
-        heads: Number of columns that name the row.
-        totals: Number of rows at the end that are sums.
-    """
+    """Makes a table with a row for each item; each column has a function that makes its cell from an item."""
     cells = [[cell(row) for _, cell in columns] for row in rows]
-    return Table(key, caption, [column for column, _ in columns], cells, heads, totals)
+    return Table(key, caption, [column for column, _ in columns], cells, heads)
 
 
 def texts(*fields: str) -> list[tuple[Column, Callable[[Any], Cell]]]:
@@ -134,11 +115,9 @@ def words(text: str, tone: str = "") -> Cell:
     return Cell(text, text, tone=tone)
 
 
-def number(
-    value: float | None, *, signed: bool = False, tone: str = "", note: str = "", share: float | None = None
-) -> Cell:
+def number(value: float | None, *, signed: bool = False, share: float | None = None) -> Cell:
     """Makes a cell with a measured figure."""
-    return Cell(numbers.plain(value, signed=signed), value, tone=tone, note=note, share=share)
+    return Cell(numbers.plain(value, signed=signed), value, share=share)
 
 
 def whole(value: float | None) -> Cell:
@@ -146,10 +125,10 @@ def whole(value: float | None) -> Cell:
     return Cell(numbers.count(value), value)
 
 
-def estimate(value: float | None, ends: Sequence[float | None], *, signed: bool = False, tone: str = "") -> Cell:
+def estimate(value: float | None, ends: Sequence[float | None], *, signed: bool = False) -> Cell:
     """Makes a cell with a figure and its interval."""
     low, high = ends
-    return Cell(numbers.plain(value, signed=signed), value, (low, high), signed, tone)
+    return Cell(numbers.plain(value, signed=signed), value, (low, high), signed)
 
 
 def slug(text: str) -> str:

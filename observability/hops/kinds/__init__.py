@@ -48,12 +48,7 @@ def _load(name: str) -> Kind:
 
 
 def show_run(summary: Summary, *, brief: bool = False) -> Group:
-    """Makes the terminal view of a run of any kind.
-
-    Args:
-        summary: The run's summary.
-        brief: Whether to show only the main figures.
-    """
+    """Makes the terminal view of a run of any kind; if `brief`, only the main figures."""
     from itertools import takewhile
 
     from hops.conclusions.notes import verdict_sentence
@@ -100,15 +95,7 @@ def summary_with_report(folder: Path) -> Summary:
 
 
 def make_report(folder: Path) -> tuple[Path, Verdict]:
-    """Makes the summary and the report of a run of any kind from its files.
-
-    Returns:
-        The path of the page, and the verdict.
-
-    Raises:
-        HopsError: A file is missing, cut short, or of another schema.
-        OSError: The disk is full, or the folder cannot be written, or its `csv` is a symbolic link.
-    """
+    """Makes the page of a run from its files, and gives its path and the verdict; errors as `summary_with_report`."""
     from hops.report.write import PAGE
 
     return folder / PAGE, summary_with_report(folder)["verdict"]

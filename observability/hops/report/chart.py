@@ -51,14 +51,7 @@ _CONFIG: Spec = {
 
 
 def draw(title: str, description: str, spec: Mapping[str, Any], rows: Sequence[Mapping[str, Any]] = ()) -> Chart:
-    """Makes one chart, which is drawn when it is first shown.
-
-    Args:
-        title: Heading of the chart.
-        description: Sentence that says what the chart shows.
-        spec: Specification for Vega-Lite, without configuration; colours may be CSS variables.
-        rows: Data of the chart, if the specification has no data.
-    """
+    """Makes a chart, drawn when first shown; `rows` are its data unless the specification for Vega-Lite has some."""
     whole: Spec = {"config": _CONFIG, "width": WIDTH, **spec}
     if rows:
         whole["data"] = {"values": list(rows)}

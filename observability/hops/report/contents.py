@@ -8,18 +8,7 @@ from hops.elements.element import Element, Fold, Points, Section
 from hops.elements.table import Table
 from hops.report import glossary
 from hops.report.facts import load_facts, machine_facts
-from hops.report.sections import (
-    budget,
-    distance,
-    exemplar,
-    latency,
-    load,
-    meetings,
-    resource,
-    setup,
-    spread,
-    validity,
-)
+from hops.report.sections import budget, distance, exemplar, latency, load, meetings, resource, setup, spread, validity
 from hops.report.sections import bytes as bytes_section
 from hops.report.sections import manifest as made_of
 from hops.report.view import View
@@ -47,14 +36,11 @@ def all_sections(view: View) -> list[Section]:
         *([bytes_section.section(view), load.section(view)] if in_detail else []),
         validity.section(view),
         *([made_of.observer_section(view)] if traced else []),
-    ]
-    every = [
-        *sections,
         setup.section(manifest, [*load_facts(view), *machine_facts(manifest), tape]),
         made_of.manifest_section(manifest),
         glossary.glossary_section(),
     ]
-    return [every[0], *(replace(section, folded=True) for section in every[1:])]
+    return [sections[0], *(replace(section, folded=True) for section in sections[1:])]
 
 
 def add_picture(section: Section, view: View) -> Section:

@@ -15,14 +15,7 @@ from hops.run.rows import write_whole
 
 
 def write_csv_files(sections: Iterable[Section], folder: Path) -> list[Path]:
-    """Writes a file for each table.
-
-    Args:
-        sections: Sections of the report.
-        folder: Folder to write into; created if missing.
-
-    Returns:
-        Paths of the files.
+    """Writes a file for each table into a folder, which is made if missing, and lists the files.
 
     Raises:
         OSError: The disk is full, or the folder cannot be written to or is a symbolic link.
@@ -54,9 +47,8 @@ def csv_text(table: Table) -> str:
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(_unique([name for column in table.columns for name in _names(column)]))
     for row in table.rows:
-        writer.writerow(
-            [value for column, cell in zip(table.columns, row, strict=True) for value in _values(column, cell)]
-        )
+        cells = zip(table.columns, row, strict=True)
+        writer.writerow([value for column, cell in cells for value in _values(column, cell)])
     return out.getvalue()
 
 
@@ -74,6 +66,4 @@ def _names(column: Column) -> Sequence[str]:
 
 
 def _values(column: Column, cell: Cell) -> Sequence[Value]:
-    ends = cell.ends or (None, None)
-    values: list[Value] = [cell.value, *ends] if column.interval else [cell.value]
-    return ["" if value is None else value for value in values]
+    return [cell.value, *(cell.ends or (None, None))] if column.interval else [cell.value]

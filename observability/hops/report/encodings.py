@@ -10,15 +10,7 @@ from hops.report.view import View
 
 
 def amount(field: str, title: str = "", *, scale: Spec | None = None, stacked: bool = False, **axis: Any) -> Spec:
-    """Makes a linear axis of figures.
-
-    Args:
-        field: Field of the rows.
-        title: Title of the axis; no title if empty.
-        scale: Scale, in Vega-Lite's terms.
-        stacked: Whether figures at the same position are stacked.
-        axis: Further settings of the axis, such as `tickCount`.
-    """
+    """Makes a linear axis of figures, with a title unless it is empty; `axis` is the rest, such as `tickCount`."""
     return {
         "field": field,
         "type": "quantitative",
@@ -40,15 +32,7 @@ def row_each(field: str, domain: Sequence[str]) -> Spec:
 
 
 def layer(mark: str, encoding: Spec, *, only: str = "", data: Sequence[Any] | None = None, **style: Any) -> Spec:
-    """Makes one kind of mark.
-
-    Args:
-        mark: Mark, by its name in Vega-Lite.
-        encoding: Channels of the mark.
-        only: Condition that selects rows; all rows if empty.
-        data: Separate rows; the chart's rows if None.
-        style: Style of the mark.
-    """
+    """Makes one kind of mark, of rows that meet the condition `only`; of the chart's rows unless `data` is given."""
     return {
         "mark": {"type": mark, **style},
         "encoding": encoding,

@@ -3,40 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from hops.budget.groups import group_of
-from hops.budget.parts import budget_of_tree
+from hops.budget.parts import Budget, budget_of_tree
 from hops.elements import numbers
-from hops.report.palette import Look, looks
-from hops.report.sections.exemplar import group_key, waterfall
+from hops.report.palette import Look, group_key, looks
+from hops.report.sections.exemplar import waterfall
 from hops.report.templates import render, source
 from hops.traces.tree import Node, Tree
 
 Exemplars = Mapping[str, tuple[Sequence[str], Tree]]
 """By trace ID: what the trace is an exemplar of, such as `checkout p50`, and its tree."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Drawn:
-    """A trace that can be drawn."""
-
-    look: Look
-    journey: str
-    tree: Tree
-    root: Node
-    parts: Mapping[str, int]
-    total_ns: int
+_Drawn = tuple[Look, Tree, Node, Budget]
 
 
 def exemplar_page(run: str, loaded: str, exemplars: Mapping[str, Exemplars]) -> str:
-    """Writes the page as HTML.
-
-    Args:
-        run: Name of the run.
-        loaded: How many of the run's traces are loaded, in a sentence without its full stop.
-        exemplars: The exemplars by topology.
-    """
+    """Writes the page as HTML; `loaded` says in a sentence without its full stop how many of the traces are loaded."""
     by_title: dict[str, list[_Drawn]] = {}
     groups = set()
     for look, traces in zip(looks(list(exemplars)), exemplars.values(), strict=True):
@@ -46,8 +28,7 @@ def exemplar_page(run: str, loaded: str, exemplars: Mapping[str, Exemplars]) -> 
                 continue
             groups |= {group_of(part) for part in budget.parts}
             for title in stands_for:
-                drawn = _Drawn(look, budget.journey, tree, root, budget.parts, budget.total_ns)
-                by_title.setdefault(title, []).append(drawn)
+                by_title.setdefault(title, []).append((look, tree, root, budget))
     first: dict[str, str] = {}
     sections = [_section(title, by_title[title], first) for title in sorted(by_title)]
     style = source("style.css")
@@ -60,19 +41,19 @@ def exemplar_page(run: str, loaded: str, exemplars: Mapping[str, Exemplars]) -> 
 
 def _section(title: str, drawn: Sequence[_Drawn], first: dict[str, str]) -> dict[str, object]:
     """Makes the template's values for one percentile of one journey; a trace is drawn only where it occurs first."""
-    scale = max(one.total_ns for one in drawn)
+    scale = max(budget.total_ns for *_, budget in drawn)
     traces = []
-    for one in drawn:
-        trace_id = one.root.span.trace_id
-        largest = max(one.parts, key=lambda part: one.parts[part])
+    for look, tree, root, budget in drawn:
+        trace_id = root.span.trace_id
+        largest, ns = max(budget.parts.items(), key=lambda part: part[1])
         traces.append(
             {
                 "trace_id": trace_id,
-                "topology": one.look.name,
-                "total": numbers.plain(one.total_ns / 1e6),
-                "largest": f"{largest}, {numbers.plain(one.parts[largest] / 1e6)} ms",
+                "topology": look.name,
+                "total": numbers.plain(budget.total_ns / 1e6),
+                "largest": f"{largest}, {numbers.plain(ns / 1e6)} ms",
                 "first": first.get(trace_id, ""),
-                "waterfall": "" if trace_id in first else waterfall(one.look, one.journey, one.tree, one.root, scale),
+                "waterfall": "" if trace_id in first else waterfall(look, budget.journey, tree, root, scale),
             }
         )
         first.setdefault(trace_id, title)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from hops.conclusions.wording import join_names, plural
@@ -12,7 +12,7 @@ from hops.run.documents.summary import Summary
 from hops.run.loads import lengths_text, rates_text
 from hops.run.network import SWITCHES as NETWORK
 from hops.run.network import network_text
-from hops.run.switches import Switches, is_of_the_shop, mesh_text, replicas_text, switches_of, switches_text, value_text
+from hops.run.switches import Switches, is_of_the_shop, switches_of, switches_text, value_text
 from hops.tables.latency import loop_text
 
 
@@ -30,12 +30,10 @@ def load_facts(view: View) -> list[tuple[str, str]]:
     several = view.kind.arms.format(noun=view.compared) or view.compared.many
     blocks = plural(summary["blocks"], "block")
     of_the_shop = is_of_the_shop(manifest)
+    traced = " or ".join(f"{100 * share:g}" for share in dict.fromkeys(float(arm.get("trace", 0)) for arm in arms))
     fresh = ", each trial with fresh processes and a fresh database" if of_the_shop else ""
     return [
-        (
-            "load",
-            f"{load}, for {length} after {numbers.seconds(profile['warmup_s'])} of warm-up",
-        ),
+        ("load", f"{load}, for {length} after {numbers.seconds(profile['warmup_s'])} of warm-up"),
         (
             "experiment",
             f"{blocks} of {count} {several} {view.kind.order.format(noun=view.compared)}{fresh}"
@@ -44,7 +42,7 @@ def load_facts(view: View) -> list[tuple[str, str]]:
         ),
         ("workload", str(manifest["workload"])),
         *([("network", network)] if network else []),
-        ("tracing", f"{_tracing([float(arm.get('trace', 0)) for arm in arms])}, chosen at random{_left_out(summary)}"),
+        ("tracing", f"{traced} % of the journeys, chosen at random{_left_out(summary)}"),
         *([("switches", switches_text({k: v for k, v in switches.items() if k != "trace"}))] if of_the_shop else []),
         *(
             (f"switches of {topology}", ", ".join(f"{key} {value_text(arm, key)}" for key in differing))
@@ -52,12 +50,6 @@ def load_facts(view: View) -> list[tuple[str, str]]:
             if differing
         ),
     ]
-
-
-def _tracing(shares: Sequence[float]) -> str:
-    """Describes the share of traced journeys, or the shares if topologies differ."""
-    percent = " or ".join(f"{100 * share:g}" for share in dict.fromkeys(shares))
-    return f"{percent} % of the journeys"
 
 
 def _left_out(summary: Summary) -> str:
@@ -69,26 +61,17 @@ def _left_out(summary: Summary) -> str:
 
 def network_fact(view: View) -> str:
     """Describes the emulated network, by topology if networks differ; empty without a network."""
-    return view.kind.network(view) if view.kind.network else _of_each(view, network_text)
-
-
-def mesh_fact(view: View) -> str:
-    """Describes the mesh, by topology if meshes differ; empty without a mesh."""
-    return _of_each(view, mesh_text)
-
-
-def replicas_fact(view: View) -> str:
-    """Describes the replicas, by topology if replicas differ; empty without replicas."""
-    return _of_each(view, replicas_text)
+    return view.kind.network(view) if view.kind.network else of_each(view, network_text)
 
 
 def http_fact(view: View) -> str:
     """Describes the clients' HTTP version, by topology if versions differ; empty if no client uses HTTP/3."""
-    text = _of_each(view, lambda switches: f"HTTP/{value_text(switches, 'http')}")
+    text = of_each(view, lambda switches: f"HTTP/{value_text(switches, 'http')}")
     return text if "HTTP/3" in text else ""
 
 
-def _of_each(view: View, text: Callable[[Switches], str]) -> str:
+def of_each(view: View, text: Callable[[Switches], str]) -> str:
+    """Describes switches of the topologies, by topology if they differ; empty without any text."""
     texts = {name: text(switches_of(view.run.manifest, name)) for name in view.topologies}
     if not any(texts.values()):
         return ""
@@ -104,19 +87,17 @@ def machine_facts(manifest: dict[str, Any]) -> list[tuple[str, str]]:
     """Describes the machine, the code, and when the run was made."""
     git = manifest["git"]
     dirty = ", with uncommitted changes" if git.get("dirty") else ""
+    machine = _cluster_text(manifest["cluster"]) if "cluster" in manifest else _machine_text(manifest["machine"])
     return [
-        (
-            "machine",
-            _cluster_text(manifest["cluster"]) if "cluster" in manifest else _machine_text(manifest["machine"]),
-        ),
+        ("machine", machine),
         ("code", f"{str(git.get('commit'))[:12]}{dirty}"),
         ("when", f"{when(manifest.get('began'))} to {when(manifest.get('ended'))}"),
     ]
 
 
 def _machine_text(machine: Mapping[str, Any]) -> str:
-    cores, memory_gib = machine["cores"], machine["memory_mb"] / 1024
-    return f"{machine['cpu']}, {cores} cores, {memory_gib:.0f} GiB, {machine['kernel']}"
+    memory_gib = machine["memory_mb"] / 1024
+    return f"{machine['cpu']}, {machine['cores']} cores, {memory_gib:.0f} GiB, {machine['kernel']}"
 
 
 def _cluster_text(cluster: Mapping[str, Any]) -> str:

@@ -12,10 +12,10 @@ contrast of 3:1. A chart names the variable, so that it follows the reader's cho
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from hops.budget.groups import GROUPS
+from hops.budget.groups import GROUPS, group_of
 
 _FILLED = (*GROUPS, "telemetry", "control plane")
 """Groups that have a fill: the groups of parts, and the groups of components that occur in no budget."""
@@ -25,15 +25,7 @@ _SHAPES = ("circle", "square", "diamond", "triangle-up", "cross", "triangle-down
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """How one topology is drawn.
-
-    Args:
-        name: Name of the topology.
-        index: Index of the topology in the summary, from 0.
-        color: Colour, as CSS.
-        dash: Dash pattern of the lines: lengths of dash and gap, in pixels.
-        shape: Shape of the points, as Vega names it.
-    """
+    """How one topology is drawn; `index` is that in the summary, and `dash` has lengths of dash and gap, pixels."""
 
     name: str
     index: int
@@ -58,3 +50,13 @@ def group_fill(group: str) -> str:
 def group_class(group: str) -> str:
     """Gives the class of a group's bars in the page's own drawings."""
     return f"g{_FILLED.index(group)}"
+
+
+def part_class(part: str) -> str:
+    """Gives the class of a part's bars, which is that of its group."""
+    return group_class(group_of(part))
+
+
+def group_key(groups: Collection[str]) -> list[tuple[str, str]]:
+    """Makes a legend: the mark of each of these groups of parts, and its name."""
+    return [(f"fill {group_class(group)}", group) for group in GROUPS if group in groups]

@@ -33,14 +33,7 @@ _FONT = "text{font-family:Liberation Sans,Arial,sans-serif}"
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The figures of one topology, as in the report.
-
-    Args:
-        topology: Name of the topology.
-        budget_ms: Mean wait in each group of parts, all journeys together.
-        p50: Median latency of all journeys, ms.
-        core_hours: CPU time of a million journeys, excluding the generator.
-    """
+    """The figures of one topology, as in the report: mean wait by group, p50 in ms, core-hours without generator."""
 
     topology: str
     budget_ms: dict[str, float]
@@ -49,10 +42,7 @@ class Answer:
 
 
 def picture(report: str) -> str:
-    """Draws the picture as SVG.
-
-    Args:
-        report: Text of a comparison's `report.md`.
+    """Draws the picture as SVG, from the text of a comparison's `report.md`.
 
     Raises:
         HopsError: The report has no hop budgets, latencies or costs.
@@ -73,44 +63,25 @@ def picture(report: str) -> str:
 
 
 def describe(report: str) -> str:
-    """Describes the figures of the picture in words: p50 and core-hours of each topology.
-
-    Args:
-        report: Text of a comparison's `report.md`.
-
-    Raises:
-        HopsError: The report has no hop budgets, latencies or costs.
-    """
+    """Describes the picture in words: p50 and core-hours of each topology; errors as in `read_answers`."""
     each = [f"{one.topology}: p50 {one.p50} ms, {one.core_hours} core-hours" for one in read_answers(report)]
     return f"{'; '.join(each)}."
 
 
 def standalone(svg: str, words: str, *, textures: bool = False) -> str:
-    """Adds to a chart what the page of a report would add: words, colours for light and dark, and a background.
-
-    Args:
-        svg: The chart.
-        words: What it shows.
-        textures: Whether bars are filled with textures.
-    """
+    """Adds to a chart what the page of a report would add: words, colours for light and dark, and a background."""
     head, rest = svg.split(">", 1)
     variables = str(source("style.css")).partition("\n* {")[0]  # light first, then dark
-    fills = f"<defs>{_textures()}</defs>" if textures else ""
+    drawn = str(source("textures.svg")).partition("<defs>")[2].partition("</defs>")[0]
+    fills = f"<defs>{drawn}</defs>" if textures else ""
     return (
         f'{head} role="img" aria-label="{escape(words)}"><style>{_FONT}\n{variables}</style>'
         f'{fills}<rect width="100%" height="100%" fill="var(--paper)"/>{rest}\n'
     )
 
 
-def _textures() -> str:
-    return str(source("textures.svg")).partition("<defs>")[2].partition("</defs>")[0]
-
-
 def read_answers(report: str) -> list[Answer]:
     """Reads the figures of each topology, the shortest mean wait first.
-
-    Args:
-        report: Text of a comparison's `report.md`.
 
     Raises:
         HopsError: A table is missing.
@@ -159,27 +130,13 @@ def _spec(answers: list[Answer], notes: list[str]) -> Spec:
         "labelFontSize": 13,
         "columnPadding": 18,
     }
-    words = [
-        {
-            "topology": one.topology,
-            "name": one.topology,
-            "p50": f"p50 {one.p50} ms",
-            "cost": f"{one.core_hours} core-hours",
-        }
-        for one in answers
-    ]
+    texts = [(one.topology, f"p50 {one.p50} ms", f"{one.core_hours} core-hours") for one in answers]
+    words = [{"topology": name, "name": name, "p50": p50, "cost": cost} for name, p50, cost in texts]
+    style: Spec = {"align": "left", "dy": -12, "fontSize": 13, "color": INK}
+    weights = {"name": "bold", "p50": "normal", "cost": "normal"}
     labels = [
-        layer(
-            "text",
-            {"x": {"value": at}, "text": {"field": field}},
-            data=words,
-            align="left",
-            dy=-12,
-            fontSize=13,
-            fontWeight="bold" if field == "name" else "normal",
-            color=INK,
-        )
-        for field, at in zip(("name", "p50", "cost"), _COLUMNS, strict=True)
+        layer("text", {"x": {"value": at}, "text": {"field": field}}, data=words, fontWeight=weight, **style)
+        for (field, weight), at in zip(weights.items(), _COLUMNS, strict=True)
     ]
     y = {"field": "topology", "type": "nominal", "scale": {"domain": [one.topology for one in answers]}, "axis": None}
     return {

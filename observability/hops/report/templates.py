@@ -2,31 +2,25 @@
 
 from __future__ import annotations
 
-from functools import cache
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 FOLDER = Path(__file__).with_name("page")
-
-
-@cache
-def environment() -> Environment:
-    """Makes the Jinja environment of all templates."""
-    return Environment(
-        loader=FileSystemLoader(FOLDER),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        extensions=["jinja2.ext.do"],
-    )
+_TEMPLATES = Environment(
+    loader=FileSystemLoader(FOLDER),
+    autoescape=True,
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+    extensions=["jinja2.ext.do"],
+)
 
 
 def render(template: str, **values: object) -> Markup:
     """Fills a template."""
-    return Markup(environment().get_template(template).render(**values))  # noqa: S704  autoescape is on
+    return Markup(_TEMPLATES.get_template(template).render(**values))  # noqa: S704  autoescape is on
 
 
 def source(name: str) -> Markup:

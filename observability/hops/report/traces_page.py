@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from markupsafe import Markup, escape
 
 from hops.analysis.of_traces.operations import Analysed, Operation
 from hops.budget.bands import BANDS
-from hops.budget.groups import GROUPS, group_of
+from hops.budget.groups import group_of
 from hops.conclusions.wording import plural
-from hops.elements import numbers
 from hops.elements.element import Chart, Drawing, Element, Figures, Fold, Points, Section, Text
 from hops.report import chart
-from hops.report.encodings import amount, label, row_each, stack
-from hops.report.palette import group_class, group_fill, looks
-from hops.report.sections.budget import WIDE
+from hops.report.palette import group_key, looks
+from hops.report.sections.budget import WIDE, stacked_bars
 from hops.report.sections.exemplar import waterfall
 from hops.report.write import Page, write_html
 from hops.run.documents.gate import VALID
 from hops.sources.trace_set import TraceSet
-from hops.tables.budget import MEAN, band_name, by_group
+from hops.tables.budget import MEAN, band_name
 from hops.tables.of_traces.operations import answer_of, operation_parts_table, operations_table, tail_text
 from hops.tables.of_traces.trust import trust_elements
 
@@ -34,18 +31,7 @@ _ORDER = {"p50": "nearest to the median", "p99": "nearest to p99"}
 def write_traces_page(
     file: Path, read: TraceSet, analysed: Analysed, operations: Sequence[Operation], top: int
 ) -> None:
-    """Writes a page with the hop budgets of traces.
-
-    Args:
-        file: Path of the page.
-        read: The traces.
-        analysed: Budgets of the traces.
-        operations: All root operations, those with the most time first.
-        top: Maximum number of operations to show.
-
-    Raises:
-        OSError: The disk is full, or the file cannot be written.
-    """
+    """Writes a page with the hop budgets of traces; all `operations`, longest first. Errors as in `write_html`."""
     shown = operations[:top]
     trust = [Points(read.said.splitlines()), *trust_elements(analysed.trust, end_to_end=analysed.end_to_end)]
     sections = [
@@ -59,18 +45,7 @@ def write_traces_page(
 def write_result_page(
     file: Path, kind: str, question: str, elements: Sequence[Element], sets: Sequence[TraceSet]
 ) -> None:
-    """Writes a page with a result about sets of traces.
-
-    Args:
-        file: Path of the page.
-        kind: Name of the kind of result.
-        question: Question that the result answers.
-        elements: Elements of the result; the first is a text with the answer.
-        sets: Sets of traces.
-
-    Raises:
-        OSError: The disk is full, or the file cannot be written.
-    """
+    """Writes a page with a result about sets of traces, the answer first; errors as in `write_html`."""
     first, *others = elements
     assert isinstance(first, Text)
     sections = [
@@ -145,32 +120,10 @@ def _exemplars(operation: Operation, read: TraceSet, analysed: Analysed) -> list
     return drawn
 
 
-def _key(budgets: Collection[Mapping[str, float]]) -> list[tuple[str, str]]:
-    groups = {group_of(part) for budget in budgets for part in budget}
-    return [(f"fill {group_class(group)}", group) for group in GROUPS if group in groups]
+def _key(budgets: Iterable[Mapping[str, float]]) -> list[tuple[str, str]]:
+    return group_key({group_of(part) for budget in budgets for part in budget})
 
 
 def _chart(title: str, budgets: Mapping[str, Mapping[str, float]], width: int = chart.WIDTH) -> Chart:
-    """Draws stacked bars of budgets, with a row for each name."""
-    rows: list[dict[str, Any]] = []
-    sums = {name: sum(budget.values()) for name, budget in budgets.items()}
-    for name, budget in budgets.items():
-        rows += [
-            {"name": name, "group": group, "ms": ms, "order": GROUPS.index(group), "sum": sums[name],
-             "text": numbers.plain(sums[name])}
-            for group, ms in by_group(budget).items()
-        ]  # fmt: skip
-    top = max(sums.values(), default=1.0) or 1.0
-    x = amount("ms", "ms", scale={"domain": [0, top * 1.17], "nice": False}, stacked=True, tickCount=4)
-    totals = {"aggregate": [], "groupby": ["name", "sum", "text"]}
-    spec: chart.Spec = {
-        "width": width,
-        "height": {"step": 24},
-        "encoding": {"y": row_each("name", list(budgets))},
-        "layer": [
-            stack("bar", x, GROUPS, [group_fill(group) for group in GROUPS]),
-            {**label({"x": amount("sum")}), "transform": [totals]},
-        ],
-    }
-    described = "; ".join(f"{name} {numbers.plain(total)} ms" for name, total in sums.items())
+    spec, rows, described = stacked_bars(budgets, list(budgets), width=width)
     return chart.draw(title, f"Hop budgets by group of parts: {described}; parts in the table.", spec, rows)

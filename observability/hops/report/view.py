@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import numpy as np
-import numpy.typing as npt
 import polars as pl
 from rich.console import Group
 
@@ -15,11 +13,10 @@ from hops.elements.element import Figures, Section
 from hops.report.palette import Look, looks
 from hops.run.documents.summary import Summary
 from hops.run.files import RunFiles
+from hops.statistics.intervals import Floats
 from hops.tables.conclusion import conclusion_elements
 from hops.tables.view import SummaryView
 from hops.units import ALL, NS_PER_MS
-
-Floats = npt.NDArray[np.float64]
 
 
 def what_it_says(view: SummaryView) -> Section:
@@ -36,13 +33,10 @@ class Kind:
         terminal: Makes the terminal view of a summary; by default, the first section of the report without its folds,
             and whether the figures can be trusted.
         called: Name of the kind on the page; if empty, the name in the manifest.
-        pairs_of: Gives the pairs to compare.
         figures_of: Computes the figures that the summary has in addition to those of every run.
         gates_of: Evaluates the gates that decide whether the run can be trusted; by default, the gates of all its
             trials.
-        conclusions: Makes the first section of the report.
         arms: Name of a block's trials, if topologies have several trials in a block.
-        order: Order in which arms run.
         in_detail: Whether the report has the sections that show each arm.
         network: Describes the emulated network, if arms have different networks.
         modelled: Selects the view for the model of distance, if topologies have several arms.
@@ -68,13 +62,7 @@ class Kind:
 
 @dataclass(frozen=True)
 class View(SummaryView):
-    """A run, ready to be shown.
-
-    Args:
-        summary: Summary of the run.
-        run: Files of the run.
-        kind: Kind of the experiment.
-    """
+    """A run, ready to be shown."""
 
     run: RunFiles
     kind: Kind

@@ -16,13 +16,14 @@ from hops.elements.markdown import markdown
 from hops.gates.verdict import MEANING
 from hops.report.contents import all_sections
 from hops.report.csv_files import write_csv_files
-from hops.report.facts import http_fact, load_facts, machine_facts, mesh_fact, network_fact, replicas_fact
+from hops.report.facts import http_fact, load_facts, machine_facts, network_fact, of_each
 from hops.report.templates import render, source
 from hops.report.view import Kind, View
 from hops.run.documents.gate import Verdict
 from hops.run.documents.summary import Summary
 from hops.run.files import RunFiles
 from hops.run.rows import write_whole
+from hops.run.switches import mesh_text, replicas_text
 
 PAGE = "report.html"
 MARKDOWN = "report.md"
@@ -31,19 +32,7 @@ CSV = "csv"
 
 @dataclass(frozen=True)
 class Page:
-    """The contents of the report of any kind of run.
-
-    Args:
-        name: Name of the run.
-        kind: Name of the run's kind on the page.
-        question: Question that the page answers.
-        measured: Topologies that the page is about.
-        verdict: Whether the figures can be trusted.
-        trust: Sentence about the verdict, which it begins with; empty without gates.
-        facts: The run in a few lines, below the title.
-        sections: Sections in order.
-        answer: The answer in one line, as the title of the page; empty if there is none.
-    """
+    """The contents of a report; `trust` begins with the verdict, and `answer` is its title; empty if there is none."""
 
     name: str
     kind: str
@@ -56,17 +45,8 @@ class Page:
     answer: str = ""
 
 
-def write_report(run: RunFiles, summary: Summary, folder: Path, kind: Kind) -> Path:
+def write_report(run: RunFiles, summary: Summary, folder: Path, kind: Kind) -> None:
     """Writes `report.html`, `report.md` and `csv/` of a run in blocks, each file whole or not at all.
-
-    Args:
-        run: Files of the run.
-        summary: Summary of the run.
-        folder: Folder to write into; usually the run's own.
-        kind: Kind of the experiment.
-
-    Returns:
-        Path of the page.
 
     Raises:
         OSError: The disk is full, or the folder cannot be written.
@@ -84,24 +64,10 @@ def write_report(run: RunFiles, summary: Summary, folder: Path, kind: Kind) -> P
         facts=facts(view),
         sections=all_sections(view),
     )
-    return write_page(page, folder)
-
-
-def write_page(page: Page, folder: Path) -> Path:
-    """Writes a page as HTML, its short form as Markdown, and its tables as CSV, each file whole or not at all.
-
-    Returns:
-        Path of the page.
-
-    Raises:
-        OSError: The disk is full, or the folder cannot be written.
-    """
-    title = _title(page)
     lines = [page.trust, *(f"{name}: {text}" for name, text in page.facts)]
     files = write_csv_files(page.sections, folder / CSV)
     write_html(page, folder / PAGE)
-    _write(folder / MARKDOWN, markdown(title, lines, page.sections, [file.name for file in files]))
-    return folder / PAGE
+    _write(folder / MARKDOWN, markdown(_title(page), lines, page.sections, [file.name for file in files]))
 
 
 def write_html(page: Page, file: Path) -> None:
@@ -125,18 +91,17 @@ def write_html(page: Page, file: Path) -> None:
 def facts(view: View) -> list[tuple[str, str]]:
     """Describes the run in a few lines, below the title."""
     loads, machine = dict(load_facts(view)), dict(machine_facts(view.run.manifest))
-    journeys = view.run.journeys.height
-    network, http, mesh, replicas = network_fact(view), http_fact(view), mesh_fact(view), replicas_fact(view)
+    journeys, blocks = view.run.journeys.height, view.summary["blocks"]
+    special = {
+        "network": network_fact(view),
+        "clients speak": http_fact(view),
+        "mesh": of_each(view, mesh_text),
+        "replicas": of_each(view, replicas_text),
+    }
     return [
-        (
-            "journeys",
-            f"{journeys:,} in {view.summary['blocks']} {'block' if view.summary['blocks'] == 1 else 'blocks'}",
-        ),
+        ("journeys", f"{journeys:,} in {blocks} {'block' if blocks == 1 else 'blocks'}"),
         ("load", loads["load"]),
-        *([("network", network)] if network else []),
-        *([("clients speak", http)] if http else []),
-        *([("mesh", mesh)] if mesh else []),
-        *([("replicas", replicas)] if replicas else []),
+        *((name, text) for name, text in special.items() if text),
         ("machine", machine["machine"]),
         ("measured", machine["when"]),
     ]

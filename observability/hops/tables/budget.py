@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import NamedTuple
 
 from hops.budget.bands import BANDS
@@ -23,23 +23,26 @@ SLOWEST = "slowest trace"
 
 
 def budget_elements(view: SummaryView, journey: str, *, min_share: float = 0.0) -> list[Element]:
-    """Shows one journey's budgets, and that their parts add up to the mean of its traces.
-
-    Args:
-        view: The summary to show.
-        journey: One of its journeys, or `all`.
-        min_share: Minimum share of the mean, 0 to 1. Parts below it in every topology share one row; unattributed
-            time always has its own.
-    """
+    """Shows a journey's budgets, and that parts add up; small parts share a row, unattributed time not."""
     traced = [(name, cell) for name, cell in view.cells(journey) if cell["traces"]]
     if not traced:
         return [Text(view.mark_caption(f"Hop budget of {journey}: no traces."))]
-    sums = " ".join(
-        f"{name}: the parts of its {plural(cell['traces'], 'trace')} add up to {_whole_ns(cell)} ns, the "
-        f"traces themselves to {_traced_ns(cell)} ns." + _net_sum(cell)
-        for name, cell in traced
-    )
+    sums = " ".join(_sums_text(name, cell) for name, cell in traced)
     return [parts_table(view, journey, min_share=min_share), Text(sums)]
+
+
+def _sums_text(name: str, cell: JourneySummary) -> str:
+    # Each mean times the number of traces is a whole number of ns.
+    parts_ns = sum(round(ms * cell["traces"] * NS_PER_MS) for ms in cell["budget_ms"][MEAN].values())
+    traced_ns = round((cell["traced_mean_ms"] or 0.0) * cell["traces"] * NS_PER_MS)
+    text = (
+        f"{name}: the parts of its {plural(cell['traces'], 'trace')} add up to {parts_ns:,} ns, the traces themselves "
+        f"to {traced_ns:,} ns."
+    )
+    net = net_of(cell)
+    if net is None:
+        return text
+    return f"{text} Net of {net.tracing_ms:.6f} ms of tracing: {sum(net.ms.values()):.6f} ms."
 
 
 def used_groups(view: SummaryView) -> list[str]:
@@ -90,24 +93,15 @@ def journey_groups_table(view: SummaryView, journey: str) -> Table:
 def parts_table(view: SummaryView, journey: str, *, min_share: float = 0.0) -> Table:
     """Lists every part of one journey's budgets, largest first, by topology and band; and means net of tracing."""
     budgets = [budget for name, cell in view.cells(journey) if cell["traces"] for budget in _budgets(name, cell)]
-    columns = [Column("part", numeric=False), Column("group", numeric=False, spare=1), *(one.column for one in budgets)]
     means = [cell["budget_ms"].get(MEAN, {}) for _, cell in view.cells(journey) if cell["traces"]]
-    shares = {part: max(_share(mean, part) for mean in means) for budget in budgets for part in budget.ms}
+    shares = {part: max(share_of(part, mean) for mean in means) for budget in budgets for part in budget.ms}
     parts = sorted(shares, key=lambda part: (-shares[part], part))
     small = [part for part in parts if shares[part] < min_share and part != UNATTRIBUTED]
-    rows = [
-        [words(part), words(group_of(part)), *(one.cell([part]) for one in budgets)]
-        for part in parts
-        if len(small) < 2 or part not in small
-    ]
-    if len(small) > 1:
-        rows.append([words(f"{len(small)} smaller parts"), words(""), *(one.cell(small) for one in budgets)])
-    rows.append([words("adds up to"), words(""), *(number(sum(one.ms.values())) for one in budgets)])
     caption = view.mark_caption(f"Parts of the hop budgets of {journey}, ms")
-    return Table(f"budget_parts_{journey}", caption, columns, rows, totals=1)
+    return budgets_table(f"budget_parts_{journey}", caption, parts, small, budgets)
 
 
-class _Budget(NamedTuple):
+class BudgetColumn(NamedTuple):
     """A column of the table of parts: ms by part, and the parts whose net time is not known."""
 
     column: Column
@@ -122,13 +116,29 @@ class _Budget(NamedTuple):
         return parts_cell(self.ms, parts, bar=self.bars)
 
 
-def _budgets(name: str, cell: JourneySummary) -> Iterator[_Budget]:
+def budgets_table(
+    key: str, caption: str, parts: Sequence[str], small: list[str], budgets: Sequence[BudgetColumn]
+) -> Table:
+    """Lists parts in this order, with a column per budget; several small parts share a row."""
+    rows = [
+        [words(part), words(group_of(part)), *(one.cell([part]) for one in budgets)]
+        for part in parts
+        if len(small) < 2 or part not in small
+    ]
+    if len(small) > 1:
+        rows.append([words(f"{len(small)} smaller parts"), words(""), *(one.cell(small) for one in budgets)])
+    rows.append([words("adds up to"), words(""), *(number(sum(one.ms.values())) for one in budgets)])
+    columns = [Column("part", numeric=False), Column("group", numeric=False, spare=1), *(one.column for one in budgets)]
+    return Table(key, caption, columns, rows, totals=1)
+
+
+def _budgets(name: str, cell: JourneySummary) -> Iterator[BudgetColumn]:
     for band in BANDS:
         budget = cell["budget_ms"].get(band, {})
         column = Column(f"{name}, {band_name(band, cell['traces'])}", "ms")
-        yield _Budget(column, budget, bars=band == MEAN)
+        yield BudgetColumn(column, budget, bars=band == MEAN)
         if band == MEAN and (net := net_of(cell)) is not None:
-            yield _Budget(Column(f"{name}, net of tracing (estimate)", "ms", spare=2), net.ms, net.not_known)
+            yield BudgetColumn(Column(f"{name}, net of tracing (estimate)", "ms", spare=2), net.ms, net.not_known)
 
 
 def parts_cell(budget: Mapping[str, float], parts: list[str], *, bar: bool) -> Cell:
@@ -141,20 +151,7 @@ def parts_cell(budget: Mapping[str, float], parts: list[str], *, bar: bool) -> C
     return number(value, share=value / total if bar and total else None)
 
 
-def _net_sum(cell: JourneySummary) -> str:
-    net = net_of(cell)
-    return "" if net is None else f" Net of {net.tracing_ms:.6f} ms of tracing: {sum(net.ms.values()):.6f} ms."
-
-
-def _whole_ns(cell: JourneySummary) -> str:
-    """Adds up the parts of all traces in ns: each mean times the number of traces is a whole number."""
-    return f"{sum(round(ms * cell['traces'] * NS_PER_MS) for ms in cell['budget_ms'][MEAN].values()):,}"
-
-
-def _traced_ns(cell: JourneySummary) -> str:
-    return f"{round((cell['traced_mean_ms'] or 0.0) * cell['traces'] * NS_PER_MS):,}"
-
-
-def _share(budget: Mapping[str, float], part: str) -> float:
+def share_of(part: str, budget: Mapping[str, float]) -> float:
+    """Computes the share of a part of a budget, 0 to 1."""
     total = sum(budget.values())
     return budget.get(part, 0.0) / total if total else 0.0

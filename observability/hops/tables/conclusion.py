@@ -59,9 +59,8 @@ def fastest_table(view: SummaryView) -> Table:
             value = None if place is None else value_of(view.summary, place.first[0], journey, metric)
             row += _cells(view, place, value)
         rows.append(row)
-    return Table(
-        "fastest", f"Fastest {view.compared.one} for each journey, at the median and at p99", columns, rows, totals=1
-    )
+    caption = f"Fastest {view.compared.one} for each journey, at the median and at p99"
+    return Table("fastest", caption, columns, rows, totals=1)
 
 
 def _cells(view: SummaryView, place: Standing | None, value: float | None) -> list[Cell]:

@@ -26,11 +26,6 @@ _TURNS = frozenset({"from", "several"})
 """Verdicts by which the ranking depends on the distance."""
 
 
-def limits_text(view: SummaryView) -> str:
-    """Describes what the model leaves out."""
-    return _LIMITS.format(system=view.compared.system)
-
-
 def break_even_elements(view: SummaryView, distance: Distance) -> list[Element]:
     """Shows the pairs whose ranking flips, and lists all pairs in a collapsible section."""
     rows = [
@@ -75,13 +70,8 @@ def break_even_table(
     view: SummaryView, distance: Distance, rows: list[tuple[str, BreakEven]], key: str, caption: str
 ) -> Table:
     """Makes a table with a row for each journey and pair of topologies."""
-    columns = [
-        Column("journey", numeric=False),
-        Column("fewer round trips", numeric=False),
-        Column("against", numeric=False),
-        Column("faster", numeric=False),
-        Column("break-even", "ms", interval=True, spare=1),
-    ]
+    columns = [Column(name, numeric=False) for name in ("journey", "fewer round trips", "against", "faster")]
+    columns.append(Column("break-even", "ms", interval=True, spare=1))
     cells = [
         [
             words(journey),
@@ -115,8 +105,8 @@ def named_table(view: SummaryView, distance: Distance, journeys: Sequence[str], 
     return Table(key, view.mark_caption(caption), columns, rows, heads=2)
 
 
-def model_table(view: SummaryView, distance: Distance) -> Table:
-    """Lists the inputs of the distance model."""
+def model_elements(view: SummaryView, distance: Distance) -> list[Element]:
+    """Describes what the distance model leaves out, and lists its inputs."""
     columns = [Column("journey", numeric=False), view.topology_column, Column("own time, p50", "ms", interval=True)]
     columns += [Column("round trips"), Column("down", "bytes"), Column("up", "bytes")]
     rows = [
@@ -133,21 +123,18 @@ def model_table(view: SummaryView, distance: Distance) -> Table:
         for topology, own in one["own_ms"].items()
     ]
     caption = "The model's inputs: own time, and means of round trips and of bytes with TCP headers"
-    return Table("distance_model", view.mark_caption(caption), columns, rows, heads=2)
+    table = Table("distance_model", view.mark_caption(caption), columns, rows, heads=2)
+    return [Text(_LIMITS.format(system=view.compared.system)), table]
 
 
 def channel_table(view: SummaryView, distance: Distance) -> Table:
     """Lists the median latency of each channel, and of the mix, on the networks that the workload gives them."""
     columns = [Column("channel", numeric=False), Column("network", numeric=False)]
     columns += [Column(topology, "ms", interval=True) for topology in view.topologies]
-    names = [*(name for name in distance["channels"] if name != ALL), ALL]
+    channels = sorted(distance["channels"].items(), key=lambda channel: channel[0] == ALL)
     rows = [
-        [
-            words(name),
-            words(_network_words(distance["channels"][name])),
-            *(_cell(distance["channels"][name], ALL, topology) for topology in view.topologies),
-        ]
-        for name in names
+        [words(name), words(_network_words(place)), *(_cell(place, ALL, topology) for topology in view.topologies)]
+        for name, place in channels
     ]
     caption = f"p50 of each channel's journeys at the network that the workload gives it{_fastest(view)}"
     return Table("distance_channels", view.mark_caption(caption), columns, rows, heads=2, totals=1)

@@ -15,13 +15,7 @@ from hops.units import ALL
 
 
 class Net(NamedTuple):
-    """The mean budget of a journey without the known cost of tracing.
-
-    Args:
-        ms: Net means by part; a part whose component reports no cost keeps its mean.
-        not_known: Parts whose component reports no cost.
-        tracing_ms: Sum of what is subtracted from all parts.
-    """
+    """The mean budget of a journey without the known cost of tracing: parts that are `not_known` keep their means."""
 
     ms: Mapping[str, float]
     not_known: Set[str]

@@ -10,6 +10,7 @@ from hops.run.documents.difference import Comparison
 from hops.run.documents.estimate import Estimate
 from hops.run.documents.topology import EdgeCacheSummary
 from hops.run.network import LOOPBACK, NAMED
+from hops.tables.estimate import estimate_cell
 from hops.tables.view import SummaryView
 
 _SPARE = {"services": 0, "gateways": 0, NETWORK_GROUP: 1, "internal calls": 2, "edge": 2}
@@ -41,7 +42,7 @@ def _edge_cache_cells(cache: EdgeCacheSummary | None) -> list[Cell]:
         return [Cell(NOTHING)] * 3
     hits = cache["hit_share"]
     share = estimate(100 * hits["value"], [None if end is None else 100 * end for end in hits["ci95"]])
-    return [share, *(estimate(one["value"], one["ci95"]) for one in (cache["fetches"], cache["bytes"]))]
+    return [share, *map(estimate_cell, (cache["fetches"], cache["bytes"]))]
 
 
 def has_wire(view: SummaryView) -> bool:
@@ -66,7 +67,7 @@ def over_fetching_table(view: SummaryView) -> Table | None:
             words(row["journey"]),
             view.name(row["topology"]),
             *map(number, (row["fields"], row["fields_beyond"])),
-            *(estimate(of["value"], of["ci95"]) for of in (row["bytes_beyond"], row["sent_beyond"])),
+            *map(estimate_cell, (row["bytes_beyond"], row["sent_beyond"])),
             number(100 * row["sent_share"]),
             *(number(row["ms"][name]) for name in shown),
             number(row["matters_below_mbit"]),
@@ -92,17 +93,13 @@ def selection_table(view: SummaryView) -> Table | None:
             words(row["journey"]),
             view.name(row["selecting"]),
             view.name(row["usual"]),
-            *(_estimate_cell(part) for part in (row["mean_ms"], *(row["parts_ms"].get(group) for group in groups))),
-            _estimate_cell(_cpu_estimate(row["cpu"])),
+            *(estimate_cell(part) for part in (row["mean_ms"], *(row["parts_ms"].get(group) for group in groups))),
+            estimate_cell(_cpu_estimate(row["cpu"])),
         ]
         for row in rows
     ]
     caption = "What selection saves, ms: means of traced journeys, and CPU time over the whole mix"
     return Table("selection", view.mark_caption(caption), columns, lines, heads=3)
-
-
-def _estimate_cell(part: Estimate | None) -> Cell:
-    return Cell(NOTHING) if part is None else estimate(part["value"], part["ci95"])
 
 
 def _cpu_estimate(cpu: Comparison | None) -> Estimate | None:

@@ -28,38 +28,27 @@ def observer_tables(view: SummaryView) -> list[Table]:
     """Lists what tracing adds in each topology and place, and the cost of each component's spans, as far as known."""
     topologies = view.summary["observer_effect_ms"]["topologies"]
     measured = {name: row for name, row in topologies.items() if row["p50"] is not None}
-    name_columns = [Column(view.compared.one, numeric=False)]
+    name_column = Column(view.compared.one, numeric=False)
+    place_columns = [name_column, Column("where", numeric=False), Column("adds", "ms", interval=True)]
+    span_columns = [Column("per span", "µs"), Column("per journey", "ms")]
     tables = [
         Table(
             "observer",
             "Added to the median latency of a traced journey",
-            [*name_columns, Column("adds", "ms", interval=True), Column("share", "%", interval=True)],
+            [name_column, Column("adds", "ms", interval=True), Column("share", "%", interval=True)],
             [[words(name), *_effect(row)] for name, row in measured.items()],
         ),
         Table(
             "observer_places",
             "Where it is added, in journeys that send one request at a time",
-            [
-                *name_columns,
-                Column("where", numeric=False),
-                Column("adds", "ms", interval=True),
-                Column("spans"),
-                Column("their known cost", "ms"),
-                Column("beyond that", "ms"),
-            ],
+            [*place_columns, Column("spans"), Column("their known cost", "ms"), Column("beyond that", "ms")],
             [[words(name), *_place(place)] for name, row in measured.items() for place in row["places"]],
             heads=2,
         ),
         Table(
             "observer_spans",
             "Spans of a traced journey, and what they cost the threads that make them",
-            [
-                *name_columns,
-                Column("component", numeric=False),
-                Column("spans"),
-                Column("per span", "µs"),
-                Column("per journey", "ms"),
-            ],
+            [name_column, Column("component", numeric=False), Column("spans"), *span_columns],
             [[words(name), *_spans(component)] for name, row in measured.items() for component in row["components"]],
             heads=2,
         ),

@@ -23,13 +23,7 @@ PHASES = {
 
 
 def seconds_table(trials: Sequence[TrialRecord], profile: Mapping[str, Any], compared: Compared = TOPOLOGY) -> Table:
-    """Lists the mean seconds of each topology's trials by phase, and how many were neither warm-up nor load.
-
-    Args:
-        trials: Every attempt of every trial.
-        profile: Profile as in the manifest.
-        compared: What the run compares.
-    """
+    """Lists each topology's mean seconds of all attempts by phase, and how many were neither warm-up nor load."""
     loaded_s = profile["warmup_s"] + profile["duration_s"]
     rows = []
     for topology in dict.fromkeys(trial["topology"] for trial in trials):

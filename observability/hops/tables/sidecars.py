@@ -58,7 +58,6 @@ def sidecar_table(view: SummaryView) -> Table:
 
 
 def _sidecars(view: SummaryView, topology: str) -> list[str]:
-    """Lists the components with a sidecar, by name."""
     summary = view.summary["topologies"][topology]
     proxies = {component_of(name) for name in summary["sidecars"]}
     return sorted(proxies | {name.removesuffix(SIDECAR_SUFFIX) for name in _processes(summary)})

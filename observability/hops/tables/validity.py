@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from hops.conclusions.notes import failing_trials, verdict_sentence
 from hops.conclusions.wording import join_names, plural, programs_text
 from hops.elements.element import Element, Heading, Points, Terms, Text
-from hops.elements.table import Cell, Column, Table, words
+from hops.elements.table import Cell, Column, Table, table_of, words
 from hops.gates.limits import gate_name, kind_of
 from hops.gates.verdict import failing_gates
 from hops.run.documents.gate import Gate
@@ -26,8 +26,7 @@ def validity_elements(view: SummaryView) -> list[Element]:
     return [
         *elements,
         *gate_elements(view.summary["gates"], _trials(view)),
-        *programs_elements(view),
-        *journeys_elements(view),
+        *causes_elements(view),
         *left_out_elements(view),
     ]
 
@@ -40,20 +39,17 @@ def failing_elements(view: SummaryView) -> list[Element]:
         replace(one, key="gates_failed", caption="Gates that fail") if isinstance(one, Table) else one
         for one in (gate_elements(failing, _trials(view)) if failing else ())
     ]
-    elements += [*programs_elements(view), *journeys_elements(view)]
+    elements += causes_elements(view)
     trials = failing_trials(view.summary) if failing else []
     return [*elements, Heading("In which trials"), Points(trials, tone="sentences")] if trials else elements
 
 
-def programs_elements(view: SummaryView) -> list[Element]:
-    """Names the programs that disturbed the run."""
+def causes_elements(view: SummaryView) -> list[Element]:
+    """Shows the programs that disturbed the run, why journeys failed, as recorded, and whose answers differ."""
     programs = view.summary.get("programs")
-    return [Text(f"Programs that used the processors: {programs_text(programs)}.")] if programs else []
-
-
-def journeys_elements(view: SummaryView) -> list[Element]:
-    """Shows the reasons why journeys failed, as recorded, and which journeys got different answers."""
-    elements: list[Element] = []
+    elements: list[Element] = (
+        [Text(f"Programs that used the processors: {programs_text(programs)}.")] if programs else []
+    )
     if failures := view.summary.get("failures"):
         rows = [
             (f"{row['count']:,} {row['outcome'].replace('_', ' ')}, {row['topology']}, {row['journey']}", row["reason"])
@@ -84,7 +80,7 @@ def left_out_elements(view: SummaryView) -> list[Element]:
 
 def every_gate(view: SummaryView) -> Table:
     """Lists every gate of the run."""
-    return gates_table(view.summary["gates"], _trials(view), "trial", reasons=True)
+    return gates_table(view.summary["gates"], _trials(view), reasons=True)
 
 
 def _trials(view: SummaryView) -> int:
@@ -96,47 +92,27 @@ def trust_elements(view: SummaryView) -> list[Element]:
     return [*validity_elements(view), Points(failing_trials(view.summary))]
 
 
-def gate_elements(gates: Sequence[Gate], trials: int, what: str = "trial") -> list[Element]:
-    """Shows every gate, and what to do about failing gates.
-
-    Args:
-        gates: Gates of the run, each with the value of its worst trial.
-        trials: Number of trials.
-        what: Name for a trial.
-    """
+def gate_elements(gates: Sequence[Gate], trials: int) -> list[Element]:
+    """Shows every gate, by the value of its worst trial, and what to do about failing gates."""
     fail = [kind_of(name) for name in failing_gates(gates)]
     remedies = [
         f"{'; '.join(kind.text for kind in fail if kind.remedy == remedy)}: {remedy}"
         for remedy in dict.fromkeys(kind.remedy for kind in fail if kind.remedy)
     ]
-    table = gates_table(gates, trials, what)
+    table = gates_table(gates, trials)
     return [table, Heading("What to do about it"), Points(remedies)] if remedies else [table]
 
 
-def gates_table(gates: Sequence[Gate], trials: int, what: str, *, reasons: bool = False) -> Table:
-    """Lists the gates of the run, each with the value of its worst trial.
-
-    Args:
-        gates: Gates of the run.
-        trials: Number of trials.
-        what: Name for a trial.
-        reasons: Whether to list the reason for each gate, for which a terminal has no room.
-    """
-    rows = []
-    for gate in gates:
-        kind = kind_of(gate["name"])
-        rows.append(
-            [
-                words(kind.text),
-                Cell(kind.number(gate["value"]), gate["value"]),
-                Cell(kind.limit_text(gate["limit"]), gate["limit"]),
-                words("yes") if gate["ok"] else words("FAILS", "bad"),
-                words(kind.fails),
-                *([words(kind.why)] if reasons else []),
-            ]
-        )
-    columns = [Column("gate", numeric=False), Column("worst value"), Column("limit"), Column("holds", numeric=False)]
-    columns.append(Column("if it fails", numeric=False, spare=1))
-    columns += [Column("because", numeric=False, spare=9)] if reasons else []
-    caption = "Gates" if trials == 1 else f"Gates of the experiment, each by its worst {what}"
-    return Table("gates", caption, columns, rows)
+def gates_table(gates: Sequence[Gate], trials: int, *, reasons: bool = False) -> Table:
+    """Lists the gates, each with its worst trial's value; on request with reasons: a terminal has no room for them."""
+    columns: list[tuple[Column, Callable[[Gate], Cell]]] = [
+        (Column("gate", numeric=False), lambda gate: words(kind_of(gate["name"]).text)),
+        (Column("worst value"), lambda gate: Cell(kind_of(gate["name"]).number(gate["value"]), gate["value"])),
+        (Column("limit"), lambda gate: Cell(kind_of(gate["name"]).limit_text(gate["limit"]), gate["limit"])),
+        (Column("holds", numeric=False), lambda gate: words("yes") if gate["ok"] else words("FAILS", "bad")),
+        (Column("if it fails", numeric=False, spare=1), lambda gate: words(kind_of(gate["name"]).fails)),
+    ]
+    if reasons:
+        columns.append((Column("because", numeric=False, spare=9), lambda gate: words(kind_of(gate["name"]).why)))
+    caption = "Gates" if trials == 1 else "Gates of the experiment, each by its worst trial"
+    return table_of("gates", caption, gates, columns)

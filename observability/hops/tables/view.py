@@ -17,11 +17,7 @@ from hops.units import ALL
 
 @dataclass(frozen=True)
 class SummaryView:
-    """A summary, ready to be shown.
-
-    Args:
-        summary: Summary of the run.
-    """
+    """A summary, ready to be shown."""
 
     summary: Summary
 
@@ -97,8 +93,6 @@ class SummaryView:
 
     def mark_caption(self, caption: str) -> str:
         """Puts the verdict before a caption unless the run is VALID, and marks figures of a closed loop."""
-        closed = self.summary["mode"] != "open"
-        (text,) = mark_lines(
-            self.summary["verdict"], [f"Closed loop: {caption[0].lower()}{caption[1:]}" if closed else caption]
-        )
-        return text
+        if self.summary["mode"] != "open":
+            caption = f"Closed loop: {caption[0].lower()}{caption[1:]}"
+        return mark_lines(self.summary["verdict"], [caption])[0]

@@ -10,14 +10,13 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from hops.conclusions.comparison import grouped_conclusions
-from hops.conclusions.notes import verdict_sentence
+from hops.conclusions.notes import switch_sentences, verdict_sentence
 from hops.conclusions.wording import plural, programs_text
 from hops.elements import numbers
 from hops.elements.table import Cell, Column, Table, number, whole, words
 from hops.gates.limits import gate_failure, kind_of
 from hops.run.documents.gate import Gate
 from hops.run.documents.summary import Summary
-from hops.run.switches import mesh_text, replicas_text
 from hops.tables.budget import MEAN, P99_BAND, band_name, by_group, parts_cell
 from hops.tables.conclusion import fastest_table
 from hops.tables.latency import percentile
@@ -32,26 +31,15 @@ MAX_FAILURES = 3
 
 
 def brief(summary: Summary) -> Group:
-    """Shows the verdict, the answer in a sentence, latencies, the budget of the mix, and failing gates.
-
-    Args:
-        summary: A summary as in `summary.json`.
-    """
+    """Shows the verdict, the answer in a sentence, latencies, the budget of the mix, and failing gates."""
     view = SummaryView(summary)
-    return Group(
-        *_sentences(view),
-        *(part for table in _tables(view) for part in _compact(table)),
-        *map(Text, _failing(summary)),
-    )
+    tables = (part for table in _tables(view) for part in _compact(table))
+    return Group(*_sentences(view), *tables, *map(Text, _failing(summary)))
 
 
 def _sentences(view: SummaryView) -> Iterator[Text]:
-    summary = view.summary
-    yield Text(verdict_sentence(summary), "bold")
-    for name, text in (("Mesh", mesh_text(summary["switches"])), ("Replicas", replicas_text(summary["switches"]))):
-        if text:
-            yield Text(f"{name}: {text}.")
-    yield from map(Text, grouped_conclusions(summary).headline)
+    yield Text(verdict_sentence(view.summary), "bold")
+    yield from map(Text, [*switch_sentences(view.summary), *grouped_conclusions(view.summary).headline])
 
 
 def _tables(view: SummaryView) -> Iterator[Table]:
@@ -99,9 +87,8 @@ def _parts(view: SummaryView, name: str) -> Iterator[Table]:
     mean, tail = (cell["budget_ms"].get(band, {}) for band in (MEAN, P99_BAND))
     parts = sorted(mean, key=lambda part: (-mean[part], part))
     rest = [*parts[MAX_PARTS:], *(part for part in tail if part not in mean)]
-    lines = [(part, [part]) for part in parts[:MAX_PARTS]] + (
-        [(f"{plural(len(rest), 'smaller part')}", rest)] if rest else []
-    )
+    lines = [(part, [part]) for part in parts[:MAX_PARTS]]
+    lines += [(plural(len(rest), "smaller part"), rest)] if rest else []
     total = sum(mean.values()) or 1.0
     rows = [[words(title), *_amounts(mean, tail, of, total)] for title, of in lines]
     rows.append([words("adds up to"), number(total), words(""), number(sum(tail.values()))])
@@ -123,7 +110,7 @@ def _groups(view: SummaryView, names: Sequence[str]) -> Iterator[Table]:
     largest = {group: max(of.get(group, 0.0) for of in budgets.values()) for of in budgets.values() for group in of}
     shown = sorted(largest, key=lambda group: -largest[group])[:MAX_PARTS]
     rest = [group for group in largest if group not in shown]
-    lines = [(group, [group]) for group in shown] + ([(f"{plural(len(rest), 'smaller group')}", rest)] if rest else [])
+    lines = [(group, [group]) for group in shown] + ([(plural(len(rest), "smaller group"), rest)] if rest else [])
     rows = [[words(title), *(parts_cell(of, groups, bar=False) for of in budgets.values())] for title, groups in lines]
     rows.append([words("adds up to"), *(number(sum(of.values())) for of in budgets.values())])
     columns = [Column("", numeric=False), *map(Column, budgets)]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from rich.console import Group
 
+from hops.conclusions.notes import switch_sentences
 from hops.elements.element import Heading, Text
 from hops.run.documents.summary import Summary
-from hops.run.switches import mesh_text, replicas_text
 from hops.tables.conclusion import conclusion_elements
 from hops.tables.cost import cost_table
 from hops.tables.distance import distance_lines
@@ -18,17 +18,11 @@ from hops.terminal.render import render
 
 
 def compare(summary: Summary) -> Group:
-    """Shows conclusions, latencies, shown differences, break-even distances, cost, sidecars, gates and failing trials.
-
-    Args:
-        summary: A summary as in `summary.json`.
-    """
+    """Shows conclusions, latencies, shown differences, break-even distances, cost, sidecars, gates, failing trials."""
     view = SummaryView(summary)
-    mesh, replicas = mesh_text(summary["switches"]), replicas_text(summary["switches"])
     return render(
         [
-            *([Text(f"Mesh: {mesh}.")] if mesh else []),
-            *([Text(f"Replicas: {replicas}.")] if replicas else []),
+            *map(Text, switch_sentences(summary)),
             Heading("What this run says"),
             *conclusion_elements(view),
             latency_text(view),

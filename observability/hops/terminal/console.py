@@ -12,10 +12,5 @@ def terminal(file: IO[str] | None = None, *, width: int | None = None, stderr: b
 
     Names come from traces, topologies and files. On a console with rich's default settings, `GET /users/[id]` would
     lose its end, `gw[/red]` would cause a traceback, and `:key:` would become a picture.
-
-    Args:
-        file: File to print to; standard output if not given.
-        width: Width in columns; the terminal's if not given.
-        stderr: Whether to print to standard error.
     """
     return Console(file=file, width=width, stderr=stderr, markup=False, emoji=False, highlight=False)

@@ -4,22 +4,16 @@ from __future__ import annotations
 
 import sys
 import time
-from typing import IO
 
 _RENEWED_S, _LINE_S = 0.2, 10.0
 _WIDTH = 79
 
 
 class Progress:
-    """Progress as a line on standard error.
+    """Progress as a line on standard error."""
 
-    Args:
-        file: File to write to; standard error if not given.
-    """
-
-    def __init__(self, file: IO[str] | None = None) -> None:
-        self._file = file or sys.stderr
-        self._watched = self._file.isatty()
+    def __init__(self) -> None:
+        self._watched = sys.stderr.isatty()
         self._pause_s = _RENEWED_S if self._watched else _LINE_S
         self._last = time.monotonic()
         self._shown = False
@@ -31,14 +25,10 @@ class Progress:
             return
         self._last, self._shown = now, True
         short = "".join(char if char.isprintable() else "?" for char in text)[:_WIDTH]
-        print(
-            f"\r\x1b[K{short}" if self._watched else short,
-            end="" if self._watched else "\n",
-            file=self._file,
-            flush=True,
-        )
+        text, end = (f"\r\x1b[K{short}", "") if self._watched else (short, "\n")
+        print(text, end=end, file=sys.stderr, flush=True)
 
     def done(self) -> None:
         """Clears the line."""
         if self._watched and self._shown:
-            print("\r\x1b[K", end="", file=self._file, flush=True)
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)

@@ -25,17 +25,12 @@ _FOLDED = 32
 _NOTE = 12
 """Maximum width of a note below a figure, so that figures stay near each other."""
 _COLUMN_GAP = 2
-"""Number of spaces between two columns."""
 _BOLD = "bold"
 _BOLD_TONES = ("verdict", "notice")
 
 
 def render(elements: Iterable[Element]) -> Group:
-    """Renders all elements in sequence, with an empty line after each.
-
-    Args:
-        elements: Elements of one or more sections.
-    """
+    """Renders all elements in sequence, with an empty line after each."""
     return Group(*(part for element in elements for part in _parts(element)))
 
 
@@ -71,8 +66,6 @@ def _points(texts: Sequence[str]) -> Group:
 
 
 class _FittedTable:
-    """A table with as many columns as fit into the terminal."""
-
     def __init__(self, table: Table) -> None:
         self._table = table
 
@@ -86,7 +79,7 @@ class _FittedTable:
 
     def _fitting(self, columns: Sequence[_Column], width: int) -> list[_Column]:
         kept, least = list(columns), self._table.heads + 1
-        while _width(kept) > width and len(kept) > least:
+        while sum(one.width + _COLUMN_GAP + one.bars for one in kept) > width and len(kept) > least:
             spare = max(one.column.spare for one in kept)
             kept = [one for one in kept if one.column.spare < spare] if spare else kept[:-1]
         return kept
@@ -141,10 +134,6 @@ class _Column:
         if cell.share is None:
             return [text, "", ""]
         return [text, numbers.share(cell.share), _bar(cell.share / self._most if self._most else 0.0)]
-
-
-def _width(columns: Sequence[_Column]) -> int:
-    return sum(one.width + _COLUMN_GAP + one.bars for one in columns)
 
 
 def _bar(share: float) -> str:

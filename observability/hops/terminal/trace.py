@@ -34,7 +34,6 @@ def trace_tree(tree: Tree, most: int = sys.maxsize) -> Uncut:
     """Draws one trace: spans ordered by start, each with its duration, its time on the critical path, and its part.
 
     Args:
-        tree: The trace's tree.
         most: Maximum number of spans to draw; spans on the critical path come first.
 
     Raises:

@@ -21,8 +21,8 @@ from typer.testing import CliRunner
 from hops.__main__ import app
 from hops.kinds import make_report
 from synthetic import of_ladder as ladder
-from synthetic import of_rtt as rtt
 from synthetic.formats import foreign_trace, jaeger_trace
+from synthetic.of_axes import arms_at_distances
 from synthetic.of_capacity import write_capacity_run
 from synthetic.run import write_generated_run
 
@@ -86,7 +86,7 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     write_generated_run(root / "noisy", topologies=("rest", "grpc"), blocks=2, journeys_per_trial=200, failing=failing)
     steps = ladder.synthetic_arms(("no-edge", "edge", "istio"))
     write_generated_run(root / "ladder", blocks=3, journeys_per_trial=300, kind="ladder", arms=steps)
-    distant = rtt.synthetic_arms(("rest", "hybrid"), (0.0, 20.0, 50.0))
+    distant = arms_at_distances(("rest", "hybrid"), (0.0, 20.0, 50.0))
     write_generated_run(root / "rtt", journeys_per_trial=200, kind="rtt", arms=distant)
     write_capacity_run(root / "stress", "stress")
     return {name: make_report(root / name)[0] for name in ALL}

@@ -11,7 +11,7 @@ import pytest
 
 from experiment.generator.shopload import BINARY
 from experiment.kinds.isolate import isolate_arms
-from hops.kinds.isolate.arms import KIND
+from hops.kinds.isolate.document import KIND
 from hops.run.documents.summary import Summary
 from hops.run.files import RunFiles
 from mesh.description.topology import load_topology

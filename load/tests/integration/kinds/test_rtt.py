@@ -9,7 +9,7 @@ import pytest
 
 from experiment.generator.shopload import BINARY
 from experiment.kinds.rtt import rtt_arms
-from hops.kinds.rtt.arms import KIND
+from hops.kinds.rtt.document import KIND
 from hops.run.documents.summary import Summary
 from hops.run.files import RunFiles
 from mesh.description.topology import load_topology

@@ -17,7 +17,7 @@ from hops.kinds import analyse
 from hops.kinds.decide.analysis import Answer, Decision
 from hops.kinds.decide.ranking import Ranking
 from hops.run.files import MANIFEST, SUMMARY, read_run, write_summary
-from synthetic.of_rates import synthetic_arms
+from synthetic.of_axes import arms_at_rates
 from synthetic.run import write_generated_run
 
 
@@ -40,7 +40,7 @@ def results(tmp_path_factory):
     manifest = json.loads(at_a_distance.read_text(encoding="utf-8"))
     manifest["switches"] |= {"network": "loopback", "rtt_ms": 1.0, "bandwidth": ""}
     at_a_distance.write_text(json.dumps(manifest), encoding="utf-8")
-    rates = synthetic_arms(("hybrid", "rest"), (10.0, 40.0))
+    rates = arms_at_rates(("hybrid", "rest"), (10.0, 40.0))
     over = write_generated_run(
         root / "20260105T000000Z-rates", kind="rates", arms=rates, blocks=3, journeys_per_trial=500
     )

@@ -11,7 +11,7 @@ from experiment.errors import UsageError
 from experiment.kinds.rates import DEFAULT_RATES, rate_arms
 from experiment.plan.arms_in_blocks import Plan, plan_of
 from experiment.plan.profiles import PROFILES
-from hops.kinds.rates.arms import KIND
+from hops.kinds.rates.document import KIND
 from hops.run.documents import SCHEMA
 from mesh.description.topology import load_topology
 

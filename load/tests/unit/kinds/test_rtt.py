@@ -10,7 +10,7 @@ from experiment.errors import UsageError
 from experiment.kinds.rtt import DEFAULT_RTTS, rtt_arms
 from experiment.plan.arms_in_blocks import Plan, plan_of
 from experiment.plan.profiles import PROFILES
-from hops.kinds.rtt.arms import KIND
+from hops.kinds.rtt.document import KIND
 from mesh.description.topology import load_topology
 
 REST, HYBRID = load_topology("rest"), load_topology("hybrid")

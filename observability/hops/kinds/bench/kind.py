@@ -1,7 +1,5 @@
 """The kind of experiment that measures one topology."""
 
-from __future__ import annotations
-
 from hops.kinds.bench.terminal import bench
 from hops.report.view import Kind
 

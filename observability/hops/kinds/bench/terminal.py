@@ -6,12 +6,11 @@ from dataclasses import replace
 
 from rich.console import Group
 
-from hops.conclusions.notes import cache_sentences, edge_cache_sentences
+from hops.conclusions.notes import cache_sentences, edge_cache_sentences, switch_sentences
 from hops.elements.element import Element, Text
 from hops.elements.table import Table
 from hops.run.documents.summary import Summary
 from hops.run.fault_notice import fault_notice
-from hops.run.switches import mesh_text, replicas_text
 from hops.tables.budget import budget_elements, journey_groups_table
 from hops.tables.latency import latency_table, latency_text
 from hops.tables.net_budget import net_text
@@ -28,17 +27,11 @@ MIN_SHARE = 0.01
 
 
 def bench(summary: Summary) -> Group:
-    """Shows latencies, requests and bytes, hop budgets, sidecars, the cost of tracing, and gates.
-
-    Args:
-        summary: A summary as in `summary.json`.
-    """
+    """Shows latencies, requests and bytes, hop budgets, sidecars, the cost of tracing, and gates."""
     view = SummaryView(summary)
     notice = fault_notice(summary["switches"])
-    mesh = mesh_text(summary["switches"])
     elements: list[Element] = [Text(notice, tone="notice")] if notice else []
-    elements += [Text(f"Mesh: {mesh}.")] if mesh else []
-    elements += [Text(f"Replicas: {replicas}.")] if (replicas := replicas_text(summary["switches"])) else []
+    elements += map(Text, switch_sentences(summary))
     elements += [latency_text(view), latency_table(view), bytes_table(view), wire_table(view)]
     elements += [over_fetching] if (over_fetching := over_fetching_table(view)) else []
     sidecars = sidecar_elements(view)
@@ -46,9 +39,7 @@ def bench(summary: Summary) -> Group:
         elements.append(journey_groups_table(view, ALL))
     for journey in (ALL, *view.journeys):
         elements += budget_elements(view, journey, min_share=0.0 if journey == ALL and not sidecars else MIN_SHARE)
-    net = net_text(view)
-    elements += [net] if net else []
-    elements += sidecars
+    elements += [*filter(None, [net_text(view)]), *sidecars]
     elements += [Text(sentence) for sentence in (*cache_sentences(summary), *edge_cache_sentences(summary))]
     elements += [observer_text(view), *validity_elements(view)]
     (topology,) = view.topologies

@@ -4,34 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from itertools import combinations
-from typing import Any, TypedDict, cast
+from typing import Any, cast
 
 from hops.analysis.summary import Measured
 from hops.gates.experiment import experiment_gates, experiment_gates_left_out, worst_of
 from hops.gates.limits import kind_of
 from hops.kinds.capacity.blocks import rate_held, rate_ratio
 from hops.kinds.capacity.course import take_course
-from hops.kinds.capacity.document import (
-    KIND,
-    Asked,
-    Capacity,
-    HeldRatio,
-    Phase,
-    Result,
-    Step,
-    capacity_of,
-    find_claimed,
-)
+from hops.kinds.capacity.document import KIND, Asked, Capacity, HeldRatio, Phase, Result, Step, find_claimed
 from hops.kinds.capacity.search import NO_RESULT
 from hops.kinds.capacity.steps import GENERATOR_GATES, step_of
 from hops.run.documents.gate import Gate, LeftOut
 from hops.run.files import RunFiles
 
 _INVARIANTS = "invariants_broken"
-
-
-class _OfBlocks(TypedDict, total=False):
-    ratios: list[HeldRatio]
 
 
 class _StoppedError(Exception):
@@ -45,7 +31,10 @@ def capacity_figures(measured: Measured) -> Mapping[str, Capacity]:
     steps, stopped = list(_steps(measured, asked)), run.manifest["stopped"]
     names = dict.fromkeys([*(step["topology"] for step in steps), *stopped])
     results = {name: _result(asked, name, steps, stopped.get(name)) for name in names}
-    return {KIND: Capacity(asked=asked, steps=steps, results=results, **_ratios(asked, results))}
+    capacity = Capacity(asked=asked, steps=steps, results=results)
+    if asked.get("blocks", 1) > 1 and asked["search"] is not None:
+        capacity["ratios"] = _ratios(results, asked["search"]["precision"])
+    return {KIND: capacity}
 
 
 def gates_of(run: RunFiles, figures: Mapping[str, Any]) -> tuple[list[Gate], list[LeftOut]]:
@@ -54,7 +43,7 @@ def gates_of(run: RunFiles, figures: Mapping[str, Any]) -> tuple[list[Gate], lis
     A search goes above what a topology can sustain, so its steps fail gates by design; only the shop's data must be
     right after every step. If the generator could not keep up, the step reports it, and the result reads "at least".
     """
-    capacity = capacity_of(figures)
+    capacity: Capacity = figures[KIND]
     results = capacity["results"]
     counted = [step["label"] for name in results for step in find_claimed(capacity, name)]
     gates: list[Gate] = []
@@ -85,7 +74,7 @@ def _result(asked: Asked, topology: str, steps: list[Step], stopped: str | None)
     blocks = asked.get("blocks", 1)
     remaining = iter([step for step in steps if step["topology"] == topology])
 
-    def next_one(phase: Phase, amount: float, held: float = 0.0) -> Step:  # noqa: ARG001 - the rows tell
+    def next_one(phase: Phase, amount: float, held: float) -> Step:  # noqa: ARG001 - the rows tell
         step = next(remaining, None)
         if step is None or step["phase"] != phase:
             raise _StoppedError
@@ -107,14 +96,10 @@ def _result(asked: Asked, topology: str, steps: list[Step], stopped: str | None)
     return result
 
 
-def _ratios(asked: Asked, results: Mapping[str, Result]) -> _OfBlocks:
-    """Computes the ratio of each topology's sustained rate to each later topology's, if searches were repeated."""
-    if asked.get("blocks", 1) == 1 or asked["search"] is None:
-        return {}
-    precision = asked["search"]["precision"]
+def _ratios(results: Mapping[str, Result], precision: float) -> list[HeldRatio]:
     ratios = []
     for left, right in combinations(results, 2):
         ratio = rate_ratio(results[left].get("searches", []), results[right].get("searches", []), precision)
         if ratio is not None:
             ratios.append(HeldRatio(left=left, right=right, ratio=ratio))
-    return {"ratios": ratios}
+    return ratios

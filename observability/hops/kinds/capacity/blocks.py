@@ -20,24 +20,13 @@ Rates = Sequence[float | None]
 
 
 def rate_held(rates: Rates, precision: float) -> Estimate | None:
-    """Computes the geometric mean of the confirmed rates of all blocks; None if there are no rates.
-
-    Args:
-        rates: The rates.
-        precision: Ratio of the two rates between which a search ends.
-    """
+    """Computes the geometric mean of the confirmed rates of all blocks; None if there are no rates."""
     known = [log(rate) for rate in rates if rate]
     return _mean(known, _step(precision)) if known else None
 
 
 def rate_ratio(left: Rates, right: Rates, precision: float) -> Estimate | None:
-    """Computes the left topology's rate divided by the right topology's, paired by block; None if no block has both.
-
-    Args:
-        left: Rates of one topology.
-        right: Rates of the other topology in the same blocks.
-        precision: Ratio of the two rates between which a search ends.
-    """
+    """Computes the left topology's rate divided by the right topology's, paired by block; None if no block has both."""
     pairs = [log(a / b) for a, b in zip(left, right, strict=False) if a and b]
     return _mean(pairs, 2 * _step(precision)) if pairs else None
 

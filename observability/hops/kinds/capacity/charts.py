@@ -26,7 +26,7 @@ def picture(view: View) -> Figures:
     drawn: list[tuple[str, Callable[[Step], float | None], str]] = [
         ("p99", lambda step: step["latency_ms"]["p99"], "ms"),
         ("Median", lambda step: step["latency_ms"]["p50"], "ms"),
-        ("Failures", lambda step: _percent(sum(step["errors"].values()), step["journeys"]), "percent"),
+        ("Failures", lambda step: 100 * sum(step["errors"].values()) / max(step["journeys"], 1), "percent"),
         ("CPU of the shop", lambda step: step["cores"]["total"], "cores"),
         ("CPU of the generator", lambda step: step["cores"]["generator"], "cores"),
     ]
@@ -38,10 +38,6 @@ def picture(view: View) -> Figures:
     ]
     text = "A hollow point is a step in which the generator was at its limit: it shows what the two do together."
     return Figures([chart for chart in charts if chart is not None], key, text)
-
-
-def _percent(part: int, whole: int) -> float:
-    return 100 * part / whole if whole else 0.0
 
 
 def _curve(

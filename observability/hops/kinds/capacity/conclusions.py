@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from hops.conclusions.wording import plural
 from hops.elements import numbers
 from hops.gates.limits import gate_name, kind_of
-from hops.kinds.capacity.document import Capacity, HeldRatio, Load, Step, by_load, find_claimed, find_confirmed
+from hops.kinds.capacity.document import Capacity, HeldRatio, Load, by_load, find_claimed, find_confirmed
 
 ABOVE = {
     "shop": "It did not hold {failed:g} journeys a second.",
@@ -74,19 +74,11 @@ def _ratio(row: HeldRatio) -> str:
 def _most(capacity: Capacity, name: str) -> str:
     steps = by_load(capacity, name)
     best = max(steps, key=lambda step: step["throughput_per_s"])
-    first = next(
-        (
-            step
-            for step in steps
-            if sum(step["errors"].values()) >= kind_of("failure_share").limit * step["journeys"] > 0
-        ),
-        None,
-    )
-    fails = (
-        "In every step, fewer than 0.1 % of the journeys failed."
-        if first is None
-        else f"From {first['users']:,} users on, 0.1 % of the journeys or more fail."
-    )
+    limit = kind_of("failure_share").limit
+    failing = [step for step in steps if sum(step["errors"].values()) >= limit * step["journeys"] > 0]
+    fails = "In every step, fewer than 0.1 % of the journeys failed."
+    if failing:
+        fails = f"From {failing[0]['users']:,} users on, 0.1 % of the journeys or more fail."
     return (
         f"{name} completes at most {numbers.plain(best['throughput_per_s'])} journeys a second, with {best['users']:,} "
         f"users. {fails}"
@@ -101,7 +93,8 @@ def _peak(capacity: Capacity, name: str) -> str:
             f"{name} holds no rate with p99 below {objective:g} ms, so there is nothing to multiply. Give a higher "
             f"objective=, or capacity={name}:RATE."
         )
-    highest, latest = steps[-1], max(steps, key=_over_after)
+    highest = steps[-1]
+    latest = max(steps, key=lambda step: math.inf if step["recovery_s"] is None else step["recovery_s"])
     goodput, p99 = 100 * highest["throughput_per_s"] / held, highest["latency_ms"]["p99"]
     waited = "" if p99 is None else f", with p99 at {numbers.plain(p99)} ms"
     recovery = "It had not recovered from a peak when the load ended."
@@ -115,10 +108,6 @@ def _peak(capacity: Capacity, name: str) -> str:
         f"{rate}{_not_held(capacity, name)}. At {(highest['rate'] or 0.0) / held:g} times that rate, it completes "
         f"{numbers.plain(highest['throughput_per_s'])} a second, {goodput:.0f} % of the {held:g}{waited}. {recovery}"
     )
-
-
-def _over_after(step: Step) -> float:
-    return math.inf if step["recovery_s"] is None else step["recovery_s"]
 
 
 def _not_held(capacity: Capacity, name: str) -> str:

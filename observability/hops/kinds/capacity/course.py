@@ -5,43 +5,29 @@ A run follows this course while it measures, and its analysis follows it again o
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Callable
 
 from hops.kinds.capacity.document import Asked, Phase, Step
 from hops.kinds.capacity.search import NO_RESULT, Bounds, Limit, SearchResult, Seen, climb, confirm
 from hops.kinds.capacity.steps import seen_in
 
-
-class Measure(Protocol):
-    """Measures a step, or finds its rows.
-
-    Args:
-        phase: Purpose of the step.
-        amount: Rate in journeys a second, number of users, or height of the peak, depending on the phase.
-        held: The rate that the topology sustains, in journeys a second; a peak is a multiple of this rate.
-    """
-
-    def __call__(self, phase: Phase, amount: float, held: float = 0.0) -> Step: ...
+Measure = Callable[[Phase, float, float], Step]
+"""Measures a step, or finds its rows: by its phase; the journeys a second, users or height of a peak; and the rate that
+the topology sustains, of which a peak is a multiple."""
 
 
 def take_course(asked: Asked, topology: str, measure: Measure) -> SearchResult:
-    """Takes all steps of a topology, and returns what they show together.
-
-    Args:
-        asked: The user's request.
-        topology: Name of the topology.
-        measure: Measures each step.
-    """
+    """Takes all steps of a topology, and returns what they show together."""
     if asked["load"] == "stress":
         for users in asked["users"]:
-            measure("users", users)
+            measure("users", users, 0.0)
         return NO_RESULT
     objective_ms, bounds = asked["objective_ms"], asked["search"]
     assert objective_ms is not None
     assert bounds is not None
 
     def look(phase: Phase, rate: float) -> Seen:
-        return seen_in(measure(phase, rate), objective_ms)
+        return seen_in(measure(phase, rate, 0.0), objective_ms)
 
     if given := asked["given"].get(topology):
         result = SearchResult(given, None, "unknown")

@@ -1,7 +1,5 @@
 """The kind of experiment that measures the capacity of topologies."""
 
-from __future__ import annotations
-
 from hops.analysis.summary import no_pairs
 from hops.kinds.capacity.analysis import capacity_figures, gates_of
 from hops.kinds.capacity.charts import picture

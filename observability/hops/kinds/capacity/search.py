@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 GROWTH, BACK_OFF = 2.0, 0.9
@@ -45,7 +45,6 @@ class Seen:
     """What one replay shows.
 
     Attributes:
-        rate: Journeys a second that were sent.
         holds: Whether the objective was met.
         clear: Whether the objective was missed by so much that a repetition would show nothing new.
         generator_limited: Whether the generator could not keep up, so that it may have caused a failure.
@@ -62,14 +61,7 @@ Measure = Callable[[float], Seen]
 
 @dataclass(slots=True)
 class Bracket:
-    """State of a search: the highest rate that held below every failed rate, and the lowest rate that failed.
-
-    Attributes:
-        steps: Replays so far.
-        held: The highest rate that held; None if no rate did.
-        failed: The lowest rate that failed; None if no rate did.
-        generator_limited: Whether the generator was at its limit at the rate `failed`.
-    """
+    """State of a search: the highest rate that held, and the lowest that failed, perhaps because of the generator."""
 
     steps: int = 0
     held: float | None = None
@@ -89,8 +81,6 @@ class SearchResult:
     """The result of a search.
 
     Attributes:
-        rate: The highest confirmed rate, journeys a second; None if no rate was confirmed.
-        failed: The lowest rate that failed; None if no rate did.
         limit: Why no higher rate was confirmed: the shop, the generator, or the highest rate allowed; unknown if the
             search had to end before it reached any of these limits.
         tried: The rates that a confirmation tried, in order.
@@ -99,7 +89,7 @@ class SearchResult:
     rate: float | None
     failed: float | None
     limit: Limit
-    tried: tuple[float, ...] = field(default=())
+    tried: tuple[float, ...] = ()
 
 
 NO_RESULT = SearchResult(None, None, "unknown")
@@ -111,10 +101,6 @@ def climb(measure: Measure, bounds: Bounds) -> Bracket:
 
     A rate that fails, but not clearly, is measured once more, and the second verdict counts: one stall of the machine
     must not decide. The confirmation finds rates that passed by chance.
-
-    Args:
-        measure: Replays at a rate.
-        bounds: The bounds.
     """
     bracket = Bracket()
     while bracket.steps < bounds.max_steps:
@@ -131,13 +117,7 @@ def climb(measure: Measure, bounds: Bounds) -> Bracket:
 
 
 def confirm(measure: Measure, bracket: Bracket, bounds: Bounds) -> SearchResult:
-    """Confirms the highest rate that held, or else a rate below it.
-
-    Args:
-        measure: Replays at a rate, for longer than the search did, on a system started for it.
-        bracket: Result of the search.
-        bounds: The bounds.
-    """
+    """Confirms the highest rate that held, or else a lower one, by longer replays on systems started for them."""
     tried: list[float] = []
     failed, generator_limited = bracket.failed, bracket.generator_limited
     for rate in _candidates(bracket, bounds):

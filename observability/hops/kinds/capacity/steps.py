@@ -17,9 +17,8 @@ from hops.kinds.capacity.document import PEAK_BEGINS, PEAK_PARTS, STAIRS, Phase,
 from hops.kinds.capacity.search import Seen
 from hops.run.documents.trial import TrialRecord
 from hops.run.rows import FAILURES
-from hops.units import NS_PER_MS
+from hops.units import NS_PER_MS, NS_PER_S
 
-NS_PER_S = 1e9
 WELL = 0.9
 """In a good second, at least this share of the arriving journeys ends ok within the objective."""
 CLEARLY = 5.0
@@ -33,16 +32,7 @@ counts, since latency is measured from the intended arrival."""
 def step_of(
     topology: str, phase: Phase, record: TrialRecord, rows: pl.DataFrame, load: Mapping[str, Any], objective_ms: float
 ) -> Step:
-    """Makes a step from the results of its trial, and judges it.
-
-    Args:
-        topology: Name of the topology.
-        phase: Purpose of the step.
-        record: The trial's record.
-        rows: The trial's rows of `run.rows.JOURNEYS`.
-        load: The load, as in the manifest.
-        objective_ms: Latency objective, ms.
-    """
+    """Makes a step from the results of its trial, and judges it."""
     sending = load["sending"]
     rate, closed = float(sending["rate"]), sending["closed"]
     duration_s, journeys, recovered_s = float(sending["duration_s"]), rows, None
@@ -90,27 +80,13 @@ def seen_in(step: Step, objective_ms: float) -> Seen:
 
 
 def in_peak(journeys: pl.DataFrame, part_s: float) -> pl.DataFrame:
-    """Selects the journeys that arrived in the peak of an overload.
-
-    Args:
-        journeys: The rows of all journeys.
-        part_s: Seconds of each part of the load.
-    """
+    """Selects the journeys that arrived in the peak of an overload, whose parts last `part_s` each."""
     begins, ends = PEAK_BEGINS * part_s, (PEAK_BEGINS + PEAK_PARTS) * part_s
     return journeys.filter(_arrived_s().is_between(begins, ends, closed="left"))
 
 
 def recovery_s(journeys: pl.DataFrame, part_s: float, objective_ms: float) -> float | None:
-    """Computes how long after the peak of an overload the topology recovered.
-
-    Args:
-        journeys: The rows of all journeys.
-        part_s: Seconds of each part of the load.
-        objective_ms: Maximum duration of a good journey, ms.
-
-    Returns:
-        Whole seconds; None if the topology had not recovered in the load's last second.
-    """
+    """Computes how many whole seconds after an overload's peak a topology recovered; None if not within the load."""
     since = (_arrived_s() - (PEAK_BEGINS + PEAK_PARTS) * part_s).floor().cast(pl.Int64)
     well = (pl.col("outcome") == "ok") & (pl.col("latency_ns") <= objective_ms * NS_PER_MS)
     seconds = (
@@ -126,12 +102,7 @@ def recovery_s(journeys: pl.DataFrame, part_s: float, objective_ms: float) -> fl
 
 
 def most_under_way(started_ns: npt.NDArray[np.int64], ended_ns: npt.NDArray[np.int64]) -> int:
-    """Computes the maximum number of concurrent journeys.
-
-    Args:
-        started_ns: Start of each journey.
-        ended_ns: End of each journey, in the same order.
-    """
+    """Computes the maximum number of concurrent journeys, from the start and the end of each."""
     if not started_ns.size:
         return 0
     at = np.concatenate([ended_ns, started_ns])  # if an end and a start coincide, the end counts first

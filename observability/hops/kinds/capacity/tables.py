@@ -21,6 +21,7 @@ LIMITS = {
     "max_rate": "the highest rate allowed",
     "unknown": "not found",
 }
+_LATENCY = (Column("p50", "ms"), Column("p99", "ms", interval=True))
 
 
 def section(view: SummaryView) -> Section:
@@ -39,16 +40,9 @@ def section(view: SummaryView) -> Section:
 
 
 def _results_table(capacity: Capacity, compared: Compared) -> Table:
-    columns = [
-        Column(compared.one, numeric=False),
-        Column("held", "journeys/s"),
-        Column("p50", "ms"),
-        Column("p99", "ms", interval=True),
-        Column("fails at", "journeys/s"),
-        Column(compared.system, "cores"),
-        Column("generator", "cores"),
-        Column("limit", numeric=False),
-    ]
+    columns = [Column(compared.one, numeric=False), Column("held", "journeys/s"), *_LATENCY]
+    columns += [Column("fails at", "journeys/s"), Column(compared.system, "cores"), Column("generator", "cores")]
+    columns.append(Column("limit", numeric=False))
     rows: list[list[Cell]] = []
     for index, name in enumerate(capacity["results"]):
         result, step = capacity["results"][name], find_confirmed(capacity, name)
@@ -74,17 +68,9 @@ def _results_table(capacity: Capacity, compared: Compared) -> Table:
 
 
 def _peaks_table(capacity: Capacity, compared: Compared) -> Table:
-    columns = [
-        Column(compared.one, numeric=False),
-        Column("peak", "times what it holds"),
-        Column("offered", "journeys/s"),
-        Column("ended ok", "1/s"),
-        Column("goodput", "% of what it holds"),
-        Column("p50", "ms"),
-        Column("p99", "ms", interval=True),
-        Column("failed"),
-        Column("recovers after", "s"),
-    ]
+    columns = [Column(compared.one, numeric=False), Column("peak", "times what it holds")]
+    columns += [Column("offered", "journeys/s"), Column("ended ok", "1/s"), Column("goodput", "% of what it holds")]
+    columns += [*_LATENCY, Column("failed"), Column("recovers after", "s")]
     rows: list[list[Cell]] = []
     for index, name in enumerate(capacity["results"]):
         held = capacity["results"][name]["rate"]
@@ -112,29 +98,18 @@ def _peaks_table(capacity: Capacity, compared: Compared) -> Table:
 def steps_table(capacity: Capacity, compared: Compared) -> Table:
     """Lists every step, by rising load."""
     closed = capacity["asked"]["load"] == "stress"
-    columns = [
-        Column(compared.one, numeric=False),
-        _load_column(capacity),
-        *([] if closed else [Column("step", numeric=False)]),
-        Column("verdict", numeric=False),
-        Column("sent"),
-        Column("ended ok", "1/s"),
-        Column("p50", "ms"),
-        Column("p99", "ms", interval=True),
-        *(Column(name, spare=0 if closed else 1) for name in ("client", "server", "timeout", "wrong answer")),
-        Column("connections", spare=4),
-        Column("most under way", spare=4),
-        Column("start lag p99", "ms", spare=4),
-        Column(compared.system, "cores"),
-        Column("of which database", "cores", spare=3),
-        Column("of which telemetry", "cores", spare=3),
-        Column("generator", "cores"),
-        Column("memory", "MiB", spare=3),
-    ]
+    columns = [Column(compared.one, numeric=False)]
+    columns += [Column("users")] if closed else [Column("rate", "journeys/s"), Column("step", numeric=False)]
+    columns += [Column("verdict", numeric=False), Column("sent"), Column("ended ok", "1/s"), *_LATENCY]
+    columns += [Column(name, spare=0 if closed else 1) for name in ("client", "server", "timeout", "wrong answer")]
+    columns += [Column("connections", spare=4), Column("most under way", spare=4)]
+    columns += [Column("start lag p99", "ms", spare=4), Column(compared.system, "cores")]
+    columns += [Column(f"of which {group}", "cores", spare=3) for group in ("database", "telemetry")]
+    columns += [Column("generator", "cores"), Column("memory", "MiB", spare=3)]
     rows = [
         [
             words(name, f"mark t{index % 8}"),
-            _load(step),
+            number(step["rate"]) if step["users"] is None else whole(step["users"]),
             *([] if closed else [words(step["phase"])]),
             words("; ".join([*mark(step), *step["reasons"]])),
             whole(step["journeys"]),
@@ -163,11 +138,3 @@ def mark(step: Step) -> list[str]:
 
 def _latency(step: Step) -> list[Cell]:
     return [number(step["latency_ms"]["p50"]), estimate(step["latency_ms"]["p99"], step["latency_ci95"]["p99"])]
-
-
-def _load(step: Step) -> Cell:
-    return number(step["rate"]) if step["users"] is None else whole(step["users"])
-
-
-def _load_column(capacity: Capacity) -> Column:
-    return Column("users") if capacity["asked"]["load"] == "stress" else Column("rate", "journeys/s")

@@ -53,16 +53,7 @@ def gates_of(run: RunFiles, figures: Mapping[str, Any]) -> tuple[list[Gate], lis
 
 
 def customer_figures(journeys: pl.DataFrame, began: int, ended: int) -> dict[str, Any]:
-    """Computes how a fault affected the journeys of a load.
-
-    Args:
-        journeys: Rows of `hops.run.rows.JOURNEYS`.
-        began: Start of the fault, Unix time, ns.
-        ended: End of the fault, Unix time, ns.
-
-    Returns:
-        Fields of `Struck`.
-    """
+    """Computes the fields of `Struck` from journeys (`rows.JOURNEYS`) and the ends of a fault, Unix time, ns."""
     arrived = pl.col("intended_ns")
     ok, failed = journeys.filter(pl.col("outcome") == "ok"), journeys.filter(pl.col("outcome") != "ok")
     last_failed = int(failed["intended_ns"].max() or 0)  # type: ignore[arg-type] # a column of integers

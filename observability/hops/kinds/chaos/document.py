@@ -13,19 +13,12 @@ KIND: Final = "chaos"
 class Struck(Fault):
     """One fault of one topology, in one block.
 
-    Attributes:
-        block: Number of the block, from 1.
-        topology: The topology with the fault.
-        journeys: Number of journeys of the tape that were sent.
-        failed: Number of failed journeys, by class.
-        failed_journeys: Number of failed journeys, by kind of journey.
-        messages: The most frequent errors, with their counts.
-        lasted_s: How long the fault lasted; for a kill, until the component was ready again.
-        failing_s: From the start of the fault to the arrival of the last journey that failed; 0 if no journey did.
-        over: Whether the fault had ended, and no journey failed, in the last second of the load.
-        before_ms: Latency of the journeys that ended ok and arrived before the fault, by percentile, such as `p50`.
-        during_ms: Latency of the journeys that ended ok and arrived during the fault or in the second after it; empty
-            if there are none.
+    `journeys` of the tape were sent; `failed` ones are counted by class, `failed_journeys` by kind of journey, and
+    `messages` are the most frequent errors. The fault lasted for `lasted_s`; a kill, until the component was ready
+    again. `failing_s` is the time from its start to the arrival of the last journey that failed; 0 if no journey did.
+    `over` says whether the fault had ended, and no journey failed, in the last second of the load. `before_ms` and
+    `during_ms` are latencies of journeys that ended ok, by percentile, such as `p50`: of arrivals before the fault, and
+    during it or in the second after it; empty if there are none.
     """
 
     block: int

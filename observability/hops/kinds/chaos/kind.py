@@ -1,7 +1,5 @@
 """The kind of experiment that injects faults."""
 
-from __future__ import annotations
-
 from hops.analysis.summary import no_pairs
 from hops.kinds.chaos.analysis import chaos_figures, gates_of
 from hops.kinds.chaos.charts import picture

@@ -70,17 +70,7 @@ def version_rows(
     load: Mapping[str, float],
     threshold: float | None = None,
 ) -> list[VersionRow]:
-    """Tests all figures of the mix.
-
-    Args:
-        latencies: Latencies of `a` and `b`.
-        hops: Rows of `rows.HOPS` with `block` as the first column, of `a` and `b`; of journeys that ended ok.
-        load: How often each journey occurs in the load.
-        threshold: How much slower is too much, as a share; None for no verdict.
-
-    Returns:
-        Rows: the whole and the percentiles, then the parts, largest first.
-    """
+    """Tests all figures of the mix: whole and percentiles, then parts, largest first; `hops` as in `Measured`."""
     blocks = sorted(latencies[A].blocks & latencies[B].blocks)
     sections = {
         name: tuple(latencies[side].sections(ALL, blocks)[name] for side in (B, A)) for name in PERCENTILES

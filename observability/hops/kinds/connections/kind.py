@@ -1,7 +1,5 @@
 """The kind of experiment that measures memory with open connections."""
 
-from __future__ import annotations
-
 from hops.analysis.summary import no_pairs
 from hops.kinds.connections.memory import connections_figures, gates_of
 from hops.kinds.connections.tables import section

@@ -7,7 +7,7 @@ import numpy as np
 from hops.elements.element import Points, Section
 from hops.elements.table import Cell, Column, Table, words
 from hops.kinds.connections.memory import Connections, connections_of
-from hops.tables.over_blocks import over_blocks
+from hops.tables.estimate import over_blocks
 from hops.tables.view import SummaryView
 
 ALL = "all"

@@ -5,10 +5,10 @@ Latencies are those of the run's journeys, adapted to the requested networks by 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TypedDict
+from typing import TypedDict, TypeVar
 
 import polars as pl
 
@@ -17,7 +17,7 @@ from hops.analysis.cost import CORE_HOURS_A_MILLION, TOTAL
 from hops.analysis.summary import of_ok
 from hops.analysis.travel import OWN, move_to, travel_of
 from hops.errors import NotEnoughDataError
-from hops.kinds.decide.mix import Kind, contrast_bytes, median_of, sampled_bytes, shares, weigh, within
+from hops.kinds.decide.mix import Kind, SampledBytes, contrast_bytes, median_of, sampled_bytes, shares, weigh, within
 from hops.kinds.decide.ranking import Ranking, ranking, rankings
 from hops.kinds.decide.shrinking import FARTHER, Shrinking, shrinking
 from hops.run.documents import SCHEMA
@@ -30,11 +30,11 @@ from hops.run.fault_notice import fault_notice
 from hops.run.files import RunFiles
 from hops.run.network import LOOPBACK, NAMED, Network, networks_of
 from hops.run.switches import switches_of
-from hops.statistics.contrast import contrast
-from hops.statistics.intervals import Interval
-from hops.statistics.over_blocks import MIN_BLOCKS
+from hops.statistics.contrast import Contrast, contrast
+from hops.statistics.over_blocks import MIN_BLOCKS, Section
 from hops.units import ALL
 
+Figure = TypeVar("Figure", Section, SampledBytes)
 P50, BYTES = "p50", "wire_bytes"
 _ROWS = "journeys.parquet: latency_ns, waves, bytes_in, bytes_out"
 _SAMPLE = "trials/*/parity_answers.jsonl: wire_in, wire_out"
@@ -46,13 +46,7 @@ SAVED = "summary.json: selection; hops.parquet: ns"
 
 @dataclass(frozen=True, slots=True)
 class Customers:
-    """The customers to decide for.
-
-    Args:
-        workload: Name of the workload.
-        mix: Weight of each journey and channel; None for the mix of the run.
-        networks: Network of each channel; a missing channel has the network of the run.
-    """
+    """The customers to decide for; without a mix, or a network of a channel, the run's is taken."""
 
     workload: str
     mix: Mapping[Kind, float] | None
@@ -110,11 +104,6 @@ class Decision(TypedDict):
 def decide(run: RunFiles, summary: Summary, customers: Customers) -> Decision:
     """Answers which topology to choose.
 
-    Args:
-        run: The files of a comparison.
-        summary: Summary of the same run.
-        customers: The customers to decide for.
-
     Raises:
         NotEnoughDataError: The mix has a journey that the run did not measure; the message names it and the measured
             journeys. Or no journey of a channel ended ok.
@@ -145,7 +134,7 @@ def decide(run: RunFiles, summary: Summary, customers: Customers) -> Decision:
             Answer(
                 channel=scope,
                 network=_find_shared([networks[name] for name in channels if scope in (name, ALL)]),
-                predicted=any(_is_moved(frame.filter(_in(scope))) for frame in rows.values()),
+                predicted=any((frame.filter(_in(scope))[FARTHER].abs() >= 1e-9).any() for frame in rows.values()),
                 quickest=fastest[scope],
                 fewest_bytes=fewest[scope],
                 to_turn=shrinking(
@@ -164,10 +153,6 @@ def decide(run: RunFiles, summary: Summary, customers: Customers) -> Decision:
         selection=[row for row in summary.get("selection", []) if row["journey"] in {ALL, *asked}],
         unanswered=_list_unanswered(run, customers, channels, fewest[next(reversed(scopes))]),
     )
-
-
-def _is_moved(rows: pl.DataFrame) -> bool:
-    return not (rows[FARTHER].abs() < 1e-9).all()
 
 
 def _find_shared(networks: Sequence[Network]) -> ChannelNetwork | None:
@@ -212,16 +197,7 @@ def _fastest(rows: Mapping[str, pl.DataFrame], scopes: Iterable[str], first: int
         scope: {name: median_of(frame.filter(_in(scope)), OWN, blocks, first) for name, frame in rows.items()}
         for scope in scopes
     }
-    pairs = [
-        describe_comparison(scope, P50, (left, right), (of[left].value, of[right].value), contrast(of[left], of[right]))
-        for scope, of in sections.items()
-        for left, right in combinations(of, 2)
-    ]
-    values = {
-        scope: {name: _estimate(section.value, section.interval) for name, section in of.items()}
-        for scope, of in sections.items()
-    }
-    return rankings(values, pairs, [_ROWS, _SAMPLE])
+    return _rank(sections, P50, contrast, [_ROWS, _SAMPLE])
 
 
 def _fewest_bytes(run: RunFiles, scopes: Mapping[str, Mapping[Kind, float]]) -> dict[str, Ranking]:
@@ -229,17 +205,28 @@ def _fewest_bytes(run: RunFiles, scopes: Mapping[str, Mapping[Kind, float]]) -> 
     sampled = {
         scope: {name: sampled_bytes(sample, mix) for name, sample in samples.items()} for scope, mix in scopes.items()
     }
+    return _rank(sampled, BYTES, contrast_bytes, [_SAMPLE])
+
+
+def _rank(
+    figures: Mapping[str, Mapping[str, Figure]],
+    metric: str,
+    compare: Callable[[Figure, Figure], Contrast],
+    source: list[str],
+) -> dict[str, Ranking]:
     pairs = [
-        describe_comparison(
-            scope, BYTES, (left, right), (of[left].value, of[right].value), contrast_bytes(of[left], of[right])
-        )
-        for scope, of in sampled.items()
-        for left, right in combinations(of, 2)
+        describe_comparison(scope, metric, (a, b), (of[a].value, of[b].value), compare(of[a], of[b]))
+        for scope, of in figures.items()
+        for a, b in combinations(of, 2)
     ]
     values = {
-        scope: {name: _estimate(one.value, one.interval) for name, one in of.items()} for scope, of in sampled.items()
+        scope: {
+            name: None if one.value is None else Estimate(value=one.value, ci95=list(one.interval))
+            for name, one in of.items()
+        }
+        for scope, of in figures.items()
     }
-    return rankings(values, pairs, [_SAMPLE])
+    return rankings(values, pairs, source)
 
 
 def _cheapest(summary: Summary) -> Ranking:
@@ -252,10 +239,6 @@ def _cheapest(summary: Summary) -> Ranking:
         row["value"] *= CORE_HOURS_A_MILLION / 1e3
         row["ci95"] = [None if end is None else end * CORE_HOURS_A_MILLION / 1e3 for end in row["ci95"]]
     return by_cost
-
-
-def _estimate(value: float | None, ends: Interval) -> Estimate | None:
-    return None if value is None else Estimate(value=value, ci95=list(ends))
 
 
 def _list_unanswered(run: RunFiles, customers: Customers, channels: Sequence[str], fewest: Ranking) -> list[str]:

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from rich.console import Group, RenderableType
+from rich.table import Table as RichTable
+from rich.text import Text as RichText
+
 from hops.budget.parts import NETWORK_PART
 from hops.conclusions.over_fetching import over_fetching_sentences, selection_sentences
 from hops.conclusions.wording import clause, excludes_zero, in_ms, mark_lines, not_tested, plural
@@ -51,6 +55,17 @@ def decision_lines(decision: Decision) -> list[tuple[str, str]]:
     return [*lines, ("sources", "; ".join(f"{number} {source}" for source, number in numbers.items()))]
 
 
+def decision_view(decision: Decision) -> Group:
+    """Shows the title, and each line after its topic, on a terminal."""
+    grid = RichTable.grid(padding=(0, 2, 0, 0))
+    grid.add_column(no_wrap=True)
+    grid.add_column(overflow="fold")
+    for about, text in decision_lines(decision):
+        grid.add_row(RichText(about), RichText(text))
+    head: list[RenderableType] = [RichText(decision["notice"], "bold")] if decision["notice"] else []
+    return Group(*head, RichText(decision_title(decision), "bold"), grid)
+
+
 def _scope(answer: Answer) -> str:
     return "whole mix" if answer["channel"] == ALL else answer["channel"]
 
@@ -90,11 +105,8 @@ def _cheapest(ranking: Ranking, numbers: Mapping[str, str]) -> str:
 
 
 def _fewest(answers: Sequence[Answer], numbers: Mapping[str, str]) -> str:
-    texts = [
-        f"{_scope(answer)}: {_lowest(answer['fewest_bytes'], '', _bytes)}"
-        for answer in answers
-        if answer["fewest_bytes"]["values"]
-    ]
+    known = [answer for answer in answers if answer["fewest_bytes"]["values"]]
+    texts = [f"{_scope(answer)}: {_lowest(answer['fewest_bytes'], '', _bytes)}" for answer in known]
     source = answers[0]["fewest_bytes"]["source"]
     return f"{'; '.join(texts)} {_marks(source, numbers)}" if texts else "the run has no sample that counted them"
 

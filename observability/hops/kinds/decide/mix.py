@@ -24,12 +24,7 @@ NO_SAMPLE = "the bytes of a journey in the mix were not counted"
 
 
 def weigh(journeys: pl.DataFrame, mix: Mapping[Kind, float] | None) -> pl.DataFrame:
-    """Adds `weight` to each row, and removes rows whose kind of journey the mix lacks.
-
-    Args:
-        journeys: Rows of one topology, with `journey` and `channel`.
-        mix: Weight of each kind of journey; None for the mix as sent, in which all rows weigh the same.
-    """
+    """Adds `weight` to each row, and removes rows whose kind the mix lacks; None is the mix as sent, all rows alike."""
     if mix is None:
         return journeys.with_columns(weight=pl.lit(1.0))
     wanted = pl.DataFrame([(*kind, weight) for kind, weight in mix.items()], [*KIND, "wanted"], orient="row")
@@ -56,14 +51,7 @@ def mean_of(rows: pl.DataFrame, column: str) -> float:
 
 
 def median_of(rows: pl.DataFrame, column: str, blocks: Sequence[int], first: int | None = None) -> Section:
-    """Computes the median of a column, overall and by block.
-
-    Args:
-        rows: Journeys as returned by `weigh`.
-        column: Positive values.
-        blocks: Blocks to use.
-        first: Number of blocks in the first stage, as in `Latencies`.
-    """
+    """Computes the median of a column of positive values, overall and by block, from rows as returned by `weigh`."""
     rows = rows.filter(pl.col("block").is_in(list(blocks)))
     if not rows.height:
         return Section(None, np.empty(0), "there is no journey that ended ok")
@@ -95,7 +83,6 @@ class SampledBytes:
     """Bytes of a journey on the wire, in both directions, from journeys that were sent alone.
 
     Args:
-        value: Mean over the mix; None if a kind of the mix has no sample.
         scaled: Deviation of each sampled journey from its kind's mean, times the kind's share.
     """
 
@@ -111,12 +98,7 @@ class SampledBytes:
 
 
 def sampled_bytes(sample: pl.DataFrame, mix: Mapping[Kind, float]) -> SampledBytes:
-    """Averages a sample over a mix.
-
-    Args:
-        sample: Rows of `rows.SAMPLE` of one topology.
-        mix: The share of each kind.
-    """
+    """Averages a sample, rows of `rows.SAMPLE` of one topology, over a mix."""
     carried = {
         (str(journey), str(channel)): (rows["wire_in"] + rows["wire_out"]).to_numpy().astype(np.float64)
         for (journey, channel), rows in sample.partition_by(KIND, as_dict=True).items()

@@ -42,13 +42,7 @@ class Ranking(TypedDict):
 def rankings(
     values: Mapping[str, Mapping[str, Estimate | None]], pairs: Sequence[Comparison], source: list[str]
 ) -> dict[str, Ranking]:
-    """Ranks the topologies in several scopes, after one correction over all of them.
-
-    Args:
-        values: Values by scope and topology; None if not measured.
-        pairs: Every pair of topologies in every scope; `journey` has the name of the scope.
-        source: Files and fields that the figures come from.
-    """
+    """Ranks the topologies in several scopes, after one correction over all; `journey` of a pair names its scope."""
     correct(pairs)
     return {
         scope: ranking(of, [row for row in pairs if row["journey"] == scope], source) for scope, of in values.items()
@@ -56,13 +50,7 @@ def rankings(
 
 
 def ranking(values: Mapping[str, Estimate | None], pairs: Sequence[Comparison], source: list[str]) -> Ranking:
-    """Ranks the topologies by one figure.
-
-    Args:
-        values: Values by topology; None if not measured.
-        pairs: Every pair of topologies, with verdicts.
-        source: Files and fields that the figures come from.
-    """
+    """Ranks the topologies by one figure; `pairs` has verdicts for every pair of them."""
     known = {name: value for name, value in values.items() if value is not None}
     order = sorted(known, key=lambda name: known[name]["value"])
     behind = [

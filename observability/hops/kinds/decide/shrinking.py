@@ -56,12 +56,9 @@ def shrinking(
     """Examines the nearest topology that is shown to be slower; None if no topology is.
 
     Args:
-        fastest: Ranking of the topologies by p50.
         rows: Weighted journeys by topology, with `round_trips` and `FARTHER`.
         hops: Rows of `rows.HOPS` with `block` as the first column, by topology; of journeys that ended ok.
         mix: Share of each kind of journey; hops of other kinds are left out.
-        source: Files and fields that the figures come from.
-        first: Number of blocks in the first stage, as in `Latencies`.
     """
     nearest = next((row for row in fastest["behind"] if row["shown"]), None)
     if nearest is None:

@@ -1,21 +1,13 @@
 """How much faster other journeys are without one kind of journey: measured, and predicted from meetings with it.
 
-**Measured** is the mean latency with that kind minus the mean latency in the arm without it, over the same journeys of
-the tape in the same block. **Predicted** comes from the arm `as-is` alone. A regression gives how much longer journeys
-take if they arrive while a journey of that kind is in flight. Predicted is this time multiplied by the share of such
-journeys. Whether a journey is in flight depends on how long it takes, which a pause lengthens. So the instrumental
-variable is whether a journey of that kind arrived earlier, by at most the kind's median duration (two-stage least
-squares). `hops.analysis.meetings` weights journeys instead, because it has other topologies in which the same arrivals
-can be compared.
+**Measured** is the mean latency with that kind minus the mean without it, over the same journeys of the tape in the
+same block. Its interval is over blocks only, because it is for this tape alone. **Predicted** comes from the arm
+`as-is`: how much longer journeys take with one of that kind in flight, times the share of such journeys. A pause
+lengthens the flight, so the regression uses two-stage least squares: the instrument is an earlier arrival of the kind.
 
-Two things make the **difference** between measured and predicted uncertain. A block's effect on a trial moves all of
-its journeys; this is estimated from the blocks. An arrival's own properties, such as its parameters, are the same in
-all blocks, and the regression attributes some of their effect to the meetings. This is estimated from stretches of the
-tape. So the interval is clustered both ways (Cameron, Gelbach and Miller, *J. Business & Economic Statistics* 29,
-2011): the variance over blocks, plus the variance over stretches, minus the variance over the stretches of single
-blocks, which both contain. Each is a jackknife of the difference itself, so that common effects on measured and
-predicted cancel. The prediction's interval is computed in the same way. The measurement's interval is over blocks only,
-because it is for this tape alone.
+The intervals of the prediction, and of measured minus predicted, are clustered by blocks and by stretches of the tape
+(Cameron, Gelbach and Miller, *J. Business & Economic Statistics* 29, 2011): the sum of both variances, minus that over
+the stretches of single blocks. Each is a jackknife of the figure itself, so that common effects cancel.
 """
 
 from __future__ import annotations
@@ -28,8 +20,7 @@ import numpy.typing as npt
 import polars as pl
 
 from hops.analysis.meetings import MIN_MEETINGS, STRETCHES, arrivals_of, during, met
-from hops.kinds.isolate.arms import AS_IS
-from hops.kinds.isolate.document import OTHERS, Isolation, IsolationRow
+from hops.kinds.isolate.document import AS_IS, OTHERS, Isolation, IsolationRow
 from hops.run.documents.estimate import Estimate, agreement
 from hops.statistics.intervals import Floats
 from hops.statistics.over_blocks import NO_INTERVAL, Spread, refusal
@@ -39,12 +30,7 @@ Labels = npt.NDArray[np.int64]
 
 
 def isolation_of(journeys: Mapping[str, pl.DataFrame], disturber: str) -> Isolation:
-    """Measures and predicts the gain of each arm, for all other kinds of journey together and for each of them.
-
-    Args:
-        journeys: Rows of `rows.JOURNEYS` with `block` as the first column, by arm.
-        disturber: Kind of journey that the other arms remove or separate.
-    """
+    """Measures and predicts each arm's gain, for all other kinds of journey and for each; journeys as in `Measured`."""
     as_is = arrivals_of(journeys[AS_IS]).filter(pl.col("journey") != disturber)
     if met(disturber) not in as_is.columns:  # the tape is too short to have such a journey
         as_is = as_is.with_columns(pl.lit(value=False).alias(name(disturber)) for name in (met, during))
@@ -126,13 +112,7 @@ class _Sums:
 
 @dataclass(frozen=True, slots=True)
 class _Cells:
-    """Sums of each stretch of the tape in each block.
-
-    Args:
-        block: Block of each cell.
-        stretch: Stretch of each cell.
-        sums: Sums of each cell.
-    """
+    """Sums of each stretch of the tape in each block: a cell has a block, a stretch and its sums."""
 
     block: Labels
     stretch: Labels

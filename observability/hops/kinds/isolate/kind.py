@@ -6,8 +6,7 @@ from collections.abc import Mapping
 
 from hops.analysis.summary import Measured
 from hops.kinds.isolate.analysis import isolation_of
-from hops.kinds.isolate.arms import AS_IS, disturber_of
-from hops.kinds.isolate.document import Isolation
+from hops.kinds.isolate.document import AS_IS, Isolation, disturber_of
 from hops.kinds.isolate.tables import section
 from hops.report.view import Kind
 from hops.run.files import RunFiles

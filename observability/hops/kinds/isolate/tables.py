@@ -1,14 +1,13 @@
-"""How much faster other journeys are without one kind of journey: measured and predicted."""
+"""How much faster other journeys are without one kind of journey, in sentences and tables."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from hops.conclusions.wording import in_ms
 from hops.elements.element import Element, Fold, Points, Section, Text
 from hops.elements.table import Cell, Column, Table, table_of, texts, whole, words
-from hops.kinds.isolate.arms import in_words
-from hops.kinds.isolate.conclusions import isolation_sentences
-from hops.kinds.isolate.document import OTHERS, IsolationRow, isolation_in
+from hops.kinds.isolate.document import OTHERS, IsolationRow, in_words, isolation_in
 from hops.tables.estimate import estimate_cell
 from hops.tables.view import SummaryView
 
@@ -21,7 +20,7 @@ def section(view: SummaryView) -> Section:
     apart = [row for row in isolation["rows"] if row["journey"] != OTHERS]
     each = "What each kind of journey gains on average, ms, with 95 % intervals"
     elements: list[Element] = [
-        Points(isolation_sentences(isolation), tone="sentences"),
+        Points([_sentence(row) for row in together], tone="sentences"),
         _table("isolation", "What all other journeys gain on average, ms, with 95 % intervals", together),
         Text(
             f"Every arm replays one tape: unchanged, without {disturber}, or with {disturber} routed by the edge to "
@@ -34,6 +33,14 @@ def section(view: SummaryView) -> Section:
         Fold("Each kind of journey", [_table("isolation_journeys", each, apart)]),
     ]
     return Section("isolation", "What others gain", elements)
+
+
+def _sentence(row: IsolationRow) -> str:
+    predicted = "nothing predicted" if row["predicted"] is None else f"predicted {in_ms(row['predicted'])}"
+    text = f"{in_words(row['arm'])}: measured gain {in_ms(row['measured'])}, {predicted}"
+    if row["verdict"] == "unknown" or row["difference"] is None:
+        return f"{text}; no verdict: {row['reason']}."
+    return f"{text}; they {row['verdict']}: difference {in_ms(row['difference'])}."
 
 
 def _table(key: str, caption: str, rows: Sequence[IsolationRow]) -> Table:
@@ -57,6 +64,5 @@ def _table(key: str, caption: str, rows: Sequence[IsolationRow]) -> Table:
 
 def _verdict(row: IsolationRow) -> Cell:
     text = "too few" if row["predicted"] is None else row["verdict"]
-    return Cell(
-        text, text, tone="bad" if text == "differ" else "", note=(row["reason"] or "").removeprefix("too few: ")
-    )
+    note = (row["reason"] or "").removeprefix("too few: ")
+    return Cell(text, text, tone="bad" if text == "differ" else "", note=note)

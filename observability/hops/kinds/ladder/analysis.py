@@ -1,14 +1,8 @@
 """What each step of a ladder adds, measured twice: from latencies of untraced journeys, and from traces.
 
-The two measurements share no journeys and no instrument. **Measured** is the difference between the mean latencies by
-the generator's clock, over untraced journeys. **Attributed** is the difference between the parts of the hop budgets
-that belong to the step, over traced journeys. Both weight each journey by its share of the load, and both are linear in
-their blocks' deviations (`hops.analysis.hop_differences`). So is the **remainder**, measured minus attributed. Its
-interval comes from the blocks' deviations of this difference, so a block's common effect on both cancels.
-
-The cost of tracing cannot be measured without traced journeys. In steps that add tracing, all journeys of both arms are
-measured. Attributed is the observer effect: what being traced adds to a journey's mean, times the share of traced
-journeys, in the upper arm minus the same in the lower arm. The remainder is the cost of tracing to untraced journeys.
+docs/experiments/costs.md defines the figures. All weight each journey by its share of the load, and are linear in their
+blocks' deviations (`hops.analysis.hop_differences`). The remainder's interval comes from the deviations of measured
+minus attributed, so a block's common effect on both cancels.
 """
 
 from __future__ import annotations
@@ -38,14 +32,7 @@ Frames = Mapping[str, pl.DataFrame]
 def ladder_steps(
     journeys: Frames, hops: Frames, load: Mapping[str, int], blocks: Mapping[str, set[int]]
 ) -> list[LadderStep]:
-    """Measures each step twice, for all journeys together and for each kind.
-
-    Args:
-        journeys: Rows of `rows.JOURNEYS` with `block` as the first column, by arm.
-        hops: Rows of `rows.HOPS` with `block` as the first column, by arm; of journeys that ended ok.
-        load: How often each journey occurs in the load.
-        blocks: Blocks of each arm.
-    """
+    """Measures each step twice, for all journeys together and for each kind; arguments as in `Measured`."""
     return [
         LadderStep(adds=step.adds, lower=step.lower, upper=step.upper, rows=_rows(step, journeys, hops, load, blocks))
         for step in steps_of(list(journeys))
@@ -91,12 +78,7 @@ _OF: Mapping[str, Callable[[str], bool]] = {
 
 @dataclass(frozen=True, slots=True)
 class _Change:
-    """The change from the lower arm to the upper arm.
-
-    Args:
-        means: Milliseconds by journey.
-        deviations: Milliseconds by journey and block.
-    """
+    """The change from the lower arm to the upper arm: milliseconds by journey, and their deviations also by block."""
 
     means: Floats
     deviations: Floats
@@ -162,11 +144,8 @@ def _rows(
     names = sorted(load)
     parts = sorted({part for arm in (step.lower, step.upper) for part in hops[arm]["part"].unique()})
     lower, upper = (_arm(journeys[arm], hops[arm], names, shared, parts) for arm in (step.lower, step.upper))
-    twice = (
-        _of_tracing(lower, upper)
-        if {ladder.UNTRACED, ladder.SDK} & {*step.things}
-        else _of_parts(step, lower, upper, parts)
-    )
+    changes_tracing = {ladder.UNTRACED, ladder.SDK} & {*step.things}
+    twice = _of_tracing(lower, upper) if changes_tracing else _of_parts(step, lower, upper, parts)
     counted = np.all([*twice.journeys, *twice.traces], axis=0)
     whole = np.array([load[name] for name in names], dtype=np.float64) * counted
     if not whole.sum():

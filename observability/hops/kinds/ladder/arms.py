@@ -55,18 +55,11 @@ SWITCHES: Mapping[str, Mapping[str, str]] = {
     CLUSTER: {"runtime": "kubernetes"},
     CLUSTER_ISTIO: {"runtime": "kubernetes", "mesh": "istio", "mtls": "on"},
 }
-"""Switches that each arm changes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """Two arms that differ in one thing; in several things only if the user left out the arms in between.
-
-    Args:
-        lower: The arm without the addition.
-        upper: The arm with it.
-        things: The arms whose entries in `ADDS` name the addition.
-    """
+    """Two arms that differ in one thing, or in several if the user left out arms; `things` are keys of `ADDS`."""
 
     lower: str
     upper: str
@@ -79,11 +72,7 @@ class Step:
 
 
 def steps_of(arms: Sequence[str]) -> list[Step]:
-    """Makes the steps between the arms of an experiment.
-
-    Args:
-        arms: Some of `ARMS`, in any order; other arms are ignored.
-    """
+    """Makes the steps between the arms of an experiment, in any order; arms that are not in `ARMS` are ignored."""
     upwards = [arm for arm in UPWARDS if arm in arms]
     steps = [
         Step(lower, upper, UPWARDS[UPWARDS.index(lower) + 1 : UPWARDS.index(upper) + 1])

@@ -22,12 +22,7 @@ WITHOUT: Mapping[str, str] = {SIDECARS: EDGE, MTLS: EDGE, ISTIO: EDGE, CLUSTER_I
 
 
 def sidecar_pairs(calls: Mapping[str, pl.DataFrame], blocks: Mapping[str, set[int]]) -> list[SidecarPair]:
-    """Compares each arm that has sidecars to its counterpart, over all links and by link.
-
-    Args:
-        calls: Rows of `rows.CALLS` with `block` as the first column, by arm; of journeys that ended ok.
-        blocks: Blocks of each arm.
-    """
+    """Compares each arm with sidecars to its counterpart, over all links and by link; from journeys that ended ok."""
     pairs: list[SidecarPair] = []
     for arm, bare in WITHOUT.items():
         if arm not in calls or bare not in calls:

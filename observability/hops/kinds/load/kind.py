@@ -1,7 +1,5 @@
 """The kind of experiment that loads targets other than the shop."""
 
-from __future__ import annotations
-
 from hops.report.view import Kind
 from hops.terminal.comparison import compare
 

@@ -20,8 +20,7 @@ from hops.analysis.break_even import between, break_evens, measured_curve
 from hops.analysis.cost import CORE_HOURS_A_MILLION, TOTAL, component_group
 from hops.analysis.latencies import Latencies
 from hops.analysis.summary import Measured
-from hops.kinds.rates.arms import AXIS
-from hops.kinds.rates.document import Crossing, Filling, RateArm, Rates
+from hops.kinds.rates.document import AXIS, Crossing, Filling, RateArm, Rates
 from hops.run.axis import Arm, by_topology, shared_places
 from hops.run.documents.estimate import Estimate
 from hops.run.documents.topology import TopologySummary
@@ -60,14 +59,7 @@ def crossings(
     latencies: Mapping[str, Latencies],
     load: Mapping[str, int],
 ) -> list[Crossing]:
-    """Finds the rate at which the ranking of each pair flips, for all journeys together and for each kind.
-
-    Args:
-        arms: Arms of each topology, in the user's order.
-        equal: Rates at which all topologies ran, ascending.
-        latencies: Latencies of each arm, by label.
-        load: How often each journey occurs in the load.
-    """
+    """Finds the rate at which the ranking of each pair flips, for all journeys and each; `equal` rates ascend."""
     if len(equal) < 2:
         return []
     rates = np.array(equal)
@@ -137,13 +129,7 @@ def _arm(arm: Arm, figures: TopologySummary, used: _Used) -> RateArm:
 
 
 def fillings(run: RunFiles, arms: Mapping[str, Sequence[Arm]], used: Mapping[str, _Used]) -> list[Filling]:
-    """Finds what becomes full in each topology (a component or the machine), and at which rate, sorted by rate.
-
-    Args:
-        run: Run with the machine's number of cores, which is unknown for a cluster's nodes.
-        arms: Arms of each topology, by rising rate.
-        used: Cores that each arm's components used.
-    """
+    """Finds what becomes full in each topology: components or machine, sorted by rate; arms are by rising rate."""
     result: list[Filling] = []
     for topology, own in arms.items():
         blocks = sorted(set.intersection(*(set(used[arm.label]) for arm in own)))
@@ -163,13 +149,7 @@ def fillings(run: RunFiles, arms: Mapping[str, Sequence[Arm]], used: Mapping[str
 
 
 def _full_at(rates: Floats, cores: Floats, limit: float) -> Estimate | None:
-    """Finds the rate at which straight lines fitted to the cores in use reach the limit; None if the use does not grow.
-
-    Args:
-        rates: Rates, block x arm.
-        cores: Cores used, block x arm.
-        limit: Number of cores that can be used.
-    """
+    """Finds the rate at which lines fitted to the use of cores (block x arm) reach the limit; None if none grows."""
     value = _reaches(rates.ravel(), cores.ravel(), limit)
     by_block = [_reaches(*block, limit) for block in zip(rates, cores, strict=True)]
     if value is None:

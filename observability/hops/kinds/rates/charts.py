@@ -36,7 +36,7 @@ def _latency(view: View, drawn: list[Look], metric: str) -> Chart:
     ends = [row[key] for row in known for key in ("value", "low", "high") if row[key]] or [1.0]
     low, high = min(ends) / 1.12, max(ends) * 1.2
     y = milliseconds_axis(field="value", scale={"domain": [low, high]}, axis={"values": ticks(low, high)})
-    return _curves(f"{metric} over the rate", "ms", known, y, drawn)
+    return _curves(f"{metric} over the rate", known, y, drawn)
 
 
 def _cpu(view: View, drawn: list[Look]) -> Chart:
@@ -46,14 +46,14 @@ def _cpu(view: View, drawn: list[Look]) -> Chart:
         if (cpu := arm["cpu_ms"]) is not None
     ]
     y = amount("value", "ms", scale={"zero": True}, tickCount=4)
-    return _curves("CPU of a journey over the rate", "ms", rows, y, drawn)
+    return _curves("CPU of a journey over the rate", rows, y, drawn)
 
 
 def _row(topology: str, rate: float, value: float | None, low: float | None, high: float | None) -> dict[str, Any]:
     return {"topology": topology, "rate": rate, "value": value, "low": low, "high": high}
 
 
-def _curves(title: str, unit: str, rows: list[dict[str, Any]], y: Spec, drawn: list[Look]) -> Chart:
+def _curves(title: str, rows: list[dict[str, Any]], y: Spec, drawn: list[Look]) -> Chart:
     names = [look.name for look in drawn]
     x = amount("rate", "journeys a second", scale={"zero": True, "nice": False}, grid=False, tickCount=6)
     color = kinds("topology", names, [look.color for look in drawn])
@@ -73,4 +73,4 @@ def _curves(title: str, unit: str, rows: list[dict[str, Any]], y: Spec, drawn: l
         f"{name}: " + ", ".join(f"{row['rate']:g} {row['value']:.3g}" for row in rows if row["topology"] == name)
         for name in names
     )
-    return draw(title, f"{title}, {unit}. {described}.", spec, rows)
+    return draw(title, f"{title}, ms. {described}.", spec, rows)

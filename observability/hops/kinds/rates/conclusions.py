@@ -8,7 +8,7 @@ from hops.conclusions.wording import but_untested, not_tested, sentence
 from hops.elements.compared import Compared, compared_in
 from hops.elements.numbers import figure, plain
 from hops.kinds.rates.analysis import MACHINE
-from hops.kinds.rates.document import Crossing, Filling, Rates, rates_of
+from hops.kinds.rates.document import Crossing, Rates, rates_of
 from hops.run.documents.summary import Summary
 from hops.units import ALL
 
@@ -20,12 +20,6 @@ def rates_sentences(summary: Summary) -> list[str]:
     rates = rates_of(summary)
     texts = [_fastest(summary), *_turns(rates, compared_in(summary)), _first_full(rates, compared_in(summary))]
     return [sentence(text) for text in texts if text]
-
-
-def at_rate(summary: Summary, rate: float) -> Summary:
-    """Selects the arms and comparisons at a rate that all topologies share, and names arms by their topology."""
-    arms = rates_of(summary)["arms"]
-    return rename_arms(summary, {arm["label"]: arm["topology"] for arm in arms if arm["rate"] == rate})
 
 
 def crossing_words(row: Crossing) -> str:
@@ -49,25 +43,14 @@ def crossing_words(row: Crossing) -> str:
             return row["reason"] or "not tested"
 
 
-def full_words(row: Filling) -> str:
-    """Describes what becomes full at which rate: `graphql fills the machine's 2 cores at 87 journeys a second`."""
-    what = (
-        f"the machine's {row['limit']:g} cores" if row["component"] == MACHINE else f"{row['component']}'s event loop"
-    )
-    return f"{row['topology']} fills {what} at {figure(row['at']['value'], row['at']['ci95'], _A_SECOND)}"
-
-
-def first_fillings(rates: Rates) -> list[Filling]:
-    """Lists what is full first in each topology; the topology that is full first comes first."""
-    first = {row["topology"]: row for row in reversed(rates["fillings"])}
-    return sorted(first.values(), key=lambda row: row["at"]["value"])
-
-
 def _fastest(summary: Summary) -> str:
     rates = rates_of(summary)
     if len({arm["topology"] for arm in rates["arms"]}) < 2:
         return ""
-    text = fastest_by_place({f"{rate:g}": at_rate(summary, rate) for rate in rates["equal"]})
+    names = {
+        rate: {arm["label"]: arm["topology"] for arm in rates["arms"] if arm["rate"] == rate} for rate in rates["equal"]
+    }
+    text = fastest_by_place({f"{rate:g}": rename_arms(summary, of_rate) for rate, of_rate in names.items()})
     return text and f"Fastest over the whole mix at p50, by {_A_SECOND}: {text}"
 
 
@@ -84,8 +67,13 @@ def _turns(rates: Rates, compared: Compared) -> list[str]:
 
 
 def _first_full(rates: Rates, compared: Compared) -> str:
-    first = first_fillings(rates)
+    """Describes what is full first: `graphql fills the machine's 2 cores at 87 journeys a second`."""
+    first = {row["topology"]: row for row in reversed(rates["fillings"])}
     if not first:
         return ""
+    row = min(first.values(), key=lambda row: row["at"]["value"])
+    machine = row["component"] == MACHINE
+    what = f"the machine's {row['limit']:g} cores" if machine else f"{row['component']}'s event loop"
+    rate = figure(row["at"]["value"], row["at"]["ci95"], _A_SECOND)
     before_others = f", before any other {compared.one}" if len(first) > 1 else ""
-    return f"By its use of processors, {full_words(first[0])}{before_others}"
+    return f"By its use of processors, {row['topology']} fills {what} at {rate}{before_others}"

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TypedDict, cast
+from typing import Final, TypedDict, cast
 
+from hops.run.axis import Axis
 from hops.run.documents.distance import Turning
 from hops.run.documents.estimate import Estimate
+
+KIND: Final = "rates"
+AXIS = Axis("", lambda manifest, label: manifest["loads"][label]["rate"])
+"""The axis of the experiment: journeys a second."""
 
 
 class RateArm(TypedDict):
@@ -69,4 +74,4 @@ class Rates(TypedDict):
 
 def rates_of(summary: Mapping[str, object]) -> Rates:
     """Gives the part of a summary that only an experiment over rates has."""
-    return cast("Rates", summary["rates"])
+    return cast("Rates", summary[KIND])

@@ -1,10 +1,8 @@
 """The kind of experiment that varies the rate of the load."""
 
-from __future__ import annotations
-
 from hops.kinds.rates.analysis import rates_figures
-from hops.kinds.rates.arms import AXIS
 from hops.kinds.rates.charts import charts
+from hops.kinds.rates.document import AXIS
 from hops.kinds.rates.tables import section
 from hops.report.view import Kind
 

@@ -24,9 +24,8 @@ from hops.analysis.break_even import measured_curve
 from hops.analysis.distance import over_distance
 from hops.analysis.latencies import Latencies
 from hops.analysis.travel import AT_EDGE, Medians, means_of, round_trips_of, travel_of
-from hops.kinds.rtt.arms import AXIS
 from hops.kinds.rtt.break_even import break_even_checks
-from hops.kinds.rtt.document import DistanceCheck, JourneySlope, PredictedPoint
+from hops.kinds.rtt.document import AXIS, DistanceCheck, JourneySlope, PredictedPoint
 from hops.run.axis import by_topology
 from hops.run.documents.distance import Distance, MeasuredPoint
 from hops.run.documents.estimate import Estimate, agreement
@@ -55,12 +54,7 @@ class AtDistances:
 
 
 def distance_check(rtts_ms: Sequence[float], topologies: Mapping[str, AtDistances]) -> DistanceCheck:
-    """Compares the model with an experiment over distances.
-
-    Args:
-        rtts_ms: Measured round-trip times, ascending, at least two.
-        topologies: Measured figures, by topology in the user's order.
-    """
+    """Compares the model with an experiment at two or more ascending distances; topologies in the user's order."""
     times_ms = np.array(rtts_ms)
     travel = {name: one.nearest for name, one in topologies.items()}
     medians = Medians(travel, AT_EDGE, [Network(rtt_ms=time_ms) for time_ms in rtts_ms])
@@ -85,12 +79,7 @@ def distance_check(rtts_ms: Sequence[float], topologies: Mapping[str, AtDistance
 
 
 def at_distances(run: RunFiles, latencies: Mapping[str, Latencies]) -> tuple[list[float], dict[str, AtDistances]]:
-    """Gives the measured round-trip times, ascending, and each topology's measurements at them.
-
-    Args:
-        run: Files of an experiment over distances.
-        latencies: Latencies by arm.
-    """
+    """Gives the measured round-trip times, ascending, and each topology's measurements at them."""
     arms = AXIS.arms(run.manifest)
     return sorted({arm.at for arm in arms}), {
         topology: AtDistances(
@@ -103,13 +92,7 @@ def at_distances(run: RunFiles, latencies: Mapping[str, Latencies]) -> tuple[lis
 def measured_distance(
     rtts_ms: Sequence[float], topologies: Mapping[str, AtDistances], figures: Mapping[str, TopologySummary]
 ) -> Distance:
-    """Computes the model's predictions from the nearest arms, and the measured points of all arms.
-
-    Args:
-        rtts_ms: The measured round-trip times, ascending.
-        topologies: Measured figures, by topology in the user's order.
-        figures: Figures of each arm, by its label.
-    """
+    """Computes the model's predictions from the nearest arms, and the measured points of all arms."""
     nearest = {name: figures[one.labels[0]] for name, one in topologies.items()}
     distance = over_distance({name: one.nearest for name, one in topologies.items()}, nearest, {})
     for journey, row in distance["journeys"].items():
@@ -127,8 +110,6 @@ def journey_slope(journey: str, topology: str, round_trips: float, rtts_ms: Floa
     """Computes how much the measured p50 of a journey grows with the round-trip time.
 
     Args:
-        journey: Name of the journey.
-        topology: Name of the topology.
         round_trips: Mean number of round trips in the journey's plan.
         rtts_ms: Measured round-trip times, at least two.
         curve: p50 at each of them, ms.
@@ -150,14 +131,9 @@ def journey_slope(journey: str, topology: str, round_trips: float, rtts_ms: Floa
 def predicted_points(
     journey: str, topology: str, rtts_ms: Floats, measured: Curve, predicted: Curve
 ) -> list[PredictedPoint]:
-    """Compares each measured p50 with its prediction, except at the nearest distance, which predictions come from.
+    """Compares each measured p50, ms, with its prediction of the same blocks.
 
-    Args:
-        journey: Name of the journey, or `all`.
-        topology: Name of the topology.
-        rtts_ms: The measured round-trip times.
-        measured: Measured p50 at each of them, ms.
-        predicted: Predicted p50 at each of them, ms, of the same blocks.
+    The nearest distance is left out, since predictions come from it.
     """
     differences = measured.values - predicted.values
     reason = measured.reason or predicted.reason

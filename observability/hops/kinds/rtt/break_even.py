@@ -39,10 +39,8 @@ def break_even_checks(
     """Compares the predicted break-even of each journey and pair with the measured break-even.
 
     Args:
-        rtts_ms: The measured round-trip times, ascending.
         travel: Journeys of the nearest arms as returned by `analysis.travel`, by topology in the user's order.
         measured: Measured p50 at each round-trip time, by journey and topology.
-        round_trips: Mean round trips of each journey, by topology.
     """
     grid = np.union1d(np.linspace(rtts_ms[0], rtts_ms[-1], _PIECES + 1), rtts_ms)
     medians = Medians(travel, AT_EDGE, [Network(rtt_ms=rtt_ms) for rtt_ms in grid.tolist()])
@@ -64,8 +62,6 @@ def break_even_check(
     """Compares a predicted break-even with the measured break-even.
 
     Args:
-        journey: Name of the journey, or `all`.
-        predicted: The break-even according to the model.
         measured: The measured break-even of the same left and right, over the same range.
         difference: Measured minus predicted, ms; None unless both are shown.
     """

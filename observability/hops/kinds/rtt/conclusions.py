@@ -6,16 +6,14 @@ from typing import Literal
 
 from hops.analysis.pairs import rename_arms
 from hops.conclusions.comparison import fastest_by_place
-from hops.conclusions.distance import break_even_words
+from hops.conclusions.distance import break_even_words, journey_name
 from hops.conclusions.wording import but_untested, in_ms, join_names, not_tested, plural, sentence
 from hops.elements.compared import Compared, compared_in
 from hops.elements.numbers import figure, times
-from hops.kinds.rtt.arms import AXIS
-from hops.kinds.rtt.document import BreakEvenCheck, DistanceCheck, JourneySlope, PredictedPoint, check_of
+from hops.kinds.rtt.document import AXIS, BreakEvenCheck, DistanceCheck, JourneySlope, check_of
 from hops.run.documents.distance import Turning
 from hops.run.documents.estimate import Agreement
 from hops.run.documents.summary import Summary
-from hops.units import ALL
 
 TOLERANCE = 0.05
 """Maximum relative difference between the slope of p50 and the number of round trips."""
@@ -52,14 +50,7 @@ def _verdicts(row: BreakEvenCheck) -> set[Turning]:
 
 def at_distance(summary: Summary, rtt_ms: float) -> Summary:
     """Selects the topologies and comparisons at one round-trip time, under the topologies' names."""
-    return rename_arms(
-        summary, {AXIS.label(topology, rtt_ms): topology for topology in check_of(summary)["topologies"]}
-    )
-
-
-def is_within(row: JourneySlope) -> bool:
-    """Whether a slope is close enough to the number of round trips."""
-    return abs(row["ratio"]["value"] - 1) <= TOLERANCE
+    return rename_arms(summary, {AXIS.label(name, rtt_ms): name for name in check_of(summary)["topologies"]})
 
 
 def interval_within(row: JourneySlope) -> Literal["yes", "no", "undecided", "unknown"]:
@@ -81,7 +72,7 @@ def _fastest(summary: Summary) -> str:
 def _slopes(slopes: list[JourneySlope], compared: Compared) -> str:
     if not slopes:
         return ""
-    within = sum(map(is_within, slopes))
+    within = sum(abs(row["ratio"]["value"] - 1) <= TOLERANCE for row in slopes)
     ends = [interval_within(row) for row in slopes]
     wholly = f"In {ends.count('yes')} of them, so does the whole 95 % interval"
     if set(ends) == {"unknown"}:
@@ -100,18 +91,14 @@ def _points(check: DistanceCheck) -> str:
     if not tested:
         return f"The model was {not_tested(row['reason'] for row in check['points'])}" if check["points"] else ""
     agree = sum(row["verdict"] == "agree" for row in tested)
-    worst = max(tested, key=_miss)
+    worst = max(tested, key=lambda row: abs(row["difference"]["value"]) / row["measured"]["value"])
     return (
         f"The model, from the arms at {check['rtts_ms'][0]:g} ms, predicts {agree} of {len(tested)} measured p50 of "
         "the others within the 95 % interval of the difference. The largest difference is "
         f"{in_ms(worst['difference'])}, measured minus predicted, of "
-        f"{_journey(worst['journey'])} in {worst['topology']} at {worst['rtt_ms']:g} ms, where p50 is "
+        f"{journey_name(worst['journey'])} in {worst['topology']} at {worst['rtt_ms']:g} ms, where p50 is "
         f"{figure(worst['measured']['value'], unit='ms')}"
     )
-
-
-def _miss(row: PredictedPoint) -> float:
-    return abs(row["difference"]["value"]) / row["measured"]["value"]
 
 
 def _break_evens(rows: list[BreakEvenCheck]) -> str:
@@ -122,7 +109,7 @@ def _break_evens(rows: list[BreakEvenCheck]) -> str:
         untested = but_untested([row["measured"] for row in rows])
         return f"No break-even is shown both as measured and as predicted{untested}"
     differ = [
-        f"{row['measured']['left']} and {row['measured']['right']} in {_journey(row['journey'])}"
+        f"{row['measured']['left']} and {row['measured']['right']} in {journey_name(row['journey'])}"
         for row in both
         if row["verdict"] == "differ"
     ]
@@ -136,11 +123,7 @@ def _break_evens(rows: list[BreakEvenCheck]) -> str:
 def _break_even(row: BreakEvenCheck) -> str:
     pair = f"{row['measured']['left']} and {row['measured']['right']}"
     text = (
-        f"{pair}, {_journey(row['journey'])}: measured, {break_even_words(row['measured'])}; "
+        f"{pair}, {journey_name(row['journey'])}: measured, {break_even_words(row['measured'])}; "
         f"predicted, {break_even_words(row['predicted'])}"
     )
     return f"{text}: {_VERDICTS[row['verdict']]}"
-
-
-def _journey(journey: str) -> str:
-    return "the whole mix" if journey == ALL else journey

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TypedDict, cast
+from typing import Final, TypedDict, cast
 
+from hops.run.axis import Axis
 from hops.run.documents.distance import BreakEven
 from hops.run.documents.estimate import Agreement, Estimate
+
+KIND: Final = "rtt"
+AXIS = Axis("ms", lambda manifest, label: manifest["arms"][label]["rtt_ms"])
+"""The axis of the experiment: round-trip times."""
 
 
 class JourneySlope(TypedDict):
@@ -70,4 +75,4 @@ class DistanceCheck(TypedDict):
 
 def check_of(summary: Mapping[str, object]) -> DistanceCheck:
     """Gives the part of a summary that only an experiment over distances has."""
-    return cast("DistanceCheck", summary["rtt"])
+    return cast("DistanceCheck", summary[KIND])

@@ -9,9 +9,8 @@ from typing import Any
 from hops.analysis.summary import Measured
 from hops.conclusions.wording import join_names
 from hops.kinds.rtt.analysis import at_distances, distance_check, measured_distance
-from hops.kinds.rtt.arms import AXIS
 from hops.kinds.rtt.conclusions import at_distance
-from hops.kinds.rtt.document import check_of
+from hops.kinds.rtt.document import AXIS, check_of
 from hops.kinds.rtt.tables import section
 from hops.report.view import Kind, View
 from hops.run.network import network_text

@@ -131,12 +131,8 @@ def _break_even(row: BreakEven) -> Cell:
             at = "…" if row["at_ms"] is None else numbers.plain(row["at_ms"])
             return Cell(f"{row['sooner']} {row['verdict'].replace('_', ' ')} {at}", row["at_ms"], (low, high))
         case "always" | "never":
-            return _words(f"always {row['sooner']}")
+            return words(f"always {row['sooner']}")
         case "unknown":
-            return _words("not tested")
+            return words("not tested")
         case verdict:
-            return _words(verdict.replace("_", " "))
-
-
-def _words(text: str) -> Cell:
-    return Cell(text, text, (None, None))
+            return words(verdict.replace("_", " "))

@@ -95,14 +95,7 @@ def changes_of(run: RunFiles, topology: str) -> Iterator[Change]:
 
 
 def by_minute(journeys: pl.DataFrame) -> pl.DataFrame:
-    """Computes the latency of the journeys that ended ok, in ms, minute by minute.
-
-    Args:
-        journeys: Rows of `hops.run.rows.JOURNEYS`.
-
-    Returns:
-        A row per minute: `at_s`, its middle in seconds of the load, and a column for each percentile.
-    """
+    """Computes latencies, ms, of journeys (`rows.JOURNEYS`) that ended ok, by minute; `at_s` is its middle."""
     minute = (pl.col("intended_ns") - pl.col("intended_ns").min()) // int(MINUTE_S * 1e9)
     return (
         journeys.with_columns(((minute + 0.5) * MINUTE_S).alias("at_s"))

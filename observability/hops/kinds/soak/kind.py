@@ -1,7 +1,5 @@
 """The kind of experiment that looks for growth under long load."""
 
-from __future__ import annotations
-
 from hops.analysis.summary import no_pairs
 from hops.kinds.soak.analysis import gates_of, soak_figures
 from hops.kinds.soak.tables import section

@@ -25,10 +25,8 @@ class Trend:
     """How a figure changes.
 
     Attributes:
-        mean: Mean of the figure.
         per_hour: Slope, as the median of the slopes between any two windows (Theil and Sen).
         ci95: Interval of the slope (Sen 1968, "Estimates of the regression coefficient based on Kendall's tau").
-        hours: Duration of the observation.
     """
 
     mean: float
@@ -42,22 +40,12 @@ class Trend:
         return self.hours >= MIN_HOURS
 
     def grows(self, by_per_hour: float, least: float = 0.0) -> bool:
-        """Whether the figure is shown to grow.
-
-        Args:
-            by_per_hour: Allowed growth per hour.
-            least: Minimum growth over the whole time to count as growth.
-        """
+        """Whether the figure is shown to grow by more than `by_per_hour`, and by `least` over the whole time."""
         return self.tells and self.ci95[0] > by_per_hour and self.per_hour * self.hours > least
 
 
 def trend(at_s: Sequence[float], values: Sequence[float]) -> Trend | None:
-    """Computes the trend of values after the settling time; None if there are too few values.
-
-    Args:
-        at_s: Time of each value, in seconds, ascending.
-        values: Values of the figure.
-    """
+    """Computes the trend of values after the settling time, from ascending times; None if there are too few values."""
     at, seen = np.asarray(at_s, float), np.asarray(values, float)
     settled = at >= SETTLING * at[-1] if at.size else np.zeros(0, bool)
     count = min(WINDOWS, int(settled.sum()))

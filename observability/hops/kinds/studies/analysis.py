@@ -17,6 +17,7 @@ from hops.gates.experiment import experiment_gates
 from hops.gates.limits import gate_failure
 from hops.gates.verdict import verdict_of
 from hops.kinds.studies.document import (
+    METRICS,
     NAIVE,
     Claim,
     Metric,
@@ -28,7 +29,7 @@ from hops.kinds.studies.document import (
     arm_label,
     studies_in,
 )
-from hops.kinds.studies.figures import UNITS, Figures
+from hops.kinds.studies.figures import Figures
 from hops.kinds.studies.verdict import Effect, Judgement, holm, judge, judge_order, rank, size_of
 from hops.run.documents.estimate import Estimate
 from hops.run.documents.gate import VALID
@@ -79,8 +80,6 @@ def _judge_study(measured: Measured, study: Study, figures: Figures) -> Replayed
 
 @dataclass(frozen=True, slots=True)
 class _Judged:
-    """The claims of one study, each judged separately."""
-
     measured: Measured
     study: Study
     figures: Figures
@@ -105,7 +104,7 @@ class _Judged:
             reason=judgement.reason,
             arms=arms,
             values=values,
-            unit=UNITS[claim["metric"]],
+            unit=METRICS[claim["metric"]][1],
             effect=_estimate(effect),
             difference=effect.difference,
             p=effect.p,
@@ -133,9 +132,8 @@ class _Judged:
         ladders = [[arm_label(self.study["id"], side, load) for load in claim["loads"]] for side in claim["topologies"]]
         full = [self.figures.saturation(ladder, users) for ladder in ladders]
         arms = [arm for ladder in ladders for arm in ladder]
-        judgement = self._require_sound(
-            judge_order(full, refusal(len(self.figures.blocks(*arms)), 1_000_000, None)), arms
-        )
+        refused = refusal(len(self.figures.blocks(*arms)), 1_000_000, None)
+        judgement = self._require_sound(judge_order(full, refused), arms)
         levels = [
             f"{side} {f'from {most} users on' if most else f'not up to {users[-1]} users'}"
             for side, most in zip(claim["topologies"], full, strict=True)
@@ -149,7 +147,7 @@ class _Judged:
             "reason": f"{judgement.reason} Throughput levels off: {join_names(levels)} (of {steps}).",
             "arms": arms,
             "values": [*full],
-            "unit": UNITS[claim["metric"]],
+            "unit": METRICS[claim["metric"]][1],
             "why": why if judgement.outcome == "contradicted" else [],
         }
 
@@ -214,7 +212,6 @@ class _Judged:
         return OtherClient(arms=others, effect=estimate, outcome=judge(claim, effect).outcome)
 
     def _other_loads(self, claim: Claim) -> Iterator[OtherLoad]:
-        """Judges the claim under loads that do not decide its verdict."""
         for load, sides in claim["also"].items():
             arms = [arm_label(self.study["id"], side, load) for side in sides]
             if not set(arms) <= set(self.measured.journeys):

@@ -27,11 +27,7 @@ def picture(view: View) -> Figures:
 
 
 def effects(studies: Sequence[tuple[str, Replayed]]) -> Figures:
-    """Draws a chart for each study with an effect to show.
-
-    Args:
-        studies: Title of each chart, and its study.
-    """
+    """Draws a chart for each study with an effect to show; each study comes after the title of its chart."""
     charts = [_chart(title, rows) for title, replayed in studies if (rows := _rows(replayed))]
     key = [(f"mark t{look.index} {_COLORS[look.name]}", look.name) for look in _DRAWN]
     return Figures(
@@ -50,17 +46,8 @@ def _rows(replayed: Replayed) -> list[dict[str, Any]]:
             continue
         low, high = effect["ci95"]
         first, last = (None, None) if value is None else ends_of(value)
-        rows.append(
-            {
-                "claim": verdict["claim"]["id"],
-                "outcome": verdict["outcome"],
-                "value": float(f"{effect['value']:.4g}"),
-                "low": low,
-                "high": high,
-                "first": first,
-                "last": last,
-            }
-        )
+        row = {"claim": verdict["claim"]["id"], "outcome": verdict["outcome"], "value": float(f"{effect['value']:.4g}")}
+        rows.append({**row, "low": low, "high": high, "first": first, "last": last})
     return rows
 
 
@@ -72,6 +59,7 @@ def _chart(title: str, rows: list[dict[str, Any]]) -> Chart:
     names = [look.name for look in _DRAWN]
     color = kinds("outcome", names, [look.color for look in _DRAWN])
     shape = kinds("outcome", names, [look.shape for look in _DRAWN])
+    ends_of_effects = {"x": {**x, "field": "low"}, "x2": {"field": "high"}, "color": color}
     known = "isValid(datum.low) && isValid(datum.high)"
     spec: Spec = {
         "height": {"step": 18},
@@ -82,12 +70,7 @@ def _chart(title: str, rows: list[dict[str, Any]]) -> Chart:
                 layer("tick", {"x": {**x, "field": end}}, only=f"isValid(datum.{end})", color=INK, thickness=2, size=14)
                 for end in ("first", "last")
             ),
-            layer(
-                "rule",
-                {"x": {**x, "field": "low"}, "x2": {"field": "high"}, "color": color},
-                only=known,
-                strokeWidth=2.5,
-            ),
+            layer("rule", ends_of_effects, only=known, strokeWidth=2.5),
             layer("point", {"x": x, "color": color, "shape": shape}, filled=True, size=60, opacity=1),
         ],
     }

@@ -23,6 +23,19 @@ Metric = Literal[
     "success_rate",
     "saturation_users",
 ]
+METRICS: dict[Metric, tuple[str, str]] = {
+    "latency_p50": ("latency, p50", "ms"),
+    "latency_p99": ("latency, p99", "ms"),
+    "latency_mean": ("latency, mean", "ms"),
+    "throughput": ("throughput", "1/s"),
+    "payload_bytes": ("bytes of the answers", "bytes"),
+    "payload_effect": ("advantage at p50, from small to large", "times"),
+    "cpu_percent": ("CPU of a journey", "ms for each journey"),
+    "memory_mb": ("memory", "MB"),
+    "success_rate": ("answered well", "%"),
+    "saturation_users": ("users until full", "users"),
+}
+"""Name and unit of each metric of a claim."""
 Outcome = Literal["holds", "contradicted", "not shown", "not comparable"]
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 NAIVE = "-naive"
@@ -116,13 +129,10 @@ class OtherClient(TypedDict):
     outcome: Outcome
 
 
-class OtherLoad(TypedDict):
-    """The same claim under another load: its name, arms, effect and outcome."""
+class OtherLoad(OtherClient):
+    """The same claim under another load."""
 
     load: str
-    arms: list[str]
-    effect: Estimate
-    outcome: Outcome
 
 
 class Verdict(TypedDict):

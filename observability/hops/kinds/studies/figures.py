@@ -16,33 +16,15 @@ from hops.run.documents.trial import TrialRecord
 from hops.run.loads import length_s
 from hops.statistics.contrast import NO_SCATTER, contrast
 from hops.statistics.over_blocks import NO_INTERVAL, Section, refusal, spread_of
-from hops.units import ALL
+from hops.units import ALL, NS_PER_S
 
-UNITS: dict[Metric, str] = {
-    "latency_p50": "ms",
-    "latency_p99": "ms",
-    "latency_mean": "ms",
-    "throughput": "1/s",
-    "payload_bytes": "bytes",
-    "payload_effect": "times",
-    "cpu_percent": "ms for each journey",
-    "memory_mb": "MB",
-    "success_rate": "%",
-    "saturation_users": "users",
-}
-"""The unit of each metric of a claim."""
 _OF_THE_PROTOCOL = ("services", "gateways")
 """Groups of components whose CPU and memory count: they speak the protocol, unlike edge and database."""
 _USED: dict[Metric, Literal["cpu_s", "rss_mb"]] = {"cpu_percent": "cpu_s", "memory_mb": "rss_mb"}
-_NS_PER_S = 1e9
 
 
 class Figures:
-    """Figures of a run's arms.
-
-    Args:
-        measured: Measurements of the run.
-    """
+    """Figures of a run's arms."""
 
     def __init__(self, measured: Measured) -> None:
         self._measured = measured
@@ -61,12 +43,7 @@ class Figures:
         return _ratio(sides[0], sides[1], len(blocks)), [side.value for side in sides]
 
     def payload_effect(self, left: Sequence[str], right: Sequence[str]) -> tuple[Effect, list[float | None]]:
-        """Computes by which factor an advantage at p50, right divided by left, grows from the first load to the last.
-
-        Args:
-            left: Arm of the side that is claimed to gain, under the first load and under the last.
-            right: Arm of the other side, under the same two loads.
-        """
+        """Computes by which factor an advantage at p50, right / left, grows from the first load to the last."""
         arms = (left[0], right[0], left[-1], right[-1])
         blocks = self.blocks(*arms)
         before, after = (
@@ -84,12 +61,7 @@ class Figures:
         return Effect(value, (value / reach, value * reach), p, len(blocks)), values[::-1]
 
     def saturation(self, arms: Sequence[str], users: Sequence[int]) -> int | None:
-        """Finds the number of users above which no gain in throughput is shown; None if the last step still gains.
-
-        Args:
-            arms: Arms of one topology, by rising number of users.
-            users: Number of users of each.
-        """
+        """Finds the number of users (ascending) above which no gain in throughput is shown; None if all steps gain."""
         for index, arm in enumerate(arms[:-1]):
             effect, _ = self.effect("throughput", arms[index + 1], arm)
             low = effect.interval[0]
@@ -128,14 +100,7 @@ class Figures:
         return {name: 100 * count / self._measured.journeys[arm].height for name, count in sorted(counts)}
 
     def section(self, metric: Metric, arm: str, blocks: Sequence[int], compared: Sequence[str]) -> Section:
-        """Computes a figure of an arm, overall and by block.
-
-        Args:
-            metric: The metric.
-            arm: Label of the arm.
-            blocks: Blocks to use.
-            compared: Arms that are compared, including this arm.
-        """
+        """Computes a figure of an arm, overall and by block; `compared` are all compared arms, including this arm."""
         latencies = self._measured.latencies
         if metric.startswith("latency_"):
             name = metric.removeprefix("latency_")
@@ -152,11 +117,9 @@ class Figures:
         return _by_block([1e3 * self._of_protocol(arm, block, "cpu_s") / counts[block] for block in blocks])
 
     def _success(self, left: str, right: str, blocks: Sequence[int]) -> tuple[Effect, list[float | None]]:
-        sides = []
+        sides, ok = [], (pl.col("outcome") == "ok").mean()
         for arm in (left, right):
-            by_block = dict(
-                self._measured.journeys[arm].group_by("block").agg((pl.col("outcome") == "ok").mean()).iter_rows()
-            )
+            by_block = dict(self._measured.journeys[arm].group_by("block").agg(ok).iter_rows())
             sides.append(100 * np.array([by_block.get(block, 0.0) for block in blocks]))
         differences = sides[0] - sides[1]
         value, means = float(differences.mean()), [float(side.mean()) for side in sides]
@@ -170,7 +133,7 @@ class Figures:
         """Computes how many journeys a second ended ok during the load."""
         rows = self._measured.journeys[arm].filter(pl.col("block") == block)
         seconds = length_s(self._measured.run.manifest, arm)
-        took_s = (rows["ended_ns"] - rows["intended_ns"].min()) / _NS_PER_S
+        took_s = (rows["ended_ns"] - rows["intended_ns"].min()) / NS_PER_S
         return float(((rows["outcome"] == "ok") & (took_s <= seconds)).sum()) / seconds
 
     def _per_journey(self, column: str, arm: str, blocks: Sequence[int], compared: Sequence[str]) -> Section:

@@ -1,7 +1,5 @@
 """The kind of experiment that replays published studies."""
 
-from __future__ import annotations
-
 from hops.kinds.studies.analysis import figures_of, pairs_of
 from hops.kinds.studies.charts import picture
 from hops.kinds.studies.tables import section

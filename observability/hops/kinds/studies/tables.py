@@ -9,24 +9,11 @@ from hops.conclusions.wording import join_names, plural
 from hops.elements import numbers
 from hops.elements.element import Element, Fold, Heading, Points, Section, Text
 from hops.elements.table import Cell, Column, Table, whole, words
-from hops.kinds.studies.document import NAIVE, OUTCOMES, Outcome, Replayed, Study, Verdict, replayed_in
+from hops.kinds.studies.document import METRICS, NAIVE, OUTCOMES, Outcome, Replayed, Study, Verdict, replayed_in
 from hops.kinds.studies.verdict import ends_of
 from hops.statistics.correction import SIGNIFICANCE
 from hops.tables.view import SummaryView
 
-METRICS = {
-    "latency_p50": "latency, p50",
-    "latency_p99": "latency, p99",
-    "latency_mean": "latency, mean",
-    "throughput": "throughput",
-    "payload_bytes": "bytes of the answers",
-    "payload_effect": "advantage at p50, from small to large",
-    "cpu_percent": "CPU of a journey",
-    "memory_mb": "memory",
-    "success_rate": "answered well",
-    "saturation_users": "users until full",
-}
-"""Name of each metric."""
 _IS: dict[Outcome, tuple[str, str]] = {
     "holds": ("holds", "hold"),
     "contradicted": ("is contradicted", "are contradicted"),
@@ -104,7 +91,7 @@ def _study_elements(one: Replayed, *, alone: bool) -> list[Element]:
     elements.append(claims_table(f"claims_{study['id']}", f"The claims of {cite(study)}", verdicts))
     if reasons:
         elements.append(Points(reasons, tone="sentences"))
-    replay: list[Element] = [loads_table(study), Text(replay_text(study))]
+    replay: list[Element] = [loads_table(study), Text(f"{study['scale']} Not replayed: {study['not_replayed']}")]
     return [*elements, Fold("How the study's loads are replayed", replay, brief=True)]
 
 
@@ -125,17 +112,10 @@ def source(study: Study) -> str:
 
 def claims_table(key: str, caption: str, verdicts: Sequence[Verdict]) -> Table:
     """Lists claim, published value, measured value, verdict and reason."""
-    columns = [
-        Column("claim", numeric=False),
-        Column("says", numeric=False),
-        Column("arms", numeric=False, spare=4),
-        Column("their figures", numeric=False, spare=3),
-        Column("our figures", numeric=False, spare=2),
-        Column("measured", interval=True),
-        Column("direction", numeric=False),
-        Column("size", numeric=False),
-        Column("reason", numeric=False, spare=1),
-    ]
+    columns = [Column("claim", numeric=False), Column("says", numeric=False), Column("arms", numeric=False, spare=4)]
+    columns += [Column("their figures", numeric=False, spare=3), Column("our figures", numeric=False, spare=2)]
+    columns += [Column("measured", interval=True), Column("direction", numeric=False), Column("size", numeric=False)]
+    columns.append(Column("reason", numeric=False, spare=1))
     return Table(key, caption, columns, [_row(verdict) for verdict in verdicts])
 
 
@@ -154,7 +134,7 @@ def says(verdict: Verdict) -> str:
     else:
         way = f" {'below' if claim['relation'] == 'lt' else 'above'} "
         text = way.join([left, *map(_side, claim["between"]), right])
-    return f"{METRICS[claim['metric']]}: {text}" + (f" ({about})" if about else "")
+    return f"{METRICS[claim['metric']][0]}: {text}" + (f" ({about})" if about else "")
 
 
 def size_text(verdict: Verdict) -> str:
@@ -174,9 +154,7 @@ def explain(verdict: Verdict) -> str:
         naive = any(NAIVE in arm for arm in other["arms"])
         client = "makes one request per item" if naive else "asks for many items at once"
         effect = numbers.figure(other["effect"]["value"], other["effect"]["ci95"])
-        texts.append(
-            f"It {becomes} if the client {client}: {other['arms'][0]} divided by {other['arms'][1]} is {effect}."
-        )
+        texts.append(f"It {becomes} if the client {client}: {' divided by '.join(other['arms'])} is {effect}.")
     texts += [
         f"Under the load {other['load']} it {_IS[other['outcome']][0]}: {' divided by '.join(other['arms'])} is "
         f"{numbers.figure(other['effect']['value'], other['effect']['ci95'])}."
@@ -199,22 +177,14 @@ def loads_table(study: Study) -> Table:
     return Table(f"loads_{study['id']}", "The study's loads, and what was sent for them", columns, rows)
 
 
-def replay_text(study: Study) -> str:
-    """Describes how the loads are scaled, and what is not replayed."""
-    return f"{study['scale']} Not replayed: {study['not_replayed']}"
-
-
 def _row(verdict: Verdict) -> list[Cell]:
     claim, effect = verdict["claim"], verdict["effect"]
     values = " and ".join(numbers.plain(value) for value in verdict["values"])
     measured = Cell(numbers.NOTHING, None)
     if effect is not None:
         low, high = effect["ci95"]
-        measured = Cell(
-            numbers.plain(effect["value"], signed=verdict["difference"]) + (" points" if verdict["difference"] else ""),
-            effect["value"],
-            (low, high),
-        )
+        text = numbers.plain(effect["value"], signed=verdict["difference"])
+        measured = Cell(f"{text} points" if verdict["difference"] else text, effect["value"], (low, high))
     return [
         words(claim["id"]),
         words(says(verdict)),

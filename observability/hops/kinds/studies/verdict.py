@@ -15,7 +15,6 @@ from hops.statistics.two_stage import blocks_for
 from hops.units import ALL
 
 MAX_BLOCKS = 100
-"""Maximum number of blocks to suggest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,9 +23,7 @@ class Effect:
 
     Args:
         value: Left divided by right, or left minus right.
-        interval: 95 % interval of the value.
         p: Probability that chance alone shows an effect at least this large; None if it was not tested.
-        blocks: Number of blocks.
         difference: Whether the value is left minus right, in points.
         reason: Why there is no interval; None if there is one.
     """
@@ -53,13 +50,7 @@ class Effect:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """Judgement of a claim.
-
-    Args:
-        outcome: The verdict on the direction.
-        reason: Reason for the outcome.
-        blocks: Number of blocks that would show a direction; None if too many, or if a direction is shown.
-    """
+    """Judgement of a claim; `blocks` would show a direction, and is None if that takes too many or one is shown."""
 
     outcome: Outcome
     reason: str
@@ -71,10 +62,6 @@ def judge(claim: Claim, effect: Effect) -> Judgement:
 
     It is contradicted if the whole interval is on the other side, and not shown otherwise. The size of the effect is
     judged by `size_of`.
-
-    Args:
-        claim: The claim.
-        effect: The measured effect.
     """
     low, high = effect.interval
     if effect.value is None or low is None or high is None:
@@ -94,12 +81,7 @@ def judge(claim: Claim, effect: Effect) -> Judgement:
 
 
 def judge_order(full: Sequence[int | None], refused: str | None) -> Judgement:
-    """Judges a claimed order by the number of users from which each side levels off.
-
-    Args:
-        full: Number of users from which each side levels off, in the claimed order; None if a side does not.
-        refused: Why no verdict is possible; None if one is.
-    """
+    """Judges a claimed order by the users from which each side levels off; None stands for a side that does not."""
     if refused:
         return Judgement("not shown", f"It {refused}.")
     pairs = list(pairwise(rank(full)))
@@ -116,12 +98,7 @@ def rank(full: Sequence[int | None]) -> list[float]:
 
 
 def size_of(claim: Claim, effect: Effect) -> Size | None:
-    """Compares the published ratio with the measured one; None if either is missing.
-
-    Args:
-        claim: The claim.
-        effect: The measured effect.
-    """
+    """Compares the published ratio with the measured one; None if either is missing."""
     low, high = effect.interval
     if claim["value"] is None or claim["relation"] != "ratio" or not effect.value or low is None or high is None:
         return None
@@ -144,7 +121,6 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
 
 
 def _claimed_range(claim: Claim, none: float) -> tuple[float, float]:
-    """Gives the range of effects that a claim allows."""
     if claim["relation"] == "eq":
         tolerance = claim["tolerance"] or 0.0
         return (none - tolerance, none + tolerance)

@@ -72,12 +72,7 @@ class RunsComparison(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class Threshold:
-    """How much slower is too much.
-
-    Args:
-        share: Limit as a share of the figure of `a`: 0.1 is 10 %.
-        metrics: Metrics that are watched.
-    """
+    """How much slower is too much, as a share of the figure of `a`: 0.1 is 10 %."""
 
     share: float
     metrics: Sequence[str] = WATCHED
@@ -100,12 +95,7 @@ class Threshold:
 
 
 def compare_runs(a: RunFiles, b: RunFiles, threshold: Threshold | None = None) -> RunsComparison:
-    """Compares two runs.
-
-    Args:
-        a: The earlier run, or another run to compare with.
-        b: The other run.
-        threshold: How much slower is too much; None for no verdict.
+    """Compares two runs; without a threshold, there is no verdict on regressions.
 
     Raises:
         MalformedRunError: The files of a run contradict each other, or lack something.
@@ -136,12 +126,7 @@ def compare_runs(a: RunFiles, b: RunFiles, threshold: Threshold | None = None) -
 
 
 def judge_runs(compared: Iterable[tuple[str, str, Pair]], threshold: Threshold | None) -> list[RunDifference]:
-    """Tests figures of two runs.
-
-    Args:
-        compared: Names of the topology in a and in b, and a figure of both; the left side of the pair is b.
-        threshold: How much slower is too much; None for no verdict.
-    """
+    """Tests figures of two runs, each with the topology's names in a and in b; the left side of a pair is b."""
     rows = [_row(name_a, name_b, pair) for name_a, name_b, pair in compared]
     # Topologies with the same name in two runs are two systems.
     judge(rows, lambda row: (f"a {row['topology_a']}", f"b {row['topology_b']}"), "lower", "higher")

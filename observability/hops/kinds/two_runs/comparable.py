@@ -35,10 +35,10 @@ def require_comparable(a: RunFiles, b: RunFiles) -> None:
         reasons.append(f"a has {_loop(first)} and b {_loop(second)}, whose latencies start at different moments")
     elif first.get("closed") != second.get("closed"):
         reasons.append(f"the loads differ: {_loop(first)} against {_loop(second)}")
-    for name in ("warmup_s", "duration_s"):
+    for name, word in (("warmup_s", "the warm-up"), ("duration_s", "the length of the load")):
         mine, other = first["profile"][name], second["profile"][name]
         if mine != other:
-            reasons.append(f"{_word(name)} differs: {mine:g} s against {other:g} s")
+            reasons.append(f"{word} differs: {mine:g} s against {other:g} s")
     for name in _OF_THE_DATA:
         mine, other = value_text(first["switches"], name), value_text(second["switches"], name)
         if mine != other:
@@ -112,15 +112,9 @@ def _tape(first: Mapping[str, Any], second: Mapping[str, Any]) -> str:
     }
     settings = [f"{name} {mine} against {other}" for name, (mine, other) in looked_at.items() if mine != other]
     digests = f"{first['tapes']['load'][:12]}… against {second['tapes']['load'][:12]}…"
-    return (
-        f"{', '.join(settings)} ({digests})"
-        if settings
-        else f"{digests} (a workload file that was changed, or another scale)"
-    )
-
-
-def _word(name: str) -> str:
-    return {"warmup_s": "the warm-up", "duration_s": "the length of the load"}[name]
+    if not settings:
+        return f"{digests} (a workload file that was changed, or another scale)"
+    return f"{', '.join(settings)} ({digests})"
 
 
 def _network(manifest: Mapping[str, Any]) -> str:

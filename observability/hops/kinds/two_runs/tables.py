@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from rich.console import Group
+
 from hops.conclusions.notes import visible_range
 from hops.conclusions.wording import join_names, mark_lines, negate_interval, not_tested, plural
 from hops.elements import numbers
@@ -15,6 +17,7 @@ from hops.gates.verdict import MEANING
 from hops.kinds.two_runs.analysis import RunDifference, RunFacts, RunsComparison, list_watched, regressions
 from hops.run.documents.gate import VALID
 from hops.tables.latency import chance, difference, metric_name, visible
+from hops.terminal.render import render
 from hops.units import ALL
 
 SHOWN_METRICS = ("p50", "p99", "cpu_ms")
@@ -27,12 +30,7 @@ _CLOSED = "CLOSED LOOP: latency counts from the actual start, and a slow shop ge
 
 
 def runs_sections(comparison: RunsComparison, metrics: Sequence[str] | None = None) -> list[Section]:
-    """Makes sections about the two runs, the shown differences, and the figures of each pair of topologies.
-
-    Args:
-        comparison: Comparison as returned by `compare_runs`.
-        metrics: Metrics in the tables; all if None.
-    """
+    """Makes sections about two runs, the shown differences, and each pair's figures; without `metrics`, of all."""
     elements: list[Element] = [Points(headline(comparison))]
     if comparison["differs"]:
         elements.append(table_of("differs", "What differs", comparison["differs"], texts("what", "a", "b")))
@@ -43,6 +41,11 @@ def runs_sections(comparison: RunsComparison, metrics: Sequence[str] | None = No
         Section("figures", "Figures", [*tables, what]),
         Section("findings", "Findings", [Points([*findings(comparison), *threshold_lines(comparison)])]),
     ]
+
+
+def runs_view(comparison: RunsComparison) -> Group:
+    """Shows the sections on a terminal, with the main metrics."""
+    return render(element for section in runs_sections(comparison, SHOWN_METRICS) for element in section.elements)
 
 
 def headline(comparison: RunsComparison) -> list[str]:
@@ -62,10 +65,9 @@ def findings(comparison: RunsComparison) -> list[str]:
     """Describes what is shown, by pair, in sentences."""
     lines = []
     for name_a, name_b in _pairs(comparison):
+        of_pair = [row for row in _rows(comparison, name_a, name_b) if row["journey"] != ALL]
         for metric in ("p50", "p99"):
-            rows = [
-                row for row in _rows(comparison, name_a, name_b) if row["metric"] == metric and row["journey"] != ALL
-            ]
+            rows = [row for row in of_pair if row["metric"] == metric]
             tested = [row for row in rows if row["verdict"] != "unknown"]
             untested = [row["reason"] for row in rows if row["verdict"] == "unknown"]
             if not tested:
@@ -126,9 +128,8 @@ def _table(comparison: RunsComparison, name_a: str, name_b: str, metrics: Sequen
 
 def _facts(letter: str, facts: RunFacts) -> str:
     why = "; ".join(map(gate_name, facts["reasons"]))
-    return f"{letter}: {facts['name']}, {plural(facts['blocks'], 'block')}, {facts['verdict']}" + (
-        f": {why}" if why else ""
-    )
+    text = f"{letter}: {facts['name']}, {plural(facts['blocks'], 'block')}, {facts['verdict']}"
+    return f"{text}: {why}" if why else text
 
 
 def _pairs(comparison: RunsComparison) -> list[tuple[str, str]]:
@@ -152,9 +153,8 @@ def _sentence(row: RunDifference) -> str:
 
 
 def _describe_row(row: RunDifference) -> str:
-    values = (
-        f"{numbers.plain(row['a'])} to {numbers.plain(row['b'])} ms, {times(row['ratio'] or 0.0, row['ratio_ci95'])}"
-    )
+    ratio = times(row["ratio"] or 0.0, row["ratio_ci95"])
+    values = f"{numbers.plain(row['a'])} to {numbers.plain(row['b'])} ms, {ratio}"
     what = "all journeys" if row["journey"] == ALL else row["journey"]
     return f"{_pair(row['topology_a'], row['topology_b'])}, {what}, {row['metric']}: {values}"
 

@@ -55,12 +55,7 @@ def gates_of(run: RunFiles, figures: Mapping[str, Any]) -> tuple[list[Gate], lis
 
 
 def figures_of_updates(updates: pl.DataFrame, hops: pl.DataFrame) -> dict[str, Any]:
-    """Computes counts, lateness and budgets of updates.
-
-    Args:
-        updates: Rows of `hops.run.rows.WATCHED`.
-        hops: Rows of `hops.run.rows.HOPS` of the traced updates.
-    """
+    """Computes counts, lateness and budgets of updates (`rows.WATCHED`); `hops` are those of the traced updates."""
     first = updates.filter(~pl.col("again") & ~pl.col("missed"))
     late_ms = (first["arrived_ns"] - first["created_ns"]) / NS_PER_MS
     lateness_ms = {name: late_ms.quantile(at, "linear") for name, at in PERCENTILES.items() if first.height}

@@ -25,15 +25,10 @@ class Choice:
     """One way to wait, for a number of customers.
 
     Attributes:
-        topology: Topology in which they wait.
-        way: How they wait, in words.
         late_ms: Lateness of an update at p99, the maximum over the blocks; for polling, if customers poll at
             `interval_s`.
         interval_s: Time between two polls; 0 for a stream.
-        cores: CPU for their waiting, in cores.
         cores_high: Upper end of its 95 % interval; with a single block, the mean plus `TIED_CORES`.
-        memory_mib: Memory for their waiting, in MiB.
-        mib_per_hour: Traffic of their connections, in MiB an hour.
     """
 
     topology: str
@@ -53,7 +48,6 @@ def choices(watched: Watched, watchers: int, lateness_s: float) -> list[Choice]:
     who poll do so as rarely as the lateness allows, which lowers their cost in proportion.
 
     Args:
-        watched: The run.
         watchers: Number of waiting customers, at most as many as were measured.
         lateness_s: Allowed lateness of an update, in seconds: p99 over a stream, maximum for polling.
     """
@@ -102,9 +96,8 @@ def choice_elements(watched: Watched, watchers: int, lateness_s: float) -> list[
     ways, measured = choices(watched, watchers, lateness_s), _find_count(watched, watchers)
     if not ways:
         soonest = min(_late(of) for (_, _, count), of in cases(watched) if count == measured)
-        text = (
-            f"None of the ways that were measured tells {watchers:,} customers within {1_000 * lateness_s:g} ms at p99"
-        )
+        most = f"within {1_000 * lateness_s:g} ms at p99"
+        text = f"None of the ways that were measured tells {watchers:,} customers {most}"
         return [Points([f"{text}; the soonest is {figure(soonest)} ms late."])]
     caption = (
         f"Ways to wait for {watchers:,} customers whose news may be {lateness_s:g} s late, the cheapest first: what "

@@ -21,29 +21,14 @@ class Asked(TypedDict):
 class Waited(TypedDict):
     """A number of customers who waited for updates while a tape was replayed, in one block.
 
-    Attributes:
-        block: Number of the block, from 1.
-        topology: Topology in which they waited.
-        way: `push` for streams, `poll` for requests at an interval; empty without watchers.
-        watchers: Number of watchers.
-        protocol: `grpc` or `rest`; empty without watchers.
-        journeys: Number of journeys of the tape that were sent.
-        failed: Number of journeys that failed.
-        updates: Updates that reached a watcher for the first time.
-        missed: Updates of watched customers that reached no watcher.
-        repeated: Updates that reached a watcher again.
-        reconnects: How often watchers had to connect again.
-        longest_reconnect_s: Longest time that a watcher was without a stream.
-        lateness_ms: Time from the change of the order to the arrival of the update, by percentile, such as `p50`.
-        opened_s: Time until all watchers were waiting.
-        open_s: Time that all watchers waited from then on.
-        seconds: Duration of the load.
-        cpu_s: CPU seconds of each component during the load.
-        memory_mb: Peak memory of each component during the load.
-        bytes: What all watchers received and sent in `open_s`.
-        budget_ms: Mean budget of the traced updates, by part.
-        traced: Number of updates with a complete trace.
-        off_ns: Largest difference between a budget's total and the sum of its parts, ns.
+    `way` is `push` for streams and `poll` for requests at an interval; without watchers, it and `protocol` (`grpc` or
+    `rest`) are empty. `journeys` of the tape were sent in `seconds`. `updates` reached a watcher for the first time,
+    and `repeated` ones again; `missed` ones reached none. `reconnects` counts how often watchers had to connect again,
+    without a stream for at most `longest_reconnect_s`. `lateness_ms` is the time from the change of the order to the
+    arrival of the update, by percentile, such as `p50`. All watchers were waiting after `opened_s`, and waited for
+    `open_s`; `bytes` is what they received and sent in this time. `cpu_s` and the peak `memory_mb` are those of each
+    component during the load. `budget_ms` is the mean budget of the `traced` updates, by part; `off_ns` is the largest
+    difference between a budget's total and the sum of its parts.
     """
 
     block: int

@@ -1,7 +1,5 @@
 """The kind of experiment that has customers wait for updates."""
 
-from __future__ import annotations
-
 from hops.analysis.summary import no_pairs
 from hops.kinds.watch.analysis import gates_of, watch_figures
 from hops.kinds.watch.tables import section

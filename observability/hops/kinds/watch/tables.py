@@ -12,7 +12,7 @@ from hops.elements.element import Element, Points, Section
 from hops.elements.numbers import plain
 from hops.elements.table import Cell, Column, Table, number, whole, words
 from hops.kinds.watch.document import POLL, PUSH, Waited, Watched, watched_of
-from hops.tables.over_blocks import over_blocks
+from hops.tables.estimate import over_blocks
 from hops.tables.view import SummaryView
 
 PERCENTILES = ("p50", "p90", "p99")
@@ -95,9 +95,8 @@ def budget_table(watched: Watched) -> Table:
             rows.append([words(topology), words("adds up to"), words(""), *sums])
     columns = [Column(name, numeric=False) for name in ("topology", "part", "group")]
     columns += [Column(f"{count:,} watchers", "ms") for count in counts]
-    return Table(
-        "budget", "Mean hop budgets of traced updates over streams, by number of watchers", columns, rows, heads=2
-    )
+    caption = "Mean hop budgets of traced updates over streams, by number of watchers"
+    return Table("budget", caption, columns, rows, heads=2)
 
 
 def _mean_budget(of: Sequence[Waited]) -> dict[str, float]:
@@ -115,9 +114,8 @@ def conclusions(watched: Watched) -> Iterator[str]:
             who = f"who poll every {watched['interval_s']:g} s" if way == POLL else "with a stream each"
             yield f"In {topology}, {count:,} customers {who} are more than it holds: {failed:.0%} of journeys failed."
     for topology in watched["topologies"]:
-        held = [
-            count for count in watched["counts"][1:] if all(holds(seen.get((topology, way, count), [])) for way in WAYS)
-        ]
+        counts = watched["counts"][1:]
+        held = [count for count in counts if all(holds(seen.get((topology, way, count), [])) for way in WAYS)]
         if not held:
             continue
         most = held[-1]
@@ -145,23 +143,16 @@ def holds(of: Sequence[Waited]) -> bool:
 
 def cores_of(watched: Watched) -> Callable[[Waited], float]:
     """Returns a function that gives the additional cores for a thousand watchers."""
-
-    def cores(one: Waited) -> float:
-        alone = _alone(watched, one)
-        more = sum(one["cpu_s"].values()) / one["seconds"] - sum(alone["cpu_s"].values()) / alone["seconds"]
-        return more * THOUSAND / one["watchers"]
-
-    return cores
+    return _more(watched, lambda one: sum(one["cpu_s"].values()) / one["seconds"])
 
 
 def memory_of(watched: Watched) -> Callable[[Waited], float]:
     """Returns a function that gives the shop's additional memory for a thousand watchers, in MiB."""
+    return _more(watched, lambda one: sum(one["memory_mb"].values()))
 
-    def memory(one: Waited) -> float:
-        more = sum(one["memory_mb"].values()) - sum(_alone(watched, one)["memory_mb"].values())
-        return more * THOUSAND / one["watchers"]
 
-    return memory
+def _more(watched: Watched, used: Callable[[Waited], float]) -> Callable[[Waited], float]:
+    return lambda one: (used(one) - used(_alone(watched, one))) * THOUSAND / one["watchers"]
 
 
 def bytes_of(one: Waited) -> float:
@@ -170,13 +161,8 @@ def bytes_of(one: Waited) -> float:
 
 
 def _alone(watched: Watched, one: Waited) -> Waited:
-    """Finds the results of the same load without watchers."""
-    place = ("block", "topology")
-    return next(
-        other
-        for other in watched["waited"]
-        if not other["watchers"] and all(other[name] == one[name] for name in place)  # type: ignore[literal-required]
-    )
+    alone = (other for other in watched["waited"] if not other["watchers"])
+    return next(other for other in alone if (other["block"], other["topology"]) == (one["block"], one["topology"]))
 
 
 def cases(watched: Watched) -> Iterator[tuple[Case, list[Waited]]]:

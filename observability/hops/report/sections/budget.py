@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from markupsafe import Markup
@@ -13,9 +13,9 @@ from hops.elements import numbers
 from hops.elements.element import Chart, Element, Figures, Fold, Section, Text
 from hops.elements.table import Cell, Column, Table, number, whole, words
 from hops.report.chart import WIDTH, Spec, draw
-from hops.report.encodings import amount, label, stack, topology_axis
+from hops.report.encodings import amount, label, row_each, stack
 from hops.report.facts import http_fact
-from hops.report.palette import group_class, group_fill
+from hops.report.palette import group_fill, group_key
 from hops.report.sections.differences import difference_elements
 from hops.report.sections.flames import flame_elements
 from hops.report.view import View
@@ -39,8 +39,6 @@ def section(view: View) -> Section:
     traced = [name for name in view.journeys_and_all if any(cell["traces"] for _, cell in view.cells(name))]
     if not traced:
         return Section("budgets", "Where the wait goes", [Text("No journey was traced, so there are no hop budgets.")])
-    net = net_text(view)
-    explained: list[Element] = [] if net is None else [net]
     elements: list[Element] = [
         Text(
             "A hop budget splits the time that a customer waited into parts along the critical path; the parts of "
@@ -50,14 +48,14 @@ def section(view: View) -> Section:
         ),
         Figures(
             [mean_chart(view), *(chart for journey in traced if (chart := budget_chart(view, journey)))],
-            [(f"fill {group_class(group)}", group) for group in used_groups(view)],
+            group_key(used_groups(view)),
         ),
         groups_table(view, [ALL], (MEAN,), "budget_groups_all"),
         Fold("Flame graphs: the mean trace by call path", flame_elements(view)),
         Fold("The budgets by group, journey by journey", [groups_table(view, traced, BANDS, "budget_groups")]),
         Fold(
             "Every part of every budget",
-            [*explained, *(element for journey in traced for element in budget_elements(view, journey))],
+            [*filter(None, [net_text(view)]), *(one for journey in traced for one in budget_elements(view, journey))],
         ),
         *sidecar_elements(view),
     ]
@@ -72,7 +70,7 @@ def mean_figures(view: View) -> Figures | None:
         return None
     return Figures(
         [mean_chart(view, WIDE)],
-        [(f"fill {group_class(group)}", group) for group in used_groups(view)],
+        group_key(used_groups(view)),
         "Where the wait goes: the mean of all traced journeys, by parts along the critical path.",
         wide=True,
         narrow=[mean_chart(view)],
@@ -105,54 +103,47 @@ def groups_table(view: View, journeys: Sequence[str], bands: Sequence[str], key:
 
 def mean_chart(view: View, width: int = WIDTH) -> Chart:
     """Draws stacked bars of all journeys together, with a row per topology, on one scale."""
-    rows, described = _stacks(view, ALL, MEAN)
-    spec = {**_bars(view, rows, BAND_TITLES[MEAN]), "width": width}
+    budgets = _of_band(view, ALL, MEAN)
+    spec, rows, described = stacked_bars(budgets, view.topologies, title=BAND_TITLES[MEAN], width=width)
     return draw("The whole mix", f"Mean hop budgets of all journeys: {described}; parts in the table.", spec, rows)
 
 
 def budget_chart(view: View, journey: str) -> Chart | None:
     """Draws stacked bars of one journey for each of two bands, with a row per topology; None without traces."""
-    drawn = [
-        draw(
-            f"{journey}, {BAND_TITLES[band]}",
-            f"Hop budgets of {journey}, {BAND_TITLES[band]}: {described}; parts in the table.",
-            _bars(view, rows, BAND_TITLES[band]),
-            rows,
-        )
-        for band in _CHARTED
-        for rows, described in (_stacks(view, journey, band),)
-        if rows
-    ]
+    drawn: list[Chart] = []
+    for band in _CHARTED:
+        title = f"{journey}, {BAND_TITLES[band]}"
+        spec, rows, sums = stacked_bars(_of_band(view, journey, band), view.topologies, title=BAND_TITLES[band])
+        if rows:
+            drawn.append(draw(title, f"Hop budgets of {title}: {sums}; parts in the table.", spec, rows))
     described = " ".join(chart.description for chart in drawn)
     return Chart(journey, described, lambda: Markup("").join(chart.svg for chart in drawn)) if drawn else None
 
 
-def _stacks(view: View, journey: str, band: str) -> tuple[list[dict[str, Any]], str]:
-    """Makes the rows of a chart, and describes their sums in words."""
+def _of_band(view: View, journey: str, band: str) -> dict[str, dict[str, float]]:
+    return {name: cell["budget_ms"].get(band, {}) for name, cell in view.cells(journey)}
+
+
+def stacked_bars(
+    budgets: Mapping[str, Mapping[str, float]], names: Sequence[str], **spec: Any
+) -> tuple[Spec, list[dict[str, Any]], str]:
+    """Makes a chart with a row for each name and a bar for its budget by group, its data, and its sums in words."""
     rows: list[dict[str, Any]] = []
-    described = []
-    for name, cell in view.cells(journey):
-        groups = by_group(cell["budget_ms"].get(band, {}))
-        total = sum(groups.values())
-        text = numbers.plain(total)
-        rows += [
-            {"topology": name, "group": group, "ms": ms, "order": GROUPS.index(group), "sum": total, "text": text}
-            for group, ms in groups.items()
-        ]
-        described.append(f"{name} {text} ms")
-    return rows, "; ".join(described)
-
-
-def _bars(view: View, rows: list[dict[str, Any]], title: str) -> Spec:
-    top = max((row["sum"] for row in rows), default=1.0) or 1.0
+    sums: dict[str, float] = {}
+    for name, budget in budgets.items():
+        groups = by_group(budget)
+        sums[name] = sum(groups.values())
+        of_all = {"topology": name, "sum": sums[name], "text": numbers.plain(sums[name])}
+        rows += [{**of_all, "group": group, "ms": ms, "order": GROUPS.index(group)} for group, ms in groups.items()]
+    top = max(sums.values(), default=1.0) or 1.0
     x = amount("ms", "ms", scale={"domain": [0, top * 1.17], "nice": False}, stacked=True, tickCount=4)
-    sums = {"aggregate": [], "groupby": ["topology", "sum", "text"]}
-    return {
-        "title": title,
+    totals = {"aggregate": [], "groupby": ["topology", "sum", "text"]}
+    chart: Spec = {
         "height": {"step": 24},
-        "encoding": {"y": topology_axis(view)},
+        "encoding": {"y": row_each("topology", names)},
         "layer": [
             stack("bar", x, GROUPS, [group_fill(group) for group in GROUPS]),
-            {**label({"x": amount("sum")}), "transform": [sums]},
+            {**label({"x": amount("sum")}), "transform": [totals]},
         ],
     }
+    return chart | spec, rows, "; ".join(f"{name} {numbers.plain(total)} ms" for name, total in sums.items())

@@ -9,7 +9,6 @@ from hops.elements.element import Chart, Element, Figures, Fold, Text
 from hops.elements.table import Cell, Column, Table, estimate, number, words
 from hops.report.chart import GRID, PAPER, SOFT, Spec, draw
 from hops.report.encodings import amount, kinds, layer, row_each
-from hops.report.palette import Look
 from hops.report.sections.flames import difference_flame
 from hops.report.view import View
 from hops.run.documents.difference import HopDifference, PartDifference
@@ -53,7 +52,8 @@ def difference_chart(view: View, row: HopDifference) -> Chart:
     parts = [(one["part"], one["difference_ms"], one["ci95"]) for one in row["groups"]]
     parts.sort(key=lambda one: GROUPS.index(one[0]) if one[0] in GROUPS else len(GROUPS))
     parts.append((WHOLE, row["difference_ms"], row["ci95"]))
-    lower = {"left": _look(view, row["left"]), "right": _look(view, row["right"])}
+    look_of = {look.name: look for look in view.looks}
+    lower = {"left": look_of[row["left"]], "right": look_of[row["right"]]}
     rows = []
     for part, value, (low, high) in parts:
         sure = excludes_zero((low, high))
@@ -86,10 +86,6 @@ def difference_chart(view: View, row: HopDifference) -> Chart:
     )
     title = row["journey"]
     return draw(title, f"{row['left']} minus {row['right']} for {title}, by group: {described}.", spec, rows)
-
-
-def _look(view: View, topology: str) -> Look:
-    return next(look for look in view.looks if look.name == topology)
 
 
 def difference_table(left: str, right: str, rows: list[HopDifference]) -> Table:

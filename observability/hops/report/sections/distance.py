@@ -12,15 +12,7 @@ from hops.report.chart import GRID, INK, PAPER, SOFT, Spec, draw, milliseconds_a
 from hops.report.encodings import layer, topology_color, topology_dash, topology_shape
 from hops.report.view import View
 from hops.run.documents.distance import BreakEven, Distance, JourneyDistance
-from hops.tables.distance import (
-    MODEL,
-    break_even_elements,
-    channel_table,
-    limits_text,
-    model_table,
-    named_table,
-    networks_text,
-)
+from hops.tables.distance import MODEL, break_even_elements, channel_table, model_elements, named_table, networks_text
 from hops.units import ALL
 
 _TICKS = (0, 2, 5, 10, 20, 50, 100, 200)
@@ -65,10 +57,7 @@ def section(view: View, distance: Distance) -> Section:
             "Every journey, and what the networks are",
             [named_table(view, distance, view.journeys_and_all, "distance_named"), networks_text(distance["named"])],
         ),
-        Fold(
-            "What the model includes and omits: own time, round trips and bytes",
-            [Text(limits_text(view)), model_table(view, distance)],
-        ),
+        Fold("What the model includes and omits: own time, round trips and bytes", model_elements(view, distance)),
     ]
     return Section("distance", "How far away are your customers?", elements)
 
@@ -82,23 +71,17 @@ def distance_chart(view: View, distance: Distance, journey: str) -> Chart:
         for rtt, ms, (low, high) in zip(grid, curve, one["curves_ci95"][name], strict=True)
     ]
     measured = [
-        {
-            "topology": name,
-            "rtt": point["rtt_ms"],
-            "ms": point["value"],
-            "low": point["ci95"][0],
-            "high": point["ci95"][1],
-        }
+        {"topology": name, "rtt": point["rtt_ms"], "ms": point["value"], "low": low, "high": high}
         for name, points in one["measured"].items()
         for point in points
+        for low, high in (point["ci95"],)
     ]
     rings = [
-        {"rtt": row["at_ms"], "low": row["ci95_ms"][0], "high": row["ci95_ms"][1], "ms": _level(one, grid, row)}
+        {"rtt": row["at_ms"], "low": low or grid[0], "high": high or grid[-1], "ms": _level(one, grid, row)}
         for row in one["pairs"]
+        for low, high in (row["ci95_ms"],)
         if row["verdict"] == "from" and row["at_ms"] is not None
     ]
-    for ring in rings:
-        ring |= {"low": ring["low"] or grid[0], "high": ring["high"] or grid[-1]}
     low, high = _bounds([*rows, *measured])
     y = milliseconds_axis(field="ms", title="p50, ms", scale={"domain": [low, high]}, axis={"values": ticks(low, high)})
     x: Spec = {
@@ -114,31 +97,17 @@ def distance_chart(view: View, distance: Distance, journey: str) -> Chart:
     ]
     color = topology_color(view)
     band = {"x": x, "y": {**y, "field": "low"}, "y2": {"field": "high"}, "color": color}
+    names = {"x": x, "y": y, "text": {"field": "text"}}
+    points = {"x": x, "y": y, "color": color, "shape": topology_shape(view)}
     spec: Spec = {
         "height": 190,
         "layer": [
             layer("rule", {"x": x}, data=networks, color=GRID, strokeDash=[3, 3]),
-            layer(
-                "text",
-                {"x": x, "y": y, "text": {"field": "text"}},
-                data=networks,
-                color=SOFT,
-                fontSize=10,
-                align="left",
-                baseline="top",
-                dx=3,
-            ),
+            layer("text", names, data=networks, color=SOFT, fontSize=10, align="left", baseline="top", dx=3),
             layer("area", band, only="isValid(datum.low) && isValid(datum.high)", opacity=0.15),
             layer("line", {"x": x, "y": y, "color": color, "strokeDash": topology_dash(view)}, strokeWidth=2),
             layer("rule", band, data=measured, only="isValid(datum.low) && isValid(datum.high)"),
-            layer(
-                "point",
-                {"x": x, "y": y, "color": color, "shape": topology_shape(view)},
-                data=measured,
-                filled=True,
-                size=44,
-                opacity=1,
-            ),
+            layer("point", points, data=measured, filled=True, size=44, opacity=1),
             layer("rule", {"x": {**x, "field": "low"}, "x2": {"field": "high"}, "y": y}, data=rings, color=INK),
             layer("point", {"x": x, "y": y}, data=rings, color=INK, fill=PAPER, size=50, strokeWidth=1.6, opacity=1),
         ],

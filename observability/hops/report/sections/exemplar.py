@@ -2,26 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
 from pathlib import Path
 
 from markupsafe import Markup
 
-from hops.budget.groups import (
-    CACHE_GROUP,
-    EXTERNAL_GROUP,
-    GROUPS,
-    HANDSHAKE_GROUP,
-    MESSAGING_GROUP,
-    NETWORK_GROUP,
-    group_of,
-)
+from hops.budget.groups import CACHE_GROUP, EXTERNAL_GROUP, GROUPS, HANDSHAKE_GROUP, MESSAGING_GROUP, NETWORK_GROUP
 from hops.budget.parts import part_of
 from hops.conclusions.wording import not_drawn
 from hops.elements import numbers
 from hops.elements.element import Drawing, Element, Fold, Section, Text
 from hops.errors import HopsError
-from hops.report.palette import Look, group_class
+from hops.report.palette import Look, group_key, part_class
 from hops.report.templates import render
 from hops.report.view import View
 from hops.run.documents.trial import TrialRecord
@@ -36,7 +27,6 @@ _STEP, _DEEPEST = 0.7, 6.0
 """Indentation of a level, in rem, and maximum total indentation, which leaves room for names in a deep tree."""
 _MIN_PERCENT = 0.25
 _SELDOM = (NETWORK_GROUP, HANDSHAKE_GROUP, "sidecars", CACHE_GROUP, MESSAGING_GROUP, EXTERNAL_GROUP)
-"""Groups that most runs lack."""
 
 
 def section(view: View) -> Section:
@@ -70,21 +60,8 @@ def section(view: View) -> Section:
     return Section("exemplars", "One journey, hop by hop", elements, detail=True)
 
 
-def group_key(groups: Set[str]) -> list[tuple[str, str]]:
-    """Makes the legend of waterfalls: the mark of each of these groups, and its name."""
-    return [(f"fill {group_class(group)}", group) for group in GROUPS if group in groups]
-
-
 def waterfall(look: Look, journey: str, tree: Tree, root: Node, scale: int) -> Markup:
-    """Draws one trace.
-
-    Args:
-        look: Look of the topology.
-        journey: Name of the journey, for the caption.
-        tree: The trace's tree.
-        root: Root of the tree.
-        scale: Length of the time axis, ns.
-    """
+    """Draws one trace on a time axis of `scale` ns."""
     total = root.end_ns - root.start_ns
     on_path = pieces_on_path(root)
     nodes, left_out = shown_spans(root, on_path)
@@ -99,7 +76,7 @@ def waterfall(look: Look, journey: str, tree: Tree, root: Node, scale: int) -> M
                 "component": node.span.service,
                 "name": node.span.name,
                 "kind": node.span.kind.value.lower(),
-                "group": group_class(group_of(part)),
+                "group": part_class(part),
                 "part": part if own else "",
                 "start": numbers.plain((node.start_ns - root.start_ns) / 1e6),
                 "length": numbers.plain((node.end_ns - node.start_ns) / 1e6),

@@ -14,14 +14,13 @@ import polars as pl
 from hops.analysis.call_paths import frame_differences, mean_trace
 from hops.analysis.summary import blocks_of, load_of
 from hops.budget.call_paths import SEPARATOR
-from hops.budget.groups import group_of
 from hops.conclusions.wording import excludes_zero
 from hops.elements import numbers
 from hops.elements.element import Chart, Element, Figures, Fold, Text
 from hops.elements.table import Column, Table, estimate, number, words
 from hops.report.chart import GRID, INK, PAPER, Spec, draw
 from hops.report.encodings import amount, layer
-from hops.report.palette import group_class
+from hops.report.palette import group_key, part_class
 from hops.report.view import View
 from hops.run.documents.difference import PartDifference
 from hops.tables.budget import used_groups
@@ -38,16 +37,7 @@ _STEP = " › "
 
 @dataclass(frozen=True, slots=True)
 class _Frame:
-    """A frame as it is drawn.
-
-    Args:
-        path: Its call path.
-        ms: Its time, which is its width.
-        labels: Its label, then shorter labels for narrower frames.
-        title: Text that appears when a reader points at the frame.
-        fill: Its colour.
-        opacity: Its opacity, 0 to 1; paler frames keep the label readable.
-    """
+    """A frame as it is drawn, with shorter labels if it is narrower; paler frames keep their labels readable."""
 
     path: str
     ms: float
@@ -72,7 +62,7 @@ def flame_elements(view: View) -> list[Element]:
         )
         for name, frames in traces.items()
     ]
-    key = [(f"fill {group_class(group)}", group) for group in used_groups(view)]
+    key = group_key(used_groups(view))
     text = (
         "The mean of all traced journeys by call path. A frame is as wide as its time; below it are the calls that it "
         "waited for, and the rest of its width is its own time."
@@ -102,10 +92,7 @@ def difference_flame(view: View, left: str, right: str) -> list[Element]:
         "A frame is as wide as the mean of both. Components that forward requests (edge, gateways, sidecars) have only "
         "their own time here: the calls that they make move up to their caller."
     )
-    return [
-        Figures([chart], key, text, wide=True),
-        Fold("By call path", [_difference_table(rows, left, right)]),
-    ]
+    return [Figures([chart], key, text, wide=True), Fold("By call path", [_difference_table(rows, left, right)])]
 
 
 def _paths(view: View, topology: str) -> pl.DataFrame:
@@ -133,7 +120,7 @@ def _color_by_group(frames: Mapping[str, float]) -> list[_Frame]:
     for path, ms in frames.items():
         part, text = _part(path), numbers.plain(ms)
         title = f"{part}: {text} ms, own time {numbers.plain(own[path])} ms"
-        drawn.append(_Frame(path, ms, _labels(part, text), title, f"var(--{group_class(group_of(part))})", 0.5))
+        drawn.append(_Frame(path, ms, _labels(part, text), title, f"var(--{part_class(part)})", 0.5))
     return drawn
 
 
@@ -164,21 +151,13 @@ def _draw(title: str, description: str, frames: Iterable[_Frame], width_ms: floa
         px = frame.ms / width_ms * WIDTH
         if px < _MIN_PX:
             continue
-        rows.append(
-            {
-                "depth": frame.path.count(SEPARATOR),
-                "begin": begin,
-                "end": end,
-                "label": _fit(frame.labels, px),
-                "title": frame.title,
-                "fill": frame.fill,
-                "opacity": frame.opacity,
-            }
-        )
+        place = {"depth": frame.path.count(SEPARATOR), "begin": begin, "end": end, "label": _fit(frame.labels, px)}
+        rows.append({**place, "title": frame.title, "fill": frame.fill, "opacity": frame.opacity})
     x = amount("begin", "ms", scale={"domain": [0, width_ms], "nice": False}, tickCount=6, grid=False)
     fill = {"field": "fill", "type": "nominal", "scale": None, "legend": None}
     opacity = {"field": "opacity", "type": "quantitative", "scale": None, "legend": None}
     title_of = {"field": "title", "type": "nominal"}
+    labels = {"x": x, "text": {"field": "label"}}
     boxes: Spec = {"x": x, "x2": {"field": "end"}, "color": fill, "fillOpacity": opacity, "description": title_of}
     spec: Spec = {
         "width": WIDTH,
@@ -186,16 +165,7 @@ def _draw(title: str, description: str, frames: Iterable[_Frame], width_ms: floa
         "encoding": {"y": {"field": "depth", "type": "ordinal", "axis": None, "scale": {"padding": 0}}},
         "layer": [
             layer("rect", boxes, stroke=PAPER, strokeWidth=1, aria=True),
-            layer(
-                "text",
-                {"x": x, "text": {"field": "label"}},
-                only="datum.label",
-                align="left",
-                baseline="middle",
-                dx=4,
-                fontSize=11,
-                color=INK,
-            ),
+            layer("text", labels, only="datum.label", align="left", baseline="middle", dx=4, fontSize=11, color=INK),
         ],
     }
     return draw(title, description, spec, rows)

@@ -84,9 +84,10 @@ def percentile_chart(view: View, journey: str) -> Chart:
         reach = min(3.0, math.log10(values.size)) if values.size > 1 else 0.0
         nines = np.append(_NINES[reach > _NINES], reach)
         latencies = np.quantile(values, 1 - 10.0**-nines)
+        marked = (nines > 0) & (np.abs(nines - np.round(nines)) < 1e-9)
         rows += [
-            {"topology": look.name, "nines": round(float(n), 3), "ms": float(f"{ms:.4g}"), "at": _marked(float(n))}
-            for n, ms in zip(nines, latencies, strict=True)
+            {"topology": look.name, "nines": round(n, 3), "ms": float(f"{ms:.4g}"), "at": at}
+            for n, ms, at in zip(nines.tolist(), latencies, marked.tolist(), strict=True)
         ]
     low, high = _bounds([row["ms"] for row in rows])
     y = milliseconds_axis(field="ms", scale={"domain": [low, high]}, axis={"values": ticks(low, high)})
@@ -100,12 +101,8 @@ def percentile_chart(view: View, journey: str) -> Chart:
             layer("point", {"shape": topology_shape(view)}, only="datum.at", filled=True, size=34, opacity=1),
         ],
     }
-    return draw(
-        journey,
-        f"Latency of {journey} over percentiles, a line per {view.compared.one}; figures in the table.",
-        spec,
-        rows,
-    )
+    described = f"Latency of {journey} over percentiles, a line per {view.compared.one}; figures in the table."
+    return draw(journey, described, spec, rows)
 
 
 def _interval_rows(view: View, journey: str) -> Iterator[dict[str, Any]]:
@@ -122,10 +119,6 @@ def _interval_rows(view: View, journey: str) -> Iterator[dict[str, Any]]:
 def _bounds(values: list[float]) -> tuple[float, float]:
     positive = [value for value in values if value > 0] or [1.0]
     return min(positive) / 1.12, max(positive) * 1.12
-
-
-def _marked(nines: float) -> bool:
-    return abs(nines - round(nines)) < 1e-9 and nines > 0
 
 
 def _interval_layers(view: View, x: Spec, metric: str, offset: int) -> list[Spec]:

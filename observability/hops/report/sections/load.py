@@ -16,9 +16,9 @@ from hops.report.encodings import amount, layer
 from hops.report.palette import Look
 from hops.report.view import View
 from hops.run.loads import rate_of
+from hops.units import NS_PER_S
 
 _BINS = 30
-_NS_PER_S = 1e9
 
 
 def section(view: View) -> Section:
@@ -37,9 +37,12 @@ def section(view: View) -> Section:
 def rate_chart(view: View, look: Look, planned: float | None) -> Chart:
     """Draws journeys a second over time, with a line per block."""
     rows: list[dict[str, Any]] = []
-    for (block,), frame in _ok(view, look.name).sort("block", "seq").group_by("block", maintain_order=True):
-        begins = _begin_ns(view, look.name, int(str(block)))
-        at = (frame["ended_ns"].to_numpy() - begins) / _NS_PER_S
+    journeys = view.run.journeys.filter(pl.col("topology") == look.name).sort("block", "seq")
+    for (block,), frame in journeys.group_by("block", maintain_order=True):
+        ended_ns = frame.filter(pl.col("outcome") == "ok")["ended_ns"].to_numpy()
+        if not ended_ns.size:
+            continue
+        at = (ended_ns - int(str(frame["intended_ns"].min()))) / NS_PER_S
         long_s = max(1.0, float(at.max()))
         bins = min(_BINS, max(2, int(long_s)))
         counts, edges = np.histogram(at, bins=bins, range=(0, long_s))
@@ -78,12 +81,8 @@ def rate_table(view: View) -> Table:
                 _share(in_use["core"] if in_use else None),
             ]
         )
-    columns = [
-        Column(view.compared.one, numeric=False),
-        Column("journeys sent"),
-        Column("ended ok", "1/s"),
-        Column("failed"),
-    ]
+    columns = [Column(view.compared.one, numeric=False), Column("journeys sent")]
+    columns += [Column("ended ok", "1/s"), Column("failed")]
     columns += [Column("of all processors", "%"), Column("busiest component", numeric=False)]
     columns += [Column("of one processor", "%")]
     return Table("rate", "Rate over all blocks, and how much of the processors it kept busy", columns, rows)
@@ -91,12 +90,3 @@ def rate_table(view: View) -> Table:
 
 def _share(value: float | None) -> Cell:
     return number(None if value is None else 100 * value)
-
-
-def _ok(view: View, topology: str) -> pl.DataFrame:
-    return view.run.journeys.filter((pl.col("topology") == topology) & (pl.col("outcome") == "ok"))
-
-
-def _begin_ns(view: View, topology: str, block: int) -> int:
-    chosen = (pl.col("topology") == topology) & (pl.col("block") == block)
-    return int(str(view.run.journeys.filter(chosen)["intended_ns"].min()))

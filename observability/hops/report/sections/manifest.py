@@ -35,21 +35,16 @@ def observer_section(view: View) -> Section:
 
 def manifest_section(manifest: Mapping[str, Any]) -> Section:
     """Shows the contents of the manifest."""
-    rows = [
-        [words(key), words(value)] for key, value in _flat({k: v for k, v in manifest.items() if k not in _LEFT_OUT})
-    ]
+    shown = {key: value for key, value in manifest.items() if key not in _LEFT_OUT}
+    rows = [[words(key), words(value)] for key, value in _flat(shown)]
     table = Table("manifest", "The manifest", [Column("key", numeric=False), Column("value", numeric=False)], rows)
     whole = json.dumps(manifest, indent=1, ensure_ascii=False)
-    folds: list[Element] = [
+    elements: list[Element] = [
+        Text("Enough to run it again: code, versions, seeds, tapes, machine."),
         Fold("As a table", [table]),
         Fold("As JSON, including the topologies", [Drawing(render("code.html", text=whole))]),
     ]
-    return Section(
-        "manifest",
-        "What the run was made of",
-        [Text("Enough to run it again: code, versions, seeds, tapes, machine."), *folds],
-        detail=True,
-    )
+    return Section("manifest", "What the run was made of", elements, detail=True)
 
 
 def _flat(value: Any, name: str = "") -> Iterator[tuple[str, str]]:

@@ -16,13 +16,14 @@ from hops.elements.element import Chart, Element, Figures, Fold, Heading, Sectio
 from hops.elements.table import Column, Table, number, words
 from hops.report.chart import INK, Spec, draw
 from hops.report.encodings import amount, label, layer, stack, topology_axis
-from hops.report.facts import replicas_fact
+from hops.report.facts import of_each
 from hops.report.palette import Look, group_class, group_fill
 from hops.report.view import View
+from hops.run.switches import replicas_text
 from hops.tables.cost import cost_table
+from hops.units import NS_PER_S
 
 _BINS = 40
-_NS_PER_S = 1e9
 _LIKE = {
     EDGE_CACHE_GROUP: CACHE_GROUP,
     ORIGIN: UNATTRIBUTED_GROUP,
@@ -35,8 +36,12 @@ _LIKE = {
 
 def section(view: View) -> Section:
     """Makes the section on resources and cost."""
-    key = [(f"fill {group_class(_LIKE.get(group, group))}", group) for group in groups_of(view)]
-    replicas = replicas_fact(view)
+    present = {component_group(name) for name in view.run.resources["component"].unique()}
+    key = [(f"fill {group_class(_LIKE.get(group, group))}", group) for group in GROUPS if group in present]
+    replicas = of_each(view, replicas_text)
+    topologies = view.summary["topologies"]
+    cpu_ms = {name: one["cpu_ms_per_journey"] for name, one in topologies.items()}
+    memory_mb = {name: one["rss_mb"] for name, one in topologies.items()}
     elements: list[Element] = [
         Text(
             f"Cost counts the CPU time of everything except the load generator, which is not part of a "
@@ -53,19 +58,26 @@ def section(view: View) -> Section:
         cost_table(view),
         Heading("CPU and memory over time"),
         Figures(
-            [cores_chart(view, look) for look in view.looks],
+            [_area(view, look, "cores", "cores") for look in view.looks],
             key,
             "Cores in use, mean over the blocks, second by second since the start of the load.",
         ),
-        Figures([memory_chart(view, look) for look in view.looks], key, "Memory in MiB, mean over the blocks."),
-        Fold("CPU and memory by component", [cpu_table(view), memory_table(view)]),
+        Figures(
+            [_area(view, look, "memory_mb", "MiB") for look in view.looks], key, "Memory in MiB, mean over the blocks."
+        ),
+        Fold(
+            "CPU and memory by component",
+            [
+                _by_component("cpu", "CPU time of a journey by component, ms", "ms", cpu_ms),
+                _by_component("memory", "Peak memory by component, MiB", "MiB", memory_mb),
+            ],
+        ),
         *_origin(view),
     ]
     return Section("resources", "Resources and cost", elements)
 
 
 def _origin(view: View) -> list[Element]:
-    """Describes what measured resources in a cluster, and how precisely."""
     if "resources_from" not in view.summary:
         return []
     origin = view.summary["resources_from"]
@@ -75,12 +87,6 @@ def _origin(view: View) -> list[Element]:
             f"figure of CPU time is a mean over up to {numbers.seconds(origin['resolution_s'])}."
         )
     ]
-
-
-def groups_of(view: View) -> list[str]:
-    """Lists the groups of components in this run."""
-    present = {component_group(name) for name in view.run.resources["component"].unique()}
-    return [group for group in GROUPS if group in present]
 
 
 def fills() -> list[str]:
@@ -121,25 +127,10 @@ def cost_chart(view: View) -> Chart:
     return draw("Cost", f"Core-hours for a million journeys: {described}.", spec, rows)
 
 
-def cpu_table(view: View) -> Table:
-    """Lists the CPU time of a journey by component, in ms."""
-    used = {name: one["cpu_ms_per_journey"] for name, one in view.summary["topologies"].items()}
-    return _by_component("cpu", "CPU time of a journey by component, ms", "ms", used)
-
-
-def memory_table(view: View) -> Table:
-    """Lists peak memory by component."""
-    used = {name: one["rss_mb"] for name, one in view.summary["topologies"].items()}
-    return _by_component("memory", "Peak memory by component, MiB", "MiB", used)
-
-
 def _by_component(key: str, caption: str, unit: str, used: Mapping[str, Mapping[str, float]]) -> Table:
     components = {component for one in used.values() for component in one}
-    columns = [
-        Column("component", numeric=False),
-        Column("group", numeric=False),
-        *(Column(name, unit) for name in used),
-    ]
+    columns = [Column(name, numeric=False) for name in ("component", "group")]
+    columns += [Column(name, unit) for name in used]
     rows = [
         [words(component), words(component_group(component)), *(number(one.get(component)) for one in used.values())]
         for component in sorted(components, key=lambda name: (GROUPS.index(component_group(name)), name))
@@ -147,17 +138,8 @@ def _by_component(key: str, caption: str, unit: str, used: Mapping[str, Mapping[
     return Table(key, caption, columns, rows)
 
 
-def cores_chart(view: View, look: Look) -> Chart:
-    """Draws cores in use over time, stacked by group."""
-    return _area(view, look, "cores", "cores")
-
-
-def memory_chart(view: View, look: Look) -> Chart:
-    """Draws memory over time, stacked by group."""
-    return _area(view, look, "memory_mb", "MiB")
-
-
 def _area(view: View, look: Look, what: str, unit: str) -> Chart:
+    """Draws cores in use, or memory, over time, stacked by group."""
     rows = _over_time(view, look.name, what)
     x = amount("s", "seconds since the start", scale={"nice": False}, grid=False)
     y = amount("value", unit, stacked=True, tickCount=4)
@@ -171,12 +153,10 @@ def _over_time(view: View, topology: str, what: str) -> list[dict[str, Any]]:
         return []
     by_group: dict[str, Any] = {}
     begins = {block: int(str(one["at_ns"].min())) for (block,), one in frame.group_by("block")}
-    long_s = min(
-        (int(str(one["at_ns"].max())) - begins[block]) / _NS_PER_S for (block,), one in frame.group_by("block")
-    )
+    long_s = min((int(str(one["at_ns"].max())) - begins[block]) / NS_PER_S for (block,), one in frame.group_by("block"))
     grid = np.linspace(0, long_s, min(_BINS, max(2, int(long_s))) + 1)
     for (block, component), one in frame.group_by("block", "component", maintain_order=True):
-        at = (one["at_ns"].to_numpy() - begins[block]) / _NS_PER_S
+        at = (one["at_ns"].to_numpy() - begins[block]) / NS_PER_S
         if what == "cores":
             used = np.interp(grid, at, one["cpu_s"].to_numpy())
             values = np.diff(used) / np.maximum(np.diff(grid), 1e-9)

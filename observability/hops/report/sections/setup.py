@@ -11,41 +11,27 @@ from hops.report.sections.topology_drawing import PROTOCOLS, browser_note, draw_
 from hops.run.switches import Switches, is_of_the_shop, mesh_text, programs_of, switches_of
 
 
-def section(manifest: Mapping[str, Any], facts: Sequence[tuple[str, str]], *notes: Element) -> Section:
-    """Makes the section on the topologies, the load and the machine.
-
-    Args:
-        manifest: Manifest of the run.
-        facts: Facts about the load and the machine, in words.
-        notes: Elements below the facts.
-    """
-    elements: list[Element]
+def section(manifest: Mapping[str, Any], facts: Sequence[tuple[str, str]]) -> Section:
+    """Makes the section on the topologies, the load and the machine."""
+    about = [[words(name), words(text)] for name, text in facts]
+    how = Table("setup", "The load and the machine", [Column(name, numeric=False) for name in ("what", "how")], about)
+    load: list[Element] = [Heading("Load and machine"), how]
+    if not is_of_the_shop(manifest):
+        targets: list[Element] = [Heading("Targets"), targets_table(manifest["targets"])]
+        return Section("setup", "What was measured", [*targets, *load], detail=True)
     distinct = _distinct(manifest)
     topologies = {name: one for name, (one, _) in distinct.items()}
-    switches = {name: own for name, (_, own) in distinct.items()}
-    meshed = any(mesh_text(one) for one in switches.values())
-    edges = {name: one.get("edge", "envoy") for name, one in switches.items()}
+    meshed = any(mesh_text(own) for _, own in distinct.values())
+    edges = {name: own.get("edge", "envoy") for name, (_, own) in distinct.items()}
     drawings = [
-        draw_topology(
-            name,
-            one,
-            edge=edges[name],
-            replicas=switches[name].get("replicas", {}),
-            programs=programs_of(one, switches[name]),
-        )
-        for name, one in topologies.items()
+        draw_topology(name, one, edge=edges[name], replicas=own.get("replicas", {}), programs=programs_of(one, own))
+        for name, (one, own) in distinct.items()
     ]
     links = [(name, link) for name, one in topologies.items() for link in links_of(one, edge=edges[name] != "none")]
     used = {link.protocol for _, link in links}
-    if not is_of_the_shop(manifest):
-        elements = [
-            Heading("Targets"),
-            targets_table(manifest["targets"]),
-            Heading("Load and machine"),
-            setup_table(facts),
-        ]
-        return Section("setup", "What was measured", [*elements, *notes], detail=True)
-    elements = [
+    rows = [[words(name), *map(words, (one.caller, one.callee, protocol_name(one.protocol)))] for name, one in links]
+    columns = [Column(name, numeric=False) for name in ("topology", "caller", "callee", "protocol")]
+    elements: list[Element] = [
         Heading("Topologies"),
         Figures(
             drawings,
@@ -55,24 +41,8 @@ def section(manifest: Mapping[str, Any], facts: Sequence[tuple[str, str]], *note
             wide=True,
         ),
         *([Text(note)] if (note := browser_note(topologies)) else []),
-        Fold(
-            "The links as a table",
-            [
-                Table(
-                    "links",
-                    "Links of each topology",
-                    [Column(name, numeric=False) for name in ("topology", "caller", "callee", "protocol")],
-                    [
-                        [words(name), words(link.caller), words(link.callee), words(protocol_name(link.protocol))]
-                        for name, link in links
-                    ],
-                    heads=2,
-                )
-            ],
-        ),
-        Heading("Load and machine"),
-        setup_table(facts),
-        *notes,
+        Fold("The links as a table", [Table("links", "Links of each topology", columns, rows, heads=2)]),
+        *load,
     ]
     return Section("setup", "What was measured", elements, detail=True)
 
@@ -97,9 +67,3 @@ def targets_table(targets: Mapping[str, Mapping[str, Any]]) -> Table:
     ]
     columns = [Column(name, numeric=False) for name in ("target", "endpoint", "URL")]
     return Table("targets", "Endpoints of each target", columns, rows, heads=2)
-
-
-def setup_table(facts: Sequence[tuple[str, str]]) -> Table:
-    """Describes the run in a few lines."""
-    columns = [Column("what", numeric=False), Column("how", numeric=False)]
-    return Table("setup", "The load and the machine", columns, [[words(name), words(text)] for name, text in facts])

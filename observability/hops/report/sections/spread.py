@@ -15,7 +15,7 @@ from hops.report.view import View, latencies_ms
 
 SHADES = (1.1, 1.25, 1.5, 2.0, 3.0, 5.0)
 """Limits of a cell's shade, by the ratio of its value to the lowest value in its row."""
-_QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+_QUANTILES = {"p5": 0.05, "p25": 0.25, "p50": 0.5, "p75": 0.75, "p95": 0.95}
 
 
 def heat_table(view: View, metric: str, title: str) -> Table:
@@ -34,18 +34,12 @@ def heat_table(view: View, metric: str, title: str) -> Table:
             value = values.get((journey, name))
             times = value / least if value and least else None
             note = "" if times is None else f"{times:.1f}×" if times < 9.95 else f"{times:.0f}×"
-            row.append(
-                Cell(numbers.plain(value), value, tone="" if times is None else f"heat{shade(times)}", note=note)
-            )
+            tone = "" if times is None else f"heat{sum(times >= limit for limit in SHADES)}"
+            row.append(Cell(numbers.plain(value), value, tone=tone, note=note))
         rows.append(row)
     columns = [Column("journey", numeric=False), *(Column(name) for name in view.topologies)]
     caption = f"{title} latency, ms; a stronger shade is longer, relative to the fastest of the row, 1×"
     return Table(f"heat_{metric}", caption, columns, rows, totals=1)
-
-
-def shade(times: float) -> int:
-    """Gives the shade of a ratio: from 0 for the fastest to 6."""
-    return sum(times >= limit for limit in SHADES)
 
 
 def box_section(view: View) -> Section:
@@ -83,21 +77,16 @@ def box_chart(view: View, journey: str) -> Chart:
             layer("tick", {"x": {**x, "field": "p50"}, "color": color}, thickness=3, size=13, opacity=1),
         ],
     }
-    return draw(
-        journey, f"Boxes of the latency of {journey}, one per {view.compared.one}; figures in the table.", spec, rows
-    )
+    described = f"Boxes of the latency of {journey}, one per {view.compared.one}; figures in the table."
+    return draw(journey, described, spec, rows)
 
 
 def box_table(view: View) -> Table:
     """Lists the figures that the boxes show."""
     columns = [Column("journey", numeric=False), Column(view.compared.one, numeric=False)]
-    columns += [Column(f"p{round(100 * share)}", "ms") for share in _QUANTILES]
+    columns += [Column(name, "ms") for name in _QUANTILES]
     rows = [
-        [
-            words(journey),
-            view.name(row["topology"]),
-            *(number(row[f"p{round(100 * share)}"]) for share in _QUANTILES),
-        ]
+        [words(journey), view.name(row["topology"]), *(number(row[name]) for name in _QUANTILES)]
         for journey in view.journeys_and_all
         for row in _box_rows(view, journey)
     ]
@@ -109,7 +98,6 @@ def _box_rows(view: View, journey: str) -> list[dict[str, Any]]:
     for name in view.topologies:
         values = latencies_ms(view, name, journey)
         if values.size:
-            quantiles = np.quantile(values, _QUANTILES)
-            keys = [f"p{round(100 * share)}" for share in _QUANTILES]
-            rows.append({"topology": name, **{key: float(one) for key, one in zip(keys, quantiles, strict=True)}})
+            quantiles = np.quantile(values, list(_QUANTILES.values())).tolist()
+            rows.append({"topology": name, **dict(zip(_QUANTILES, quantiles, strict=True))})
     return rows

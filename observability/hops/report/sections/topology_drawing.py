@@ -50,12 +50,7 @@ class _Plan:
 
 
 def links_of(topology: Document, *, edge: bool) -> list[Link]:
-    """Lists every link from the clients to the database.
-
-    Args:
-        topology: Topology as in the manifest.
-        edge: Whether there is a proxy between clients and the rest.
-    """
+    """Lists every link from the clients to the database; with an `edge`, clients call it."""
     every: list[Link] = []
     entry, links = topology["entry"], topology["links"]
     by_entry: dict[str, list[str]] = {}
@@ -106,8 +101,6 @@ def draw_topology(
     """Draws one topology.
 
     Args:
-        name: Title of the drawing.
-        topology: Topology as in the manifest.
         edge: Proxy between clients and the rest, `envoy` or `kong`; `none` without a proxy.
         replicas: Number of replicas of the components that have several.
         programs: What runs instead of a component in Python, by component: a language, or `command`.

@@ -52,17 +52,8 @@ def trials_table(view: View) -> Table:
                 words("yes" if trial["used"] else "no"),
             ]
         )
-    columns = [
-        Column("block"),
-        Column(view.compared.one, numeric=False),
-        Column("position"),
-        Column("attempt"),
-        Column("journeys"),
-        Column("start lag p99", "ms"),
-        *([Column("machine’s speed")] if comparable else []),
-        Column("took"),
-        Column("verdict", numeric=False),
-        Column("reasons", numeric=False),
-        Column("counted", numeric=False),
-    ]
+    columns = [Column("block"), Column(view.compared.one, numeric=False)]
+    columns += [Column("position"), Column("attempt"), Column("journeys"), Column("start lag p99", "ms")]
+    columns += [Column("machine’s speed")] if comparable else []
+    columns += [Column("took"), *(Column(name, numeric=False) for name in ("verdict", "reasons", "counted"))]
     return Table("trials", "Trials, in the order of the blocks", columns, rows, heads=2)

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 from hops.analysis.of_traces.operations import Operation
 from hops.budget.bands import BANDS
-from hops.budget.groups import group_of
 from hops.budget.parts import UNATTRIBUTED
 from hops.conclusions.wording import plural
 from hops.elements import numbers
 from hops.elements.element import Text
 from hops.elements.table import Cell, Column, Table, number, slug, table_of, whole, words
-from hops.tables.budget import MEAN, band_name, parts_cell
+from hops.tables.budget import MEAN, BudgetColumn, band_name, budgets_table, share_of
 from hops.units import NS_PER_MS
 
 MAX_OF_TAIL = 5
@@ -50,23 +49,14 @@ def operations_table(operations: Sequence[Operation]) -> Table:
 
 def operation_parts_table(operation: Operation) -> Table:
     """Lists every part of an operation's budgets, largest first, with a column per band."""
-    budgets = operation.budget_ms
+    budgets, traces = operation.budget_ms, operation.traces
     mean = budgets[MEAN]
     parts = sorted({part for band in BANDS for part in budgets[band]}, key=lambda part: (-mean.get(part, 0.0), part))
-    small = [part for part in parts if part != UNATTRIBUTED and _share(budgets, part) < MIN_SHARE]
-    rows = [
-        [words(part), words(group_of(part)), *(parts_cell(budgets[band], [part], bar=band == MEAN) for band in BANDS)]
-        for part in parts
-        if len(small) < 2 or part not in small
-    ]
-    if len(small) > 1:
-        cells = (parts_cell(budgets[band], small, bar=band == MEAN) for band in BANDS)
-        rows.append([words(f"{len(small)} smaller parts"), words(""), *cells])
-    rows.append([words("adds up to"), words(""), *(number(sum(budgets[band].values())) for band in BANDS)])
-    columns = [Column("part", numeric=False), Column("group", numeric=False, spare=1)]
-    columns += [Column(band_name(band, operation.traces), "ms") for band in BANDS]
-    caption = f"Hop budgets of {operation.name}, {plural(operation.traces, 'trace')}, ms"
-    return Table(f"parts_{slug(operation.name)}", caption, columns, rows, totals=1)
+    shares = {part: max(share_of(part, budget) for budget in budgets.values()) for part in parts}
+    small = [part for part in parts if part != UNATTRIBUTED and shares[part] < MIN_SHARE]
+    columns = [BudgetColumn(Column(band_name(band, traces), "ms"), budgets[band], bars=band == MEAN) for band in BANDS]
+    caption = f"Hop budgets of {operation.name}, {plural(traces, 'trace')}, ms"
+    return budgets_table(f"parts_{slug(operation.name)}", caption, parts, small, columns)
 
 
 def tail_text(operation: Operation) -> Text:
@@ -80,8 +70,3 @@ def tail_text(operation: Operation) -> Text:
         f"The tail: the {band} takes {numbers.plain(slow)} ms and the p50 band {numbers.plain(middle)} ms. "
         f"The parts that grow most: {', '.join(grown)}."
     )
-
-
-def _share(budgets: Mapping[str, Mapping[str, float]], part: str) -> float:
-    """Finds the largest share of a part in any band, 0 to 1."""
-    return max(ms[part] / sum(ms.values()) if part in ms else 0.0 for ms in budgets.values())

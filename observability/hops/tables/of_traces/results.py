@@ -19,7 +19,6 @@ from hops.elements.table import Cell, Column, Table, estimate, number, table_of,
 MIN_SHARE = 0.01
 """Parts that change by less than this share of an operation's mean are only in the JSON output."""
 _MAX_NAMES = 3
-"""Maximum number of operations that an answer names."""
 _DIRECTIONS = {"slower": {"slower"}, "faster": {"faster"}, "slower and faster, by figure": {"slower", "faster"}}
 NO_QUEUES = (
     "The spans of every trace were laid out again, each after the spans that it waited for. Queues are not modelled: "
@@ -65,22 +64,13 @@ def what_if_elements(rows: Sequence[Foreseen]) -> list[Element]:
 def _predictions(rows: Sequence[Foreseen]) -> Table:
     columns = [Column("operation", numeric=False), Column("traces"), Column("changed", spare=1)]
     for metric in METRICS:
-        columns += [
-            Column(f"{metric}, measured", "ms", interval=True),
-            Column(f"{metric}, predicted", "ms", interval=True),
-        ]
-    cells = [
-        [words(row.operation), whole(row.traces), whole(row.changed)]
-        + [
-            cell
-            for one in row.figures
-            for cell in (
-                estimate(one.measured_ms, one.measured_ci95),
-                estimate(one.predicted_ms, one.predicted_ci95),
-            )
-        ]
-        for row in rows
-    ]
+        columns += [Column(f"{metric}, {name}", "ms", interval=True) for name in ("measured", "predicted")]
+    cells = []
+    for row in rows:
+        line = [words(row.operation), whole(row.traces), whole(row.changed)]
+        for one in row.figures:
+            line += [estimate(one.measured_ms, one.measured_ci95), estimate(one.predicted_ms, one.predicted_ci95)]
+        cells.append(line)
     return Table("what_if", "Time of each root operation, measured and predicted, with 95 % intervals", columns, cells)
 
 
@@ -126,7 +116,7 @@ def limits_elements(rows: Sequence[Checked]) -> list[Element]:
             (Column("operation", numeric=False), lambda row: words(row.limit.operation)),
             (Column("part", numeric=False), lambda row: words(row.limit.part)),
             (Column("figure", numeric=False), lambda row: words(row.limit.figure)),
-            (Column("verdict", numeric=False), _verdict),
+            (Column("verdict", numeric=False), lambda row: words(": ".join(filter(None, (row.state, row.reason))))),
             (Column("limit", "ms"), lambda row: number(row.limit.ms)),
             (Column("measured", "ms", interval=True), lambda row: estimate(row.measured_ms, row.ci95)),
             *([(Column("baseline", "ms"), lambda row: number(row.baseline_ms))] if against else []),
@@ -142,10 +132,6 @@ def limits_elements(rows: Sequence[Checked]) -> list[Element]:
         Text(TOGETHER, tone="note"),
         Text(AGAINST if against else ALONE, tone="note"),
     ]
-
-
-def _verdict(row: Checked) -> Cell:
-    return words(row.state if row.reason is None else f"{row.state}: {row.reason}")
 
 
 def sets_elements(sets: Sets) -> list[Element]:
@@ -177,10 +163,7 @@ def sets_elements(sets: Sets) -> list[Element]:
             (Column("of", numeric=False, spare=1), lambda row: words(row.band)),
             (Column("A", "ms"), lambda row: number(row.a_ms)),
             (Column("B", "ms"), lambda row: number(row.b_ms)),
-            (
-                Column("B − A", "ms", interval=True),
-                lambda row: estimate(row.difference_ms, row.ci95, signed=True),
-            ),
+            (Column("B − A", "ms", interval=True), lambda row: estimate(row.difference_ms, row.ci95, signed=True)),
         ],
         heads=2,
     )
@@ -245,7 +228,6 @@ def _change(sets: Sets, operation: str, rows: Sequence[Differing]) -> str:
 
 
 def _foreseen(rows: Sequence[Foreseen]) -> str:
-    """Describes how the median of the first changed operation would change."""
     changed = [row for row in rows if row.changed]
     if not changed:
         return "Nothing changes in any trace."

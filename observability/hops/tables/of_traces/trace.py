@@ -10,13 +10,7 @@ from hops.elements.table import Cell, Column, Table, words
 
 
 def trace_table(title: str, parts_ns: Mapping[str, int], crossings: Mapping[str, int]) -> Table:
-    """Lists the hop budget of one trace to the nanosecond, the largest part first.
-
-    Args:
-        title: Title of the table.
-        parts_ns: Nanoseconds on the critical path by part.
-        crossings: Number of times that each part was entered.
-    """
+    """Lists the hop budget of one trace to the nanosecond, largest part first, and how often each part was entered."""
     total = sum(parts_ns.values())
     names = sorted({*parts_ns, *crossings}, key=lambda part: (-parts_ns.get(part, 0), part))
     rows = [

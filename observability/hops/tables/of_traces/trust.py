@@ -32,16 +32,10 @@ _DEFECTS = {
     "left_out": "Traces left out of all figures, because their root has no times or impossible times, or ends before "
     "it begins",
 }
-"""A sentence for each count of `Quality`."""
 
 
 def trust_elements(trust: Trust, *, end_to_end: bool = False) -> list[Element]:
-    """Shows what a reader must know before reading any figure.
-
-    Args:
-        trust: How trustworthy the traces are.
-        end_to_end: Whether budgets reach the end of the last span.
-    """
+    """Shows what a reader must know first; `end_to_end`: whether budgets reach the end of the last span."""
     elements: list[Element] = [Points([*_sentences(trust), *_ends(trust, end_to_end=end_to_end)])]
     differing = [clock for clock in trust.clocks if clock.differs]
     if differing:

@@ -13,7 +13,7 @@ from hops.gates.experiment import experiment_gates, experiment_gates_left_out, v
 from hops.gates.verdict import failing_gates, verdict_of
 from hops.run.documents.gate import NOISY, VALID, Gate, LeftOut
 from hops.run.files import read_run
-from synthetic.of_rtt import synthetic_arms
+from synthetic.of_axes import arms_at_distances
 from synthetic.run import Noise, write_generated_run
 
 CALM = Noise(block=0.01, trial=0.01)
@@ -120,7 +120,7 @@ def test_what_differs_within_blocks_as_much_as_between_them_is_chance(tmp_path):
 
 
 def test_arms_at_one_distance_are_compared(tmp_path):
-    arms = synthetic_arms(("rest", "graphql", "grpc", "hybrid"), (0.0, 100.0))
+    arms = arms_at_distances(("rest", "graphql", "grpc", "hybrid"), (0.0, 100.0))
     options = {"blocks": 3, "journeys_per_trial": 300, "seed": 5, "noise": CALM}
     run = read_run(write_generated_run(tmp_path, kind="rtt", arms=arms, **options))
     near = pl.col("topology").str.ends_with("-0ms") & (pl.col("block") == 2)

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from hops.__main__ import app
 from hops.kinds.bench.terminal import bench
 from hops.kinds.two_runs.analysis import compare_runs
-from hops.kinds.two_runs.terminal import runs_view
+from hops.kinds.two_runs.tables import runs_view
 from hops.run.files import read_run
 from hops.terminal.comparison import compare
 from hops.terminal.console import terminal

@@ -9,8 +9,7 @@ import pytest
 
 from hops.kinds import analyse
 from hops.kinds.decide.analysis import Customers, decide
-from hops.kinds.decide.conclusions import decision_lines, decision_title
-from hops.kinds.decide.terminal import decision_view
+from hops.kinds.decide.conclusions import decision_lines, decision_title, decision_view
 from hops.run.files import read_run
 from hops.run.network import NAMED
 from hops.terminal.console import terminal

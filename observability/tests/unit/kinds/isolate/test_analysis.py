@@ -8,8 +8,7 @@ import pytest
 
 from hops.analysis.meetings import MIN_MEETINGS
 from hops.kinds.isolate.analysis import isolation_of
-from hops.kinds.isolate.arms import AS_IS, disturber_of, in_words
-from hops.kinds.isolate.document import OTHERS
+from hops.kinds.isolate.document import AS_IS, OTHERS, disturber_of, in_words
 
 OWN_MS = {"browse": 10.0, "bulk_lines": 170.0, "login": 20.0, "product": 5.0}
 SHARES = (0.4, 0.06, 0.14, 0.4)

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from hops.kinds import make_report
-from hops.kinds.isolate.arms import AS_IS, KIND
+from hops.kinds.isolate.document import AS_IS, KIND
 from hops.run.files import HOPS_FILE, MANIFEST
 from synthetic.run import Arm, write_generated_run
 

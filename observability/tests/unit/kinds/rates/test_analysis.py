@@ -10,8 +10,7 @@ import pytest
 
 from hops.analysis.latencies import Latencies, cells_of
 from hops.kinds.rates.analysis import crossings, fillings
-from hops.kinds.rates.arms import AXIS
-from hops.kinds.rates.document import Crossing
+from hops.kinds.rates.document import AXIS, Crossing
 from hops.run.axis import Arm, shared_places
 from hops.run.files import RunFiles
 from hops.units import ALL

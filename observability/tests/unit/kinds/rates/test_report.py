@@ -11,7 +11,7 @@ import pytest
 
 from hops.kinds import make_report
 from synthetic.experiment import Noise
-from synthetic.of_rates import synthetic_arms
+from synthetic.of_axes import arms_at_rates
 from synthetic.run import write_generated_run
 
 from ...report.pages import check_terminal
@@ -26,7 +26,7 @@ def loaded(tmp_path_factory: pytest.TempPathFactory) -> Path:
         replace(arm, parts=lambda parts, rate=arm.rate: {name: ms * (1 + rate / 60) for name, ms in parts.items()})
         if arm.topology == "rest"
         else arm
-        for arm in synthetic_arms(("rest", "hybrid"), (10.0, 30.0, 60.0))
+        for arm in arms_at_rates(("rest", "hybrid"), (10.0, 30.0, 60.0))
     ]
     write_generated_run(folder, kind="rates", arms=arms, journeys_per_trial=300, noise=calm)
     make_report(folder)

@@ -9,16 +9,15 @@ import pytest
 from hops.analysis.latencies import latencies_of
 from hops.kinds import analyse
 from hops.kinds.rtt.analysis import AtDistances, distance_check
-from hops.kinds.rtt.arms import AXIS, KIND
 from hops.kinds.rtt.break_even import break_even_check
 from hops.kinds.rtt.conclusions import break_even_sentences, rtt_sentences
-from hops.kinds.rtt.document import DistanceCheck
+from hops.kinds.rtt.document import AXIS, KIND, DistanceCheck
 from hops.run.documents.distance import BreakEven, Stretch
 from hops.run.documents.estimate import Estimate
 from hops.run.documents.summary import Summary
 from hops.run.files import read_run
 from hops.units import NS_PER_MS
-from synthetic.of_rtt import synthetic_arms
+from synthetic.of_axes import arms_at_distances
 from synthetic.run import write_generated_run
 
 RTTS_MS = (0.0, 20.0, 50.0, 100.0)
@@ -168,6 +167,6 @@ def test_other_runs_have_no_distances(tmp_path) -> None:
 def summary(tmp_path_factory) -> Summary:
     folder = tmp_path_factory.mktemp("rtt")
     write_generated_run(
-        folder, kind=KIND, arms=synthetic_arms(["rest", "hybrid"], [0.0, 20.0, 60.0]), journeys_per_trial=400
+        folder, kind=KIND, arms=arms_at_distances(["rest", "hybrid"], [0.0, 20.0, 60.0]), journeys_per_trial=400
     )
     return analyse(read_run(folder), name="rtt")

@@ -11,7 +11,7 @@ import pytest
 
 from hops.kinds import make_report
 from synthetic.experiment import Noise
-from synthetic.of_rtt import synthetic_arms
+from synthetic.of_axes import arms_at_distances
 from synthetic.run import write_generated_run
 
 from ...report.pages import check_terminal, page_of
@@ -21,7 +21,7 @@ from ...report.pages import check_terminal, page_of
 def distant(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("rtt") / "run"
     calm = Noise(sigma=0.1, block=0.01, trial=0.005)
-    arms = synthetic_arms(("rest", "hybrid"), (0.0, 20.0, 60.0))
+    arms = arms_at_distances(("rest", "hybrid"), (0.0, 20.0, 60.0))
     write_generated_run(folder, kind="rtt", arms=arms, journeys_per_trial=300, noise=calm)
     make_report(folder)
     return folder
