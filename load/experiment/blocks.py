@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -151,6 +151,15 @@ class Blocks:
 
             title = f"{number}/{len(trials)} {planned.arm.label}, block {planned.block}" if several else ""
             self._run_planned(planned, retry, title, report)
+        self._repeat_off_speed([planned for planned in trials if planned.block >= block], retry)
+
+    def _repeat_off_speed(self, trials: Sequence[Planned], retry: int) -> None:
+        """Repeats early trials whose machine speed is far from the median that only later trials determined."""
+        judged = [record for record in with_speed_gates(self._files.records()) if record["used"]]
+        off = {(one["block"], one["topology"]) for one in judged if failing_gates(one["gates"])}
+        for planned in trials:
+            if (planned.block, planned.arm.label) in off:
+                self._run_planned(planned, retry, f"{planned.arm.label}, block {planned.block}")
 
     def _run_planned(
         self, planned: Planned, retry: int, title: str, report: Callable[[TrialRecord], None] | None = None

@@ -178,6 +178,13 @@ def test_a_trial_at_a_lower_machine_speed_is_noisy_and_repeated_at_once(
     assert noisy in capsys.readouterr().err
 
 
+def test_an_early_trial_whose_speed_turns_out_to_be_unusual_is_repeated_at_the_end(tmp_path: Path) -> None:
+    runs, order = FakeRuns(machine_speed=lambda number: 24.0 if number == 1 else 20.0), names(plan())
+    with pytest.raises(AtTheEndError):
+        run(tmp_path, runs, retry=1)
+    assert runs.ran == [*order, order[0]]
+
+
 def test_the_default_comparison_takes_25_minutes_at_most() -> None:
     defaults = {name: parameter.default for name, parameter in signature(compare.command).parameters.items()}
     arms = arms_of([load_topology(name) for name in defaults["topologies"].split(",")], Switches())
