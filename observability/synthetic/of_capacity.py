@@ -10,7 +10,7 @@ from typing import Any, cast
 from hops.kinds.capacity.document import KIND, STAIRS, Asked, Load, Phase, SearchBounds
 from hops.kinds.capacity.search import Bounds
 from hops.run.files import MANIFEST, TRIALS
-from synthetic.run import Arm, scaled, write_generated_run
+from synthetic.run import Arm, scale_parts, write_generated_run
 
 TOPOLOGIES = ("hybrid", "rest")
 HELD = 40.0
@@ -29,7 +29,7 @@ def write_capacity_run(folder: Path, load: Load, **changes: Any) -> Path:
         for number, (phase, amount) in enumerate(STEPS[load], start=1)
     }
     arms = [
-        Arm(label, name, rate=amount, parts=scaled(200.0 if amount > HELD else 1.0), traced=False)
+        Arm(label, name, rate=amount, parts=scale_parts(200.0 if amount > HELD else 1.0), traced=False)
         for label, (name, phase, amount) in steps.items()
     ]
     write_generated_run(folder, blocks=1, journeys_per_trial=420, kind=KIND, arms=arms)

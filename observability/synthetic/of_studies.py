@@ -10,7 +10,7 @@ from typing import Any
 from hops.kinds.studies.document import KIND, Claim, Study, StudyLoad
 from hops.run.files import MANIFEST
 from synthetic.experiment import Noise
-from synthetic.run import Arm, scaled, write_generated_run
+from synthetic.run import Arm, scale_parts, write_generated_run
 
 STUDY = "made-up"
 
@@ -32,7 +32,7 @@ def write_synthetic_replay(
     """Writes the run of a replay; `factors` are the relative durations of its arms, by `TOPOLOGY-LOAD`."""
     names = list(dict.fromkeys(label.rpartition("-")[2] for label in factors))
     arms = [
-        Arm(f"{STUDY}-{label}", "rest", rate=50.0 + names.index(label.rpartition("-")[2]), parts=scaled(factor))
+        Arm(f"{STUDY}-{label}", "rest", rate=50.0 + names.index(label.rpartition("-")[2]), parts=scale_parts(factor))
         for label, factor in factors.items()
     ]
     calm = Noise(sigma=0.2, block=0.02, trial=0.01)

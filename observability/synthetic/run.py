@@ -66,7 +66,7 @@ class Arm:
     traced: bool = True
 
 
-def scaled(factor: float) -> Callable[[Mapping[str, float]], Mapping[str, float]]:
+def scale_parts(factor: float) -> Callable[[Mapping[str, float]], Mapping[str, float]]:
     """Returns a change for `Arm.parts` by which each part takes `factor` times as long."""
     return lambda parts: {name: factor * ms for name, ms in parts.items()}
 

@@ -35,8 +35,10 @@ because version 1 of the contract has no updates."""
 
 @dataclass(frozen=True)
 class ProgramUnderTest:
-    """A program under test: the component that it implements, its command line, the protocols over which it is tested,
-    and how long it may take until it answers, and to end, in seconds."""
+    """A program under test: the component that it implements, its command line, and the protocols to test it over.
+
+    `start_s` is how long it may take until it answers, and `stop_s` how long it may take to end, in seconds.
+    """
 
     component: str
     command: tuple[str, ...]

@@ -21,8 +21,10 @@ _BITS_S = {"kbit": 1e3, "mbit": 1e6, "gbit": 1e9}
 
 @dataclass(frozen=True)
 class Line:
-    """The link between a customer and the edge, as the load generator emulates it: the round-trip time without the
-    serialisation delay, and the bandwidth towards the customer and the edge, headers included; 0 for no limit."""
+    """The link between a customer and the edge, as the load generator emulates it.
+
+    The round-trip time excludes the serialisation delay. The bandwidth includes headers; 0 for no limit.
+    """
 
     rtt_ms: float = 0.0
     down_bits_per_s: int = 0

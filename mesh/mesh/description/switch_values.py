@@ -41,8 +41,10 @@ class Values:
 
 @dataclass(frozen=True)
 class Switch(Values):
-    """A switch, as users know it: its name on command lines, its field in results, its default, the layer that it acts
-    on, and the precondition of a value other than the default."""
+    """A switch, as users know it: its name on command lines, its field in results, and its default.
+
+    `layer` is the layer that it acts on, and `needs` the precondition of values other than the default.
+    """
 
     name: str
     field: str

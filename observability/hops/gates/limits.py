@@ -43,7 +43,7 @@ class Kind:
     name: str
     text: str
     why: str
-    fails: Failing = WRONG
+    fails: Failing
     relation: Literal["at most", "below"] = "at most"
     limit: float = 0
     unit: str = ""
@@ -84,9 +84,9 @@ _CLOCKS = "spans and arrivals from several machines are put on one timeline"
 _TRIALS = "an experiment is only as good as its trials"
 
 GATES = (
-    Kind("parity", "answers that differ from the reference", _ANSWERS),
-    Kind("tape_unsent", "journeys on the tape that were not sent", _GENERATOR),
-    Kind("tape_exhausted", "tape ran out early (1 = yes)", "users without a journey put no load on the system"),
+    Kind("parity", "answers that differ from the reference", _ANSWERS, WRONG),
+    Kind("tape_unsent", "journeys on the tape that were not sent", _GENERATOR, WRONG),
+    Kind("tape_exhausted", "tape ran out early (1 = yes)", "users without a journey put no load on the system", WRONG),
     Kind("start_lag_p99_ms", "start lag at p99", _GENERATOR, NOISY, "below", 1.0, "ms", more=_OF_MEDIAN,
         remedy=_REPEAT),
     Kind("start_lag_mean_ms", "mean start lag", _GENERATOR, NOISY, "below", 0.4, "ms", more=_OF_MEDIAN, remedy=_REPEAT),
@@ -95,46 +95,44 @@ GATES = (
         f"or {EDGE_LAGS} times what the front proxy needs to read an answer", remedy=_REPEAT),
     Kind("generator_cores", "CPU of the load generator", _GENERATOR, NOISY, "below", 0.8, "cores", remedy=_REPEAT),
     Kind("late_customers", "journeys that had to open their customer's connections",
-        "on a warm visit, the connections are already open", relation="below", limit=0.01, unit="%",
+        "on a warm visit, the connections are already open", WRONG, relation="below", limit=0.01, unit="%",
         remedy="Connections are opened anew after a failed journey, and if more journeys are under way than customers "
         "were prepared: lower the load, or give visit=first."),
-    Kind("failure_share", "failed journeys", "fast failures flatter the latencies", relation="below", limit=0.001,
-        unit="%"),
-    Kind("spans_lost", "lost spans", _WHOLE),
-    Kind("orphan_share", "orphaned spans", _WHOLE, unit="%"),
-    Kind("traces_missing", "requested traces that were not found", _WHOLE, limit=0.01, unit="%",
+    Kind("failure_share", "failed journeys", "fast failures flatter the latencies", WRONG, "below", 0.001, "%"),
+    Kind("spans_lost", "lost spans", _WHOLE, WRONG),
+    Kind("orphan_share", "orphaned spans", _WHOLE, WRONG, unit="%"),
+    Kind("traces_missing", "requested traces that were not found", _WHOLE, WRONG, limit=0.01, unit="%",
         remedy="The target's sampler must follow the caller's decision (parentbased_always_on), its exporter must keep "
         "up, and its spans must be where the key traces in the target file says."),
-    Kind("calls_unanswered", "unanswered calls that are usually answered", _WHOLE, limit=0.01, unit="%",
+    Kind("calls_unanswered", "unanswered calls that are usually answered", _WHOLE, WRONG, limit=0.01, unit="%",
         remedy="Spans of the callee were lost, or came more than a minute after the load."),
     Kind("answers_longer", "requests shorter than the spans that answer them", _WITNESSES, NOISY, limit=0.01, unit="%",
         remedy="Spans end late on a busy machine, or last beyond the answer: use a separate span for background work."),
-    Kind("spans_missing", "traces that lack a span that their kind has", _WHOLE),
-    Kind("spans_outside", "spans outside of their callers' spans", "a machine has one clock"),
-    Kind("budget_gap_ns", "largest budget imbalance", _WHOLE, unit="ns"),
+    Kind("spans_missing", "traces that lack a span that their kind has", _WHOLE, WRONG),
+    Kind("spans_outside", "spans outside of their callers' spans", "a machine has one clock", WRONG),
+    Kind("budget_gap_ns", "largest budget imbalance", _WHOLE, WRONG, unit="ns"),
     Kind("network_off_ns", "largest difference between a budget and the emulated network",
-        "the time on the emulated network is known exactly", unit="ns", optional=True),
-    Kind("edge_unmatched", "requests missing from traces or access log", _WITNESSES),
-    Kind("edge_off_ms", "largest disagreement of traces with client clock and access log", _WITNESSES,
+        "the time on the emulated network is known exactly", WRONG, unit="ns", optional=True),
+    Kind("edge_unmatched", "requests missing from traces or access log", _WITNESSES, WRONG),
+    Kind("edge_off_ms", "largest disagreement of traces with client clock and access log", _WITNESSES, WRONG,
         limit=EDGE_MS_PER_REQUEST, unit="ms",
         more=f" for each request, or {EDGE_SHARE:.0%} of the latency if that is more".replace("%", " %")),
-    Kind("unattributed_share", "unattributed time", _WHOLE, limit=0.01, unit="%"),
-    Kind("clock_offset_ms", "largest offset between the clocks of two nodes", _CLOCKS, relation="below", limit=0.2,
-        unit="ms",
+    Kind("unattributed_share", "unattributed time", _WHOLE, WRONG, limit=0.01, unit="%"),
+    Kind("clock_offset_ms", "largest offset between the clocks of two nodes", _CLOCKS, WRONG, "below", 0.2, "ms",
         remedy="Synchronize the nodes' clocks (chrony, NTP), or run everything on one node.", optional=True),
-    Kind("bypassed_calls", "calls that bypassed a sidecar", _MESH,
+    Kind("bypassed_calls", "calls that bypassed a sidecar", _MESH, WRONG,
         remedy="The hop budget names them: in a mesh, every wire except client→edge has a sidecar at an end."),
-    Kind("invariants_broken", "broken invariants", _ANSWERS),
-    Kind("unanswered", "purchases without an answer, although retried", _ANSWERS),
+    Kind("invariants_broken", "broken invariants", _ANSWERS, WRONG),
+    Kind("unanswered", "purchases without an answer, although retried", _ANSWERS, WRONG),
     Kind("unanswered_on_busy", "purchases without an answer on a busy machine, none of them lost",
         "on a busy machine, an answer may take longer than customers wait", NOISY, remedy=_REPEAT),
-    Kind("unsettled", "sagas or updates that never ended", _ANSWERS),
-    Kind("silent_sidecars", "sidecars without statistics", "what was not measured proves nothing",
+    Kind("unsettled", "sagas or updates that never ended", _ANSWERS, WRONG),
+    Kind("silent_sidecars", "sidecars without statistics", "what was not measured proves nothing", WRONG,
         remedy="The sidecar's log in the trial's folder shows whether it ended or was too busy to answer."),
     Kind("config_refused", "configuration updates that sidecars refused",
-        "a sidecar that refuses an update keeps its old configuration",
+        "a sidecar that refuses an update keeps its old configuration", WRONG,
         remedy="The sidecar's log in the trial's folder shows what it refused and why."),
-    Kind("unencrypted_sidecars", "inbound sidecars without a TLS handshake", _MESH,
+    Kind("unencrypted_sidecars", "inbound sidecars without a TLS handshake", _MESH, WRONG,
         remedy="Either nobody called the component, or callers reached it in plaintext; the hop budget shows which."),
     Kind("steal_share", "CPU steal", _PROCESSOR, NOISY, "below", 0.02, "%", remedy=_REPEAT),
     Kind("other_cores", "CPU of other programs", _PROCESSOR, NOISY, "below", 0.25, "cores",
@@ -145,22 +143,22 @@ GATES = (
         remedy=_REPEAT),
     Kind("speed_off_share", "deviation of the machine's speed from the run's median",
         "milliseconds hold for one speed of the machine", NOISY, limit=0.08, unit="%", remedy=_REPEAT),
-    Kind("answers_differ", "distinct answer digests beyond the first", _ANSWERS,
+    Kind("answers_differ", "distinct answer digests beyond the first", _ANSWERS, WRONG,
         remedy="The journeys are named below. In a target file, the key ignore leaves out what may differ."),
-    Kind("stopped", "searches that ended early", "what was not measured proves nothing"),
-    Kind("without_rate", "searches that found no rate", "a search must find something"),
-    Kind("updates_missed", "updates that did not reach a watcher", "each update must arrive"),
-    Kind("updates_repeated", "updates that came twice", "only a reconnection may repeat one"),
-    Kind("without_updates", "arms in which no update came", "lateness is unknown without updates"),
-    Kind("updates_gap_ns", "largest budget imbalance of an update", _WHOLE, unit="ns"),
-    Kind("updates_unattributed_share", "unattributed time of updates", _WHOLE, limit=0.01, unit="%"),
-    Kind("growing", "figures that grow and should not", "a leak ends in an outage"),
-    Kind("too_short", "components that were watched for too short a time", "what fills once looks like a leak",
+    Kind("stopped", "searches that ended early", "what was not measured proves nothing", WRONG),
+    Kind("without_rate", "searches that found no rate", "a search must find something", WRONG),
+    Kind("updates_missed", "updates that did not reach a watcher", "each update must arrive", WRONG),
+    Kind("updates_repeated", "updates that came twice", "only a reconnection may repeat one", WRONG),
+    Kind("without_updates", "arms in which no update came", "lateness is unknown without updates", WRONG),
+    Kind("updates_gap_ns", "largest budget imbalance of an update", _WHOLE, WRONG, unit="ns"),
+    Kind("updates_unattributed_share", "unattributed time of updates", _WHOLE, WRONG, limit=0.01, unit="%"),
+    Kind("growing", "figures that grow and should not", "a leak ends in an outage", WRONG),
+    Kind("too_short", "components that were watched for too short a time", "what fills once looks like a leak", WRONG,
         remedy="Give minutes=60 or more."),
     Kind("unsteady", "numbers of connections at which memory still changed",
-        "a connection's share needs memory at rest",
+        "a connection's share needs memory at rest", WRONG,
         remedy="Leave the machine idle, or repeat the run."),
-    Kind("code_changed", "distinct commits beyond the first", _TRIALS),
+    Kind("code_changed", "distinct commits beyond the first", _TRIALS, WRONG),
     Kind("block_spread_share", "worst spread of p50 over blocks beyond chance", "blocks must repeat the same thing",
         NOISY, "below", 0.15, "%",
         remedy="Leave the machine idle during the run."),
@@ -174,7 +172,7 @@ _BY_NAME = {kind.name: kind for kind in GATES}
 
 def kind_of(name: str) -> Kind:
     """Looks up a gate by name; a gate from another version has only its name."""
-    return _BY_NAME.get(name) or Kind(name, name, "")
+    return _BY_NAME.get(name) or Kind(name, name, "", WRONG)
 
 
 def gate_name(name: str) -> str:

@@ -4,7 +4,7 @@ A limit is broken only if the whole interval of its figure is above it. The inte
 simultaneously in 95 % of cases (Bonferroni's inequality). So having many limits does not make it more likely that a
 limit is broken by chance.
 
-A baseline recorded in the same states of the machine takes them into account: with a baseline, a limit is broken only
+A baseline recorded in the same states of the machine takes them into account. With a baseline, a limit is broken only
 if the figure is also shown to be above the baseline's.
 """
 

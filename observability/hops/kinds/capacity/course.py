@@ -12,8 +12,9 @@ from hops.kinds.capacity.search import NO_RESULT, Bounds, Limit, SearchResult, S
 from hops.kinds.capacity.steps import seen_in
 
 Measure = Callable[[Phase, float, float], Step]
-"""Measures a step, or finds its rows: by its phase; the journeys a second, users or height of a peak; and the rate that
-the topology sustains, of which a peak is a multiple."""
+"""Measures a step, or finds its rows, by its phase, its load and the rate that the topology sustains.
+
+The load is the journeys a second, the number of users, or a peak's height as a multiple of that rate."""
 
 
 def take_course(asked: Asked, topology: str, measure: Measure) -> SearchResult:

@@ -17,8 +17,8 @@ class Struck(Fault):
     `messages` are the most frequent errors. The fault lasted for `lasted_s`; a kill, until the component was ready
     again. `failing_s` is the time from its start to the arrival of the last journey that failed; 0 if no journey did.
     `over` says whether the fault had ended, and no journey failed, in the last second of the load. `before_ms` and
-    `during_ms` are latencies of journeys that ended ok, by percentile, such as `p50`: of arrivals before the fault, and
-    during it or in the second after it; empty if there are none.
+    `during_ms` are latencies of journeys that ended ok, by percentile, such as `p50`; empty if there are none. They are
+    of arrivals before the fault, and of arrivals during it or in the second after it.
     """
 
     block: int

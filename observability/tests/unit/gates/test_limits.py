@@ -44,7 +44,7 @@ def test_the_documentation_lists_the_gates_as_they_are():
 
 def test_a_gate_must_say_the_verdict_if_it_fails():
     with pytest.raises(TypeError, match="fails"):
-        Kind(name="new", text="new", relation="at most", limit=0, why="")  # type: ignore[call-arg]
+        Kind(name="new", text="new", why="")  # type: ignore[call-arg]
     assert {kind.name for kind in GATES if kind.fails == NOISY} == {
         "start_lag_p99_ms",
         "start_lag_mean_ms",

@@ -22,8 +22,8 @@ _SUSPECTS = Slots(MAX_SUSPECT, "logins from this address have failed, and others
 def count_failure(address: str | None) -> Iterator[None]:
     """Counts the login that runs inside the context, if the login fails; a call from inside has no address.
 
-    Raises `TooManyRequests`, before a password is hashed, if too many logins from the address have failed; or if some
-    have failed, and a login from such an address is already being checked.
+    Raises `TooManyRequests`, before a password is hashed, if too many logins from the address have failed. It raises
+    this too if some have failed, and a login from such an address is already being checked.
     """
     if address is None:
         yield

@@ -35,7 +35,7 @@ from shop.platform.graphql.request import GraphQLRequest, from_json, from_query_
 from shop.platform.graphql.schema import RequestContext, Schema, core_schema
 from shop.platform.graphql.tracing import name_operation, note_error
 from shop.platform.http.caching import NO_STORE, PERSONAL_QUERY, PUBLIC_QUERY, SURROGATE, Header, surrogate_key_header
-from shop.platform.http.compression import compressed
+from shop.platform.http.compression import compress_for
 from shop.platform.http.request import HttpRequest
 from shop.platform.incoming import Incoming
 from shop.platform.telemetry.tracing import child_span
@@ -98,7 +98,7 @@ class Endpoint:
             if context.keys and request.header(SURROGATE):
                 caching = (*PUBLIC_QUERY, surrogate_key_header(context.keys))
         accepted = request.header("accept-encoding") if self._compresses else None
-        body, encoding = compressed(body, accepted)
+        body, encoding = compress_for(body, accepted)
         await request.respond(status, body, encoding, caching)
 
     async def _stream(self, request: _GraphQLHttpRequest) -> None:

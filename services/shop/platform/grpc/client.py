@@ -1,8 +1,8 @@
 """The caller's side of gRPC: a channel to a service, and calls with trace, deadline and restored errors.
 
 Calls are wrapped here because interceptors of grpc.aio would add a task and a second call object to each call.
-We do not use opentelemetry-instrumentation-grpc. Its server side leaves the span of a rich status at OK, its client
-side never ends the span of a cancelled call, and both build attributes for calls that are not traced.
+We do not use opentelemetry-instrumentation-grpc. Its server side leaves the span of a rich status at OK. Its client
+side never ends the span of a cancelled call. Both sides build attributes for calls that are not traced.
 """
 
 from __future__ import annotations

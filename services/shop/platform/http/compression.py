@@ -1,7 +1,7 @@
 """Decides whether to compress an answer, and compresses it.
 
-ISA-L takes 151 µs at level 1 for a page of 1,000 order lines (182 kB of JSON, 22.1 kB compressed), where zlib takes
-729 µs for 24.8 kB. The bytes that higher levels save are not worth their time.
+For a page of 1,000 order lines (182 kB of JSON), ISA-L takes 151 µs at level 1 and compresses to 22.1 kB. zlib takes
+729 µs and compresses to 24.8 kB. The bytes that higher levels save are not worth their time.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def gzip(body: bytes) -> bytes:
     return packer.compress(body) + packer.flush()
 
 
-def compressed(body: bytes, accept_encoding: str | None) -> tuple[bytes, tuple[Header, ...]]:
+def compress_for(body: bytes, accept_encoding: str | None) -> tuple[bytes, tuple[Header, ...]]:
     """Returns a large body compressed, if the client accepts gzip, and the header that says so."""
     if len(body) < MIN_BYTES or not accepts_gzip(accept_encoding):
         return body, ()

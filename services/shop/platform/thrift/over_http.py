@@ -15,7 +15,7 @@ from starlette.routing import Route
 
 from shop.platform.error_codes import SERVER_FAULTS
 from shop.platform.http.caching import NO_STORE
-from shop.platform.http.compression import compressed
+from shop.platform.http.compression import compress_for
 from shop.platform.incoming import Incoming, failure_of, note_failure
 from shop.platform.rest.answers import Answer
 from shop.platform.rest.problems import answer_http_error
@@ -64,5 +64,5 @@ def http_app(service: str, processor: Processor, incoming: Incoming) -> Starlett
 
 
 def _response(call: RestCall, message: bytes) -> Response:
-    body, encoding = compressed(message, call.header(b"accept-encoding"))
+    body, encoding = compress_for(message, call.header(b"accept-encoding"))
     return Answer(200, body, [NO_STORE, *encoding], MEDIA_TYPE.encode())
