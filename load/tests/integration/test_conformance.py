@@ -46,11 +46,7 @@ def read(path: Path) -> str:
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (
-            ["--command", "./nobody"],
-            1,
-            "product (command: ./nobody): there is no program ./nobody to execute",
-        ),
+        (["--command", "./nobody"], 1, "product (command: ./nobody): there is no program ./nobody to execute"),
         (["--component", "edge"], 2, "valid: product, user, order, payment, rest-gateway, graphql-gateway"),
         (["--protocols", "smoke"], 2, "product is not tested over smoke; valid: grpc, rest, graphql, thrift, connect"),
         (["--component", "graphql-gateway", "--protocols", "grpc"], 2, "is not tested over grpc; valid: graphql"),

@@ -39,9 +39,7 @@ def test_kills_lose_and_double_nothing(outcomes: tuple[sagas.Outcome, cache.Outc
     assert checked <= {finding.name for finding in outcome.findings if finding.checked}
 
 
-def test_changes_race_readers_behind_a_killed_cache(
-    outcomes: tuple[sagas.Outcome, cache.Outcome],
-) -> None:
+def test_changes_race_readers_behind_a_killed_cache(outcomes: tuple[sagas.Outcome, cache.Outcome]) -> None:
     _, outcome = outcomes
     assert outcome.failed == []
     assert (outcome.races, outcome.reads, outcome.kills, outcome.freezes) == (200, 1_200, 1, 1)

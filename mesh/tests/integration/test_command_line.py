@@ -57,10 +57,7 @@ def mesh(ports: Ports, *arguments: str, **environ: str) -> subprocess.CompletedP
         (["--mesh", "linkerd", "--detach"], "mesh=linkerd is unknown; valid: none, envoy, istio"),
         (["--mtls", "on"], "mtls=on needs a mesh"),
         (["--scale", "many"], "scale=many: must be an integer from 1 to 100"),
-        (
-            ["--topology", "rest", "--edge", "none", "--http", "1"],
-            "edge=none: rest has clients that reach services",
-        ),
+        (["--topology", "rest", "--edge", "none", "--http", "1"], "edge=none: rest has clients that reach services"),
     ],
 )
 def test_bad_input(ports: Ports, arguments: list[str], message: str) -> None:

@@ -166,10 +166,7 @@ def _slow_download(releases: Releases, monkeypatch: pytest.MonkeyPatch) -> None:
         (_another_file, r"http://\S+ has the SHA-256 [0-9a-f]{64}, not the pinned [0-9a-f]{64}, and was discarded"),
         (_no_file, r"127\.0\.0\.1:\d+: the server answers 404 Not Found"),
         (_program_that_fails, rf"the release {jaeger.VERSION} does not start here: no such instruction"),
-        (
-            _program_for_another_machine,
-            r"the release \S+ does not start here: \S+ cannot be started: Exec format.*",
-        ),
+        (_program_for_another_machine, r"the release \S+ does not start here: \S+ cannot be started: Exec format.*"),
         (_nobody_listens, r"127\.0\.0\.1:\d+: the connection fails: Connection refused"),
         (_no_answer, r"127\.0\.0\.1:\d+: it does not answer within 0\.5 s"),
         (_cut_off, r"127\.0\.0\.1:\d+: the connection ended after [\d,]+ of [\d,]+ bytes"),
@@ -199,8 +196,7 @@ def test_without_a_release_jaeger_is_compiled_and_one_line_says_why(
 
 
 @pytest.mark.parametrize(
-    ("variable", "value", "reason"),
-    [("JAEGER", "build", "JAEGER=build says so"), ("CI", "true", "CI=true")],
+    ("variable", "value", "reason"), [("JAEGER", "build", "JAEGER=build says so"), ("CI", "true", "CI=true")]
 )
 def test_jaeger_is_compiled_on_request_and_in_ci(
     releases: Releases,

@@ -53,10 +53,7 @@ def messages_of(struck: dict[str, object]) -> list[str]:
 
 
 def test_crashes_of_the_saga_lose_and_double_nothing_and_buyers_see_them(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    shop_ports: Ports,
-    capfd: pytest.CaptureFixture[str],
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shop_ports: Ports, capfd: pytest.CaptureFixture[str]
 ) -> None:
     struck = run(tmp_path, monkeypatch, shop_ports.base, topologies="hybrid", faults="crash:order", rate="10")
     # Only the load itself shows progress, and not the repeated purchases after it.
@@ -85,9 +82,7 @@ def test_a_service_whose_callee_is_down_is_not_taken_for_down_itself(
 
 @pytest.mark.skipif(bool(no_volumes()), reason=f"disk-full needs {no_volumes()}")
 def test_a_full_volume_is_reported_as_temporary_and_loses_nothing_acknowledged(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    free_ports: Callable[[], Ports],
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, free_ports: Callable[[], Ports]
 ) -> None:
     struck = run(tmp_path, monkeypatch, free_ports().base, topologies="grpc", faults=f"disk-full:{WAL}")
     (full,) = struck.values()

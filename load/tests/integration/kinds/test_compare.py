@@ -68,10 +68,7 @@ def experiment(
 
 def test_every_trial_exists_once(experiment: tuple[Summary, Path]) -> None:
     run = read_run(experiment[1])
-    assert Counter((row["block"], row["topology"]) for row in run.trials) == {
-        (1, "grpc"): 1,
-        (1, "hybrid"): 1,
-    }
+    assert Counter((row["block"], row["topology"]) for row in run.trials) == {(1, "grpc"): 1, (1, "hybrid"): 1}
 
 
 def test_every_trial_replayed_the_whole_tape_and_answered_the_same(experiment: tuple[Summary, Path]) -> None:

@@ -22,9 +22,7 @@ pytestmark = [
 ]
 
 
-def test_watchers_behind_sidecars_get_every_update_by_both_ways(
-    run_short: Callable[..., tuple[Any, RunFiles]],
-) -> None:
+def test_watchers_behind_sidecars_get_every_update_by_both_ways(run_short: Callable[..., tuple[Any, RunFiles]]) -> None:
     topology, switches = load_topology("hybrid", updates="on"), Switches(updates="on", mesh="envoy", trace=1)
     arms = tuple(Arm(way, topology, switches, probe=Watching(way, 30, 1.0, "web")) for way in ("push", "poll"))
     _, run = run_short("bench", arms)

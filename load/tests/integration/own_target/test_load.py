@@ -215,8 +215,7 @@ def test_other_kinds_measure_targets_like_topologies(
 
     def measure(arguments: str) -> dict[str, Any]:
         done = CliRunner().invoke(
-            app,
-            [*arguments.split(), "--target", str(file), "--results", str(results), "--strict", "off", "--json"],
+            app, [*arguments.split(), "--target", str(file), "--results", str(results), "--strict", "off", "--json"]
         )
         assert done.exit_code in (0, 3), done.stderr
         summary: dict[str, Any] = json.loads(done.stdout)

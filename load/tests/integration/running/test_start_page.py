@@ -24,12 +24,7 @@ REQUEST = re.compile(r"<pre[^>]*>(.*?)</pre>", re.DOTALL)
 GRPCURL = Path(__file__).with_name("grpcurl.py")
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 REFLECTION = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo"
-SHOPS = {
-    "rest": ["REST"],
-    "grpc": ["gRPC"],
-    "hybrid over TLS": ["GraphQL", "REST"],
-    "grpc over TLS": ["gRPC"],
-}
+SHOPS = {"rest": ["REST"], "grpc": ["gRPC"], "hybrid over TLS": ["GraphQL", "REST"], "grpc over TLS": ["gRPC"]}
 """The shops, and the protocols of the requests on their pages."""
 
 

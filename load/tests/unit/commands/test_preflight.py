@@ -75,10 +75,7 @@ def test_ci_gets_no_question(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Cap
             "capacity --load overload --topologies rest --factors 2,5",
             "Overload of rest: 2 and 5 times the rate that each sustains",
         ),
-        (
-            "watch --topologies rest --watchers 100 --blocks 1",
-            "rest, rest-push-100, rest-poll-100: 1 block",
-        ),
+        ("watch --topologies rest --watchers 100 --blocks 1", "rest, rest-push-100, rest-poll-100: 1 block"),
         ("connections --topologies rest --blocks 2", "rest: 2 blocks of 1 trial"),
         ("soak --topologies rest --minutes 30", "Soak of rest: 30 minutes of load on each"),
         ("chaos --topologies rest --faults kill:order", "1 fault of rest, in random order"),

@@ -45,11 +45,7 @@ ANSWERS: list[tuple[Answer, str, str]] = [
     (Answer([200], {"grpc-status": "3"}), REFUSED, ""),
     (Answer([200], {"grpc-status": "4"}), LATE, ""),
     (Answer([200], {"grpc-status": "13", "grpc-message": "a%20bug"}), REFUSED, "gRPC INTERNAL: a bug"),
-    (
-        Answer([200], {"grpc-status": "13", "grpc-message": "Decompression failed due to data error"}),
-        REFUSED,
-        "",
-    ),
+    (Answer([200], {"grpc-status": "13", "grpc-message": "Decompression failed due to data error"}), REFUSED, ""),
     (Answer([200], {"grpc-status": "2"}), REFUSED, "gRPC UNKNOWN: "),
     (Answer([400], {}, b'File "/app/shop/order/domain.py", line 3'), REFUSED, "internal text: "),
     (Answer([400], {}, b"relation shop_order.orders does not exist"), REFUSED, "internal text: shop_order"),

@@ -54,10 +54,7 @@ def test_with_http_3_grpc_stays_on_http_2_at_every_distance() -> None:
         ("-1,20", "rtts=-1,20: -1 is not a round-trip time from 0ms to 2s"),
         ("0,2h", "rtts=0,2h: 2h is not a round-trip time from 0ms to 2s"),
         ("0,3s", "3s is not a round-trip time"),
-        (
-            "near,far",
-            "near is not a round-trip time from 0ms to 2s; separate times by commas, such as 0,20,50,100",
-        ),
+        ("near,far", "near is not a round-trip time from 0ms to 2s; separate times by commas, such as 0,20,50,100"),
         ("0,", "an empty item is not a round-trip time"),
         ("20,0,20ms", "20 is given twice"),
         ("20", "rtts=20 is a single round-trip time; give at least two, such as 0,20,50,100"),

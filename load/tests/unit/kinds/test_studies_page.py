@@ -9,16 +9,7 @@ from typing import Any
 import pytest
 
 from experiment.errors import UsageError
-from experiment.kinds.studies.page import (
-    KEPT,
-    MARK,
-    NO_RUN,
-    OLDER,
-    PAGE,
-    digest_rules,
-    section,
-    verdicts_of,
-)
+from experiment.kinds.studies.page import KEPT, MARK, NO_RUN, OLDER, PAGE, digest_rules, section, verdicts_of
 from experiment.kinds.studies.study import STUDIES
 from experiment.marked import replace_marked
 from hops.kinds import make_report

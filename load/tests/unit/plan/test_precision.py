@@ -35,8 +35,7 @@ def plan(precision: float = 0.05, *names: str) -> Plan:
 
 
 @pytest.mark.parametrize(
-    ("given", "share"),
-    [("5%", 0.05), ("2.5%", 0.025), ("50%", 0.5), ("0.01%", 0.0001), ("", None), (None, None)],
+    ("given", "share"), [("5%", 0.05), ("2.5%", 0.025), ("50%", 0.5), ("0.01%", 0.0001), ("", None), (None, None)]
 )
 def test_a_precision_is_a_percentage(given: str | None, share: float | None) -> None:
     assert parse_precision(given) == pytest.approx(share)

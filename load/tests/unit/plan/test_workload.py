@@ -55,10 +55,7 @@ def share(text: str) -> str:
             "name: x\nspeed: 3\n" + MIX,
             ["2: speed: is not a key here; valid: name, about, arrival, order, pool, networks, mix"],
         ),
-        (
-            "name: x\n5: 3\n" + MIX,
-            ["2: 5: the key must be text, not 5: put it in quotes"],
-        ),
+        ("name: x\n5: 3\n" + MIX, ["2: 5: the key must be text, not 5: put it in quotes"]),
         (
             share("journey: browse, chanel: web, weight: 1"),
             [
@@ -109,10 +106,7 @@ def share(text: str) -> str:
         ("name: x\narrival: {process: staircase, steps: [0]}\n" + MIX, ["2: arrival.steps: all steps are 0"]),
         (
             "name: x\narrival:\n  process: staircase\n  steps:\n  - 1\n  - -1\n  - true\n" + MIX,
-            [
-                "6: arrival.steps[1]: is -1; it must be at least 0",
-                "7: arrival.steps[2]: must be a number, not true",
-            ],
+            ["6: arrival.steps[1]: is -1; it must be at least 0", "7: arrival.steps[2]: must be a number, not true"],
         ),
         (
             "name: x\narrival: {process: ramp, from: 1}\n" + MIX,

@@ -22,10 +22,7 @@ def answers() -> Mapping[str, Any]:
     lines = (values.HistoryLine(7, "Lamp “Ü”", 2, PRICE), values.HistoryLine(8, "Chair", 1, PRICE))
     return {
         "browse": values.Browse(
-            (
-                values.BrowsedProduct(101, "Lamp", PRICE, 3, reviews),
-                values.BrowsedProduct(102, "Chair", PRICE, 0, ()),
-            )
+            (values.BrowsedProduct(101, "Lamp", PRICE, 3, reviews), values.BrowsedProduct(102, "Chair", PRICE, 0, ()))
         ),
         "product": values.Product(7, "Lamp “Ü”", "What it is.", "c0001", PRICE, 3_000_000_000),
         "login": values.Login(1, "a@b.c", "Ada"),

@@ -10,13 +10,7 @@ from pathlib import Path
 import pytest
 
 from experiment.trial import resources
-from experiment.trial.resources import (
-    ResourceSampler,
-    memory_mb,
-    peak_memory_mb,
-    peak_memory_of_all_mb,
-    stall_share,
-)
+from experiment.trial.resources import ResourceSampler, memory_mb, peak_memory_mb, peak_memory_of_all_mb, stall_share
 
 BUSY = "import time\nwhile time.process_time() < 0.5: pass"
 BUSY_CHILD = (

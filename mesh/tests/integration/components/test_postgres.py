@@ -176,10 +176,7 @@ def test_data_of_a_run_that_is_gone_are_removed(ports: Ports, folder: RunFolder)
     ],
 )
 def test_an_unusable_place_is_named(folder: RunFolder, options: str, message: str) -> None:
-    with (
-        filesystem(folder.path / "state", options) as state,
-        pytest.raises(StartError, match=message) as error,
-    ):
+    with filesystem(folder.path / "state", options) as state, pytest.raises(StartError, match=message) as error:
         open_cluster(folder, state)
     assert str(state) in str(error.value)
     assert "Run as another user, or set DATABASE_URL" in str(error.value)

@@ -245,8 +245,7 @@ async def test_requests_for_the_transcoder_are_limited_too(free_ports: Callable[
 
 
 @pytest.mark.parametrize(
-    ("path", "kind"),
-    [("/v1/products", "application/problem+json"), ("/graphql", "application/json")],
+    ("path", "kind"), [("/v1/products", "application/problem+json"), ("/graphql", "application/json")]
 )
 def test_a_refusal_has_a_retry_delay(edge: EdgeRun, path: str, kind: str) -> None:
     """Nothing runs behind this edge, which makes it send the same refusal as an overload."""

@@ -346,10 +346,7 @@ def test_slow_gateway_is_cut_off_at_5_s(client: httpx.Client) -> None:
     began = time.monotonic()
     answer = client.get("/graphql", headers={"x-sleep": "6"})
     assert answer.status_code == 504
-    error = {
-        "message": "the shop did not answer in time; try again",
-        "extensions": {"code": "DEADLINE_EXCEEDED"},
-    }
+    error = {"message": "the shop did not answer in time; try again", "extensions": {"code": "DEADLINE_EXCEEDED"}}
     assert answer.json() == {"errors": [error]}
     assert time.monotonic() - began > 4.9
 
@@ -437,14 +434,10 @@ def processes(run: EdgeRun) -> set[int]:
 
 
 @pytest.mark.parametrize(
-    ("program", "tls"),
-    [("envoy", True), *(pytest.param("kong", tls, marks=needs_kong) for tls in (False, True))],
+    ("program", "tls"), [("envoy", True), *(pytest.param("kong", tls, marks=needs_kong) for tls in (False, True))]
 )
 def test_an_edge_that_hands_over_refuses_no_request(
-    program: str,
-    tls: bool,
-    free_ports: Callable[[], Ports],
-    tmp_path: Path,
+    program: str, tls: bool, free_ports: Callable[[], Ports], tmp_path: Path
 ) -> None:
     ports = free_ports()
     folder = RunFolder.of(ports.base, root=tmp_path)

@@ -149,9 +149,7 @@ def test_a_start_that_fails_is_tried_again(ports: Ports, folder: RunFolder) -> N
         def components(self) -> Sequence[Component]:
             """Returns what to run."""
             argv = [sys.executable, "-c", SLEEP]
-            return [
-                Component("frail", argv=lambda: argv, ready=lambda: not self.ill.exists(), start_limit_s=0.3),
-            ]
+            return [Component("frail", argv=lambda: argv, ready=lambda: not self.ill.exists(), start_limit_s=0.3)]
 
     with Unready(ports, folder) as run:
         restarts = Restarts(run, said.append, clock)

@@ -229,10 +229,7 @@ def test_services_import_while_they_wait_and_gateways_do_not_wait() -> None:
     assert (
         waiting
         == {name for name, component in made.items() if component.after}
-        == {
-            *around().topology.services,
-            "database",
-        }
+        == {*around().topology.services, "database"}
     )
     assert waiting == {name for name, component in made.items() if component.env.get("SHOP_AWAIT_STDIN") == "on"}
 
@@ -295,8 +292,7 @@ def test_an_old_cache_is_refused(info: dict[str, str], told: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "url",
-    ["mysql://h/db", "postgresql:///db", "secret", "postgresql://me@h/db", "postgresql://me:se/cret@h/db"],
+    "url", ["mysql://h/db", "postgresql:///db", "secret", "postgresql://me@h/db", "postgresql://me:se/cret@h/db"]
 )
 def test_bad_database_url_is_not_repeated(url: str, folder: RunFolder) -> None:
     with pytest.raises(InputError, match="must look like postgresql://admin:password@") as error:

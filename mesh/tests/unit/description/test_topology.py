@@ -147,10 +147,7 @@ def test_a_binary_file_is_refused(tmp_path: Path, raw: bytes, message: str) -> N
         (replace("name: mine\n", ""), r"t\.yaml:1: name: is missing"),
         (replace("about: my topology", "about: 3"), r"t\.yaml:2: about: must be text, not 3: put it in quotes$"),
         *(
-            (
-                replace("name: mine", f"name: {name!r}"),
-                r"t\.yaml:1: name: .* is not valid; use letters and digits",
-            )
+            (replace("name: mine", f"name: {name!r}"), r"t\.yaml:1: name: .* is not valid; use letters and digits")
             for name in ("../../mine", "..", "", "a/b", "a b", "-a", "a--b", "mine\n", "a.b", "ä")
         ),
         (
@@ -173,10 +170,7 @@ def test_a_binary_file_is_refused(tmp_path: Path, raw: bytes, message: str) -> N
             replace("    user: grpc\n", "    users: grpc\n"),
             r"t\.yaml:11: links\.graphql-gateway\.users: users is an unknown component",
         ),
-        (
-            replace("    user: grpc\n", "    user: soap\n"),
-            r"t\.yaml:11: .*'soap' is unknown; valid: grpc",
-        ),
+        (replace("    user: grpc\n", "    user: soap\n"), r"t\.yaml:11: .*'soap' is unknown; valid: grpc"),
         (
             replace("partner: graphql-gateway", "partner: services")
             + "  client: {product: graphql, order: graphql, user: graphql, payment: graphql}\n",

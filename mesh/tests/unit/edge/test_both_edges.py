@@ -314,10 +314,7 @@ def test_errors_have_the_same_shape(status: int) -> None:
     for mapper, media_type in ((accepted, GRAPHQL_TYPE), (graphql, "application/json")):
         assert mapper["body_format_override"]["content_type"] == media_type
         (error,) = mapper["body_format_override"]["json_format"]["errors"]
-        assert error == {
-            "message": reply["detail"],
-            "extensions": reply["extensions"],
-        }
+        assert error == {"message": reply["detail"], "extensions": reply["extensions"]}
     again = [header["header"] for header in problem.get("headers_to_add", [])]
     assert {header["key"]: header["value"] for header in again} == (
         {"cache-control": "no-store"}

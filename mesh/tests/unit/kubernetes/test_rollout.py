@@ -131,9 +131,7 @@ def test_a_job_is_waited_for_until_it_has_succeeded(tmp_path: Path) -> None:
         rollout(tmp_path, {**JOB, "status": failed})[1].until_done("database", limit_s=60)
 
 
-def test_the_message_for_a_failed_pull_has_the_registry_s_error_from_before_the_back_off(
-    tmp_path: Path,
-) -> None:
+def test_the_message_for_a_failed_pull_has_the_registry_s_error_from_before_the_back_off(tmp_path: Path) -> None:
     backed_off = {"waiting": {"reason": "ImagePullBackOff", "message": 'Back-off pulling image "shop:1"'}}
     cluster, waiting = rollout(tmp_path, DEPLOYMENT, pod("order-1", ready=False, state=backed_off))
     told = {"type": "Warning", "involvedObject": {"name": "order-1"}}

@@ -127,11 +127,7 @@ def test_notification_is_called_by_its_entry_and_order_only_and_answers_last_wit
 
 @pytest.mark.parametrize(
     ("canary", "service", "expected"),
-    [
-        (10, "product", {"stable": 90, "canary": 10}),
-        (100, "product", {"canary": 100}),
-        (10, "user", {"stable": 100}),
-    ],
+    [(10, "product", {"stable": 90, "canary": 10}), (100, "product", {"canary": 100}), (10, "user", {"stable": 100})],
 )
 def test_weights(tmp_path: Path, canary: int, service: str, expected: dict[str, int]) -> None:
     assert weights([*of("hybrid", tmp_path, canary=True).values()], service, canary) == expected

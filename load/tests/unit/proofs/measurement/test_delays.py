@@ -34,13 +34,7 @@ def write_run(folder: Path, delays_ms: dict[str, dict[str, float]], noise: Noise
     """Writes a run of a proof; in its synthetic traces every crossing is on the path."""
     names = (BASELINE, *(delay.label for delay in DELAYS))
     write_generated_run(
-        folder,
-        topologies=names,
-        blocks=blocks,
-        journeys_per_trial=1500,
-        traced=1.0,
-        noise=noise,
-        delays_ms=delays_ms,
+        folder, topologies=names, blocks=blocks, journeys_per_trial=1500, traced=1.0, noise=noise, delays_ms=delays_ms
     )
     hops = folder / "hops.parquet"
     add_pauses(pl.read_parquet(hops).with_columns(on_path=pl.col("crossings"))).write_parquet(hops)

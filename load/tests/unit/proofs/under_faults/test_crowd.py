@@ -63,11 +63,7 @@ def test_a_failed_strike_stops_the_customers() -> None:
     ids=["valid", "wrong", "noisy"],
 )
 def test_an_outcome_is_printed_with_its_verdict_and_wrong_ones_exit_with_3(
-    outcome: Outcome,
-    code: int,
-    sentence: str,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
+    outcome: Outcome, code: int, sentence: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("CI", raising=False)
     for as_json in (False, True):
