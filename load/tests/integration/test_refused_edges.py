@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from stand_ins import edge_run
 
 from experiment.errors import GeneratorError
 from experiment.generator.shopload import BINARY, Shopload, Tape
@@ -16,34 +16,14 @@ from experiment.generator.tapes import parity_tape
 from mesh.components.keys import key_pair
 from mesh.description.ports import Ports
 from mesh.description.topology import load_topology
-from mesh.edge.component import ACCESS_LOG, edge_component
+from mesh.edge.component import ACCESS_LOG
 from mesh.edge.plan import edge_plan
 from mesh.paths import RunFolder
-from mesh.sidecars.certificates import Certificate, issue, make_authority
-from mesh.supervisor.processes import Component
-from mesh.supervisor.run import Run
+from mesh.sidecars.certificates import issue, make_authority
 
 pytestmark = pytest.mark.integration
 
 TOPOLOGY = load_topology("rest")
-HOSTS = ["127.0.0.1", "localhost"]
-
-
-class EdgeRun(Run):
-    """Only an Envoy, with a given certificate; nothing behind it is ever called."""
-
-    def __init__(self, ports: Ports, folder: RunFolder, certificate: Certificate, *, quic: bool) -> None:
-        super().__init__(ports, folder)
-        self.certificate = certificate
-        self.quic = quic
-
-    def port_names(self) -> list[str]:
-        return ["edge"]
-
-    def components(self) -> Sequence[Component]:
-        access_log = self.logs / ACCESS_LOG
-        plan = edge_plan(TOPOLOGY, self.ports, access_log, certificate=self.certificate, quic=self.quic)
-        return [edge_component("envoy", plan, self.folder, os.environ)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +31,7 @@ class Case:
     """A faulty edge, and the expected message."""
 
     says: str
-    names: Sequence[str] = tuple(HOSTS)
+    names: Sequence[str] = ("127.0.0.1", "localhost")
     days: float = 1
     foreign: bool = False
     quic: bool = True
@@ -77,7 +57,9 @@ def test_an_edge_is_refused(case: Case, tape: Tape, free_ports: Callable[[], Por
     signer = make_authority(tmp_path / "signer", "edge", identity="")
     shown = issue(signer, case.names, tmp_path / "shown", days=case.days)
     trusted = make_authority(tmp_path / "other", "edge", identity="").root_cert if case.foreign else shown.trusted
-    with EdgeRun(ports, folder, shown, quic=case.quic) as run:
+    access_log = folder.logs / ACCESS_LOG
+    plan = edge_plan(TOPOLOGY, ports, access_log, certificate=shown, quic=case.quic)
+    with edge_run(plan, ports, folder):
         for http in (2, 3) if case.quic else (3,):
             target = tmp_path / f"target-{http}.json"
             target.write_text(json.dumps(target_of(ports, folder, trusted, http)))
@@ -87,8 +69,7 @@ def test_an_edge_is_refused(case: Case, tape: Tape, free_ports: Callable[[], Por
             assert case.says in str(refused.value)
             if case is not CLOSED:
                 assert f"signed by the one in {trusted}" in str(refused.value)
-        log = run.logs / ACCESS_LOG
-    assert not log.exists() or log.read_text() == ""
+    assert not access_log.exists() or access_log.read_text() == ""
 
 
 def target_of(ports: Ports, folder: RunFolder, trusted: Path, http: int) -> dict[str, object]:

@@ -22,7 +22,9 @@ import pytest
 
 from mesh.description.ports import Ports
 from mesh.description.switches import Switches
-from mesh.description.topology import CLIENT, Topology, load_topology, names, port_name
+from mesh.description.topology import CLIENT, EDGE, Topology, load_topology, names, port_name
+from mesh.edge.component import edge_component
+from mesh.edge.plan import EdgePlan
 from mesh.istio.mesh import IstioMesh
 from mesh.paths import ROOT, RunFolder
 from mesh.sidecars.certificates import Authority, issue_all, make_authority
@@ -116,6 +118,11 @@ class StandIn(socketserver.ThreadingUnixStreamServer):
         connection, _ = super().get_request()
         self.connections.append(connection)
         return connection, ("local", 0)
+
+
+def edge_run(plan: EdgePlan, ports: Ports, folder: RunFolder, program: str = "envoy") -> Run:
+    """Makes a run of an edge alone."""
+    return Run(ports, folder, [EDGE], lambda: [edge_component(program, plan, folder, os.environ)])
 
 
 class MeshRun(Run):

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import os
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Collection, Iterator
 from contextlib import asynccontextmanager, suppress
@@ -17,14 +16,14 @@ import httpx
 import pytest
 from google.rpc.error_details_pb2 import ErrorInfo, RetryInfo
 from google.rpc.status_pb2 import Status
+from stand_ins import edge_run
 
 from mesh.description.ports import Ports
 from mesh.description.topology import load_topology
 from mesh.edge.admission import BUSY_SHARE, CHECKOUT, HASHES, LIMITS, OF_GATEWAY, PRIORITY, UNDER_WAY
-from mesh.edge.component import ACCESS_LOG, edge_component
+from mesh.edge.component import ACCESS_LOG
 from mesh.edge.plan import edge_plan
 from mesh.paths import RunFolder
-from mesh.supervisor.processes import Component
 from mesh.supervisor.run import Run
 
 pytestmark = pytest.mark.integration
@@ -39,43 +38,18 @@ HASH_S = 1.2 * HASHES.times * OF_GATEWAY.median_ms / 1_000
 ANSWER = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok"
 
 
-class EdgeRun(Run):
-    """An edge alone.
-
-    Attributes:
-        topology: Name of the topology behind the edge.
-    """
-
-    topology = "hybrid"
-
-    def port_names(self) -> list[str]:
-        """Names of the edge's ports."""
-        return ["edge"]
-
-    def components(self) -> list[Component]:
-        """Returns the edge."""
-        updates = "on" if self.topology == "hybrid" else "off"
-        topology = load_topology(self.topology, updates=updates)
-        plan = edge_plan(topology, self.ports, self.logs / ACCESS_LOG, admission=True)
-        return [edge_component("envoy", plan, self.folder, os.environ)]
-
-
 @pytest.fixture(scope="module")
-def edge(free_ports: Callable[[], Ports], tmp_path_factory: pytest.TempPathFactory) -> Iterator[EdgeRun]:
+def edge(free_ports: Callable[[], Ports], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
     ports = free_ports()
-    with EdgeRun(ports, RunFolder.of(ports.base, root=tmp_path_factory.mktemp("edge"))) as run:
+    folder = RunFolder.of(ports.base, root=tmp_path_factory.mktemp("edge"))
+    topology = load_topology("hybrid", updates="on")
+    with edge_run(edge_plan(topology, ports, folder.logs / ACCESS_LOG, admission=True), ports, folder) as run:
         yield run
-
-
-class TranscodingRun(EdgeRun):
-    """An edge that transcodes, alone."""
-
-    topology = "hybrid-transcoded"
 
 
 @asynccontextmanager
 async def gateway(
-    edge: EdgeRun, answers_after_s: float, component: str = "rest-gateway", *, slow: bytes | tuple[bytes, ...] = b""
+    edge: Run, answers_after_s: float, component: str = "rest-gateway", *, slow: bytes | tuple[bytes, ...] = b""
 ) -> AsyncIterator[None]:
     """A stand-in that answers requests that begin with `slow` after that time, and all others immediately."""
 
@@ -100,7 +74,7 @@ async def gateway(
 
 
 async def statuses(
-    edge: EdgeRun,
+    edge: Run,
     path: str,
     headers: dict[str, str],
     customers: int = CUSTOMERS,
@@ -145,14 +119,14 @@ async def statuses(
 
 
 @pytest.mark.parametrize("answers_after_s", [0.0, SLOW_S])
-async def test_the_minimum_is_always_admitted(edge: EdgeRun, answers_after_s: float) -> None:
+async def test_the_minimum_is_always_admitted(edge: Run, answers_after_s: float) -> None:
     """The edge admits more requests while answers are quick, but a busy machine does not guarantee quick answers."""
     async with gateway(edge, answers_after_s):
         assert set(await statuses(edge, "/v1/products", {}, MIN_BUSY)) == {200}
 
 
 @pytest.mark.parametrize("busy", [{"authorization": "Bearer busy"}, {}], ids=["a customer", "an address"])
-async def test_busy_callers_leave_capacity_to_others(edge: EdgeRun, busy: dict[str, str]) -> None:
+async def test_busy_callers_leave_capacity_to_others(edge: Run, busy: dict[str, str]) -> None:
     others = {"authorization": "Bearer calm"}
     async with gateway(edge, SLOW_S):
         many, few = await asyncio.gather(
@@ -166,7 +140,7 @@ async def test_busy_callers_leave_capacity_to_others(edge: EdgeRun, busy: dict[s
 
 @pytest.mark.parametrize(("median_times", "refused", "let_in"), [(1.4, None, CHECKOUT), (2.8, CHECKOUT, UNDER_WAY)])
 async def test_new_requests_are_refused_before_checkouts_and_checkouts_before_requests_under_way(
-    edge: EdgeRun, median_times: float, refused: str | None, let_in: str
+    edge: Run, median_times: float, refused: str | None, let_in: str
 ) -> None:
     # These answers are clearly too slow for the first limit, which tolerates slightly slow answers. They are quick
     # enough for the other limits, unless a busy machine adds time.
@@ -180,18 +154,18 @@ async def test_new_requests_are_refused_before_checkouts_and_checkouts_before_re
     pytest.fail(f"most were refused each of {TIMES} times, at last {others}")
 
 
-async def test_requests_under_way_are_refused_last(edge: EdgeRun) -> None:
+async def test_requests_under_way_are_refused_last(edge: Run) -> None:
     async with gateway(edge, SLOW_S):
         under_way = await statuses(edge, "/v1/products", {PRIORITY: UNDER_WAY}, awaited=(200, 503))
     assert under_way[503] > 0 < under_way[200]
 
 
-async def test_long_lived_answers_are_not_counted(edge: EdgeRun) -> None:
+async def test_long_lived_answers_are_not_counted(edge: Run) -> None:
     async with gateway(edge, SLOW_S):
         assert set(await statuses(edge, "/v1/orders/1/events?after=2", {})) == {200}
 
 
-async def test_one_component_s_congestion_refuses_no_request_for_another(edge: EdgeRun) -> None:
+async def test_one_component_s_congestion_refuses_no_request_for_another(edge: Run) -> None:
     async with gateway(edge, SLOW_S, "graphql-gateway"), gateway(edge, 0.0):
         congested, others = await asyncio.gather(
             statuses(edge, "/graphql", {}, awaited=[503]), statuses(edge, "/v1/products", {}, MIN_BUSY)
@@ -200,7 +174,7 @@ async def test_one_component_s_congestion_refuses_no_request_for_another(edge: E
     assert set(others) == {200}
 
 
-async def test_slow_requests_have_a_separate_limit_and_do_not_count_as_congestion(edge: EdgeRun) -> None:
+async def test_slow_requests_have_a_separate_limit_and_do_not_count_as_congestion(edge: Run) -> None:
     async with gateway(edge, HASH_S, slow=(b"POST", b"GET /v1/order-lines")):
         logins, bulk, reads = await asyncio.gather(
             statuses(edge, "/v1/sessions", {}, method="POST", awaited=(200, 503)),
@@ -212,7 +186,7 @@ async def test_slow_requests_have_a_separate_limit_and_do_not_count_as_congestio
     assert set(reads) == {200}
 
 
-async def test_only_a_post_is_slow_by_nature(edge: EdgeRun) -> None:
+async def test_only_a_post_is_slow_by_nature(edge: Run) -> None:
     async with gateway(edge, HASH_S):
         sign_ups, reads = await asyncio.gather(
             statuses(edge, "/v1/users", {}, HASHES.min_requests, "POST", awaited=[200]),
@@ -222,19 +196,20 @@ async def test_only_a_post_is_slow_by_nature(edge: EdgeRun) -> None:
     assert reads[503] > 0
 
 
-async def test_requests_for_the_transcoder_are_limited_too(free_ports: Callable[[], Ports], tmp_path: Path) -> None:
+async def test_requests_for_the_transcoder_are_limited_too(ports: Ports, folder: RunFolder) -> None:
     async def answer(_request: bytes, _context: grpc.aio.ServicerContext[bytes, bytes]) -> bytes:
         await asyncio.sleep(SLOW_S)
         return b""
 
-    ports = free_ports()
+    server = grpc.aio.server()
     server = grpc.aio.server()
     handlers = {"GetOrder": grpc.unary_unary_rpc_method_handler(answer)}
     server.add_generic_rpc_handlers([grpc.method_handlers_generic_handler("shop.order.v1.OrderService", handlers)])
     server.add_insecure_port(f"127.0.0.1:{ports['order-grpc']}")
     await server.start()
     try:
-        with TranscodingRun(ports, RunFolder.of(ports.base, root=tmp_path)) as transcoding:
+        plan = edge_plan(load_topology("hybrid-transcoded"), ports, folder.logs / ACCESS_LOG, admission=True)
+        with edge_run(plan, ports, folder) as transcoding:
             async with httpx.AsyncClient(trust_env=False) as client:
                 nowhere = await client.get(transcoding.ports.url("edge") + "/v1/orders/1/2/3")
             orders = await statuses(transcoding, "/v1/orders/1", {}, awaited=(200, 503))
@@ -247,7 +222,7 @@ async def test_requests_for_the_transcoder_are_limited_too(free_ports: Callable[
 @pytest.mark.parametrize(
     ("path", "kind"), [("/v1/products", "application/problem+json"), ("/graphql", "application/json")]
 )
-def test_a_refusal_has_a_retry_delay(edge: EdgeRun, path: str, kind: str) -> None:
+def test_a_refusal_has_a_retry_delay(edge: Run, path: str, kind: str) -> None:
     """Nothing runs behind this edge, which makes it send the same refusal as an overload."""
     answer = httpx.get(edge.ports.url("edge") + path, trust_env=False)
     assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
@@ -259,7 +234,7 @@ def test_a_refusal_has_a_retry_delay(edge: EdgeRun, path: str, kind: str) -> Non
         assert told["code"] == "UNAVAILABLE"
 
 
-def test_a_refused_call_has_a_retry_delay(edge: EdgeRun) -> None:
+def test_a_refused_call_has_a_retry_delay(edge: Run) -> None:
     headers = {"content-type": "application/grpc"}
     answer = httpx.post(edge.ports.url("edge") + "/v1/products", headers=headers, trust_env=False)
     assert answer.headers["grpc-status"] == "14"
@@ -271,6 +246,6 @@ def test_a_refused_call_has_a_retry_delay(edge: EdgeRun) -> None:
     assert (status.code, reason.reason, again.retry_delay.seconds) == (14, "UNAVAILABLE", 1)
 
 
-def test_a_refusal_is_in_the_access_log(edge: EdgeRun) -> None:
+def test_a_refusal_is_in_the_access_log(edge: Run) -> None:
     httpx.get(edge.ports.url("edge") + "/v1/products", trust_env=False)
     assert '"status":503' in Path(edge.logs / ACCESS_LOG).read_text()

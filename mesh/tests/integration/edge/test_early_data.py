@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +13,14 @@ from aioquic.h3.events import HeadersReceived
 from aioquic.quic.configuration import QuicConfiguration
 from aioquic.quic.events import HandshakeCompleted, QuicEvent
 from aioquic.tls import SessionTicket
+from stand_ins import edge_run
 
 from mesh.description.ports import Ports
 from mesh.description.topology import load_topology
 from mesh.edge.certificate import edge_certificate
-from mesh.edge.component import ACCESS_LOG, edge_component
+from mesh.edge.component import ACCESS_LOG
 from mesh.edge.plan import edge_plan
 from mesh.paths import RunFolder
-from mesh.supervisor.run import Run
 
 pytestmark = pytest.mark.integration
 
@@ -79,13 +77,10 @@ async def visit(
             return status, shook, await tickets.get()
 
 
-async def test_a_write_is_not_taken_before_the_handshake(free_ports: Callable[[], Ports], tmp_path: Path) -> None:
-    ports = free_ports()
-    folder = RunFolder.of(ports.base, root=tmp_path)
+async def test_a_write_is_not_taken_before_the_handshake(ports: Ports, folder: RunFolder) -> None:
     certificate = edge_certificate(folder)
     plan = edge_plan(load_topology("rest"), ports, folder.logs / ACCESS_LOG, certificate=certificate, quic=True)
-    edge = edge_component("envoy", plan, folder, os.environ)
-    with Run(ports, folder, ["edge"], lambda: [edge]):
+    with edge_run(plan, ports, folder):
         status, _, ticket = await visit(ports["edge"], certificate.trusted, None)
         # Nothing runs behind the edge.
         assert status == b"503"

@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import psutil
 import pytest
-from stand_ins import needs_kong
+from stand_ins import edge_run, needs_kong
 
 from mesh.components.keys import key_pair
 from mesh.description.ports import Ports
@@ -22,7 +21,6 @@ from mesh.errors import StartError
 from mesh.paths import RunFolder
 from mesh.paths import kong as kong_program
 from mesh.sidecars.workloads import workloads
-from mesh.supervisor.processes import Component
 from mesh.supervisor.run import Run
 
 pytestmark = [pytest.mark.integration, needs_kong]
@@ -30,17 +28,9 @@ pytestmark = [pytest.mark.integration, needs_kong]
 TOPOLOGIES = [name for name in names() if not ((one := load_topology(name)).needs_envoy or one.passes_by_the_edge)]
 
 
-class KongRun(Run):
-    """Only Kong."""
-
-    def port_names(self) -> list[str]:
-        """Returns the edge's port."""
-        return [EDGE]
-
-    def components(self) -> list[Component]:
-        """Returns Kong."""
-        plan = edge_plan(load_topology("hybrid"), self.ports, self.logs / ACCESS_LOG)
-        return [kong_component(plan, self.folder, os.environ)]
+@pytest.fixture
+def kong_alone(ports: Ports, folder: RunFolder) -> Run:
+    return edge_run(edge_plan(load_topology("hybrid"), ports, folder.logs / ACCESS_LOG), ports, folder, "kong")
 
 
 @pytest.mark.parametrize(
@@ -64,7 +54,7 @@ def test_kong_takes_the_configuration(
     assert done.returncode == 0, done.stderr
 
 
-def members(run: KongRun) -> list[psutil.Process]:
+def members(run: Run) -> list[psutil.Process]:
     master = psutil.Process(run.pids()[EDGE][0])
     return [master, *master.children(recursive=True)]
 
@@ -77,9 +67,8 @@ def lives(process: psutil.Process) -> bool:
         return False
 
 
-def test_nothing_of_kong_is_left_after_its_run(free_ports: Callable[[], Ports], tmp_path: Path) -> None:
-    ports = free_ports()
-    with KongRun(ports, RunFolder.of(ports.base, root=tmp_path)) as run:
+def test_nothing_of_kong_is_left_after_its_run(kong_alone: Run) -> None:
+    with kong_alone as run:
         processes = members(run)
         assert len(processes) == 2  # nginx's master and its one worker
         assert {process.username() for process in processes} == {psutil.Process().username()}
@@ -88,9 +77,8 @@ def test_nothing_of_kong_is_left_after_its_run(free_ports: Callable[[], Ports], 
     assert not sockets.exists()
 
 
-def test_a_killed_kong_is_noticed_and_can_be_started_again(free_ports: Callable[[], Ports], tmp_path: Path) -> None:
-    ports = free_ports()
-    with KongRun(ports, RunFolder.of(ports.base, root=tmp_path)) as run:
+def test_a_killed_kong_is_noticed_and_can_be_started_again(kong_alone: Run) -> None:
+    with kong_alone as run:
         before = members(run)
         before[0].send_signal(signal.SIGKILL)
         before[0].wait(5)
@@ -101,9 +89,7 @@ def test_a_killed_kong_is_noticed_and_can_be_started_again(free_ports: Callable[
     assert not any(map(lives, [*before, *after]))
 
 
-def test_a_setting_that_kong_refuses_is_in_the_message(free_ports: Callable[[], Ports], tmp_path: Path) -> None:
-    ports = free_ports()
-    folder = RunFolder.of(ports.base, root=tmp_path)
+def test_a_setting_that_kong_refuses_is_in_the_message(ports: Ports, folder: RunFolder) -> None:
     plan = edge_plan(load_topology("hybrid"), ports, folder.logs / ACCESS_LOG)
     component = kong_component(plan, folder, os.environ)
     (folder.config / "kong.yaml").write_text("_format_version: '3.0'\nservices: [{name: nowhere}]\n")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from collections import Counter
@@ -12,16 +11,15 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import httpx
 import pytest
-from stand_ins import needs_kong
+from stand_ins import edge_run, needs_kong
 
 from mesh.description.places import Place
 from mesh.description.ports import Ports
-from mesh.description.topology import EDGE, load_topology
+from mesh.description.topology import load_topology
 from mesh.edge import limits
-from mesh.edge.component import ACCESS_LOG, kong_component
+from mesh.edge.component import ACCESS_LOG
 from mesh.edge.plan import edge_plan
 from mesh.paths import RunFolder
-from mesh.supervisor.run import Run
 
 pytestmark = [pytest.mark.integration, needs_kong]
 
@@ -79,7 +77,7 @@ def test_one_kind_of_journey_reaches_its_separate_components(
     own = replace(shared, places=(Place(ADDRESSES[1], ports["graphql-gateway"]),), journey="bulk_lines")
     plan = replace(plan, apart={"graphql-gateway": own})
     with (
-        Run(ports, folder, [EDGE], lambda: [kong_component(plan, folder, os.environ)]),
+        edge_run(plan, ports, folder, "kong"),
         httpx.Client(base_url=ports.url("edge"), trust_env=False, timeout=10) as client,
     ):
         assert count_replicas(client) == {ADDRESSES[0]: 20}
@@ -97,7 +95,7 @@ def test_replicas_share_requests_and_a_dead_one_gets_none(
     gateway = replace(plan.upstreams["graphql-gateway"], places=places)
     plan = replace(plan, upstreams={**plan.upstreams, "graphql-gateway": gateway})
     with (
-        Run(ports, folder, [EDGE], lambda: [kong_component(plan, folder, os.environ)]),
+        edge_run(plan, ports, folder, "kong"),
         httpx.Client(base_url=ports.url("edge"), trust_env=False, timeout=10) as client,
     ):
         assert count_replicas(client) == dict.fromkeys(ADDRESSES, 10)

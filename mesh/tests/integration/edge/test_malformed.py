@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import socket
 import threading
@@ -17,16 +16,15 @@ from typing import Any
 import hpack
 import pytest
 from hyperframe.frame import DataFrame, Frame, HeadersFrame, RstStreamFrame
-from stand_ins import needs_kong
+from stand_ins import edge_run, needs_kong
 from stand_ins.malformed import CLOSED, IN_GRAPHQL, OVER_HTTP1, OVER_HTTP2, PASSED, RESET, Row
 
 from mesh.description.ports import Ports
 from mesh.description.topology import load_topology
-from mesh.edge.component import ACCESS_LOG, edge_component
+from mesh.edge.component import ACCESS_LOG
 from mesh.edge.limits import REQUEST_S
 from mesh.edge.plan import edge_plan
 from mesh.paths import ROOT, RunFolder
-from mesh.supervisor.run import Run
 
 pytestmark = pytest.mark.integration
 
@@ -191,10 +189,7 @@ def answers(
     servers = [Components(("127.0.0.1", ports[name]), Component) for name in ("graphql-gateway", "rest-gateway")]
     for server in servers:
         threading.Thread(target=server.serve_forever, daemon=True).start()
-    with (
-        Run(ports, folder, components=lambda: [edge_component(program, plan, folder, os.environ)]),
-        ThreadPoolExecutor(32) as pool,
-    ):
+    with edge_run(plan, ports, folder, program), ThreadPoolExecutor(32) as pool:
         began = time.monotonic()
         asked = {
             (version, row.name): pool.submit(ask, ports["edge"], row.sent)

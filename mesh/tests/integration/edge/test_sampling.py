@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 
 import httpx
 import pytest
+from stand_ins import edge_run
 
 from mesh.description.ports import HOST, Ports
 from mesh.description.topology import load_topology
-from mesh.edge.component import ACCESS_LOG, edge_component
+from mesh.edge.component import ACCESS_LOG
 from mesh.edge.plan import edge_plan
 from mesh.paths import RunFolder
-from mesh.supervisor.processes import Component
-from mesh.supervisor.run import Run
 
 pytestmark = pytest.mark.integration
 
@@ -40,30 +37,14 @@ class Gateway(BaseHTTPRequestHandler):
         """Logs nothing."""
 
 
-class SamplingRun(Run):
-    """An edge that traces a share of the requests."""
-
-    sampling = 100.0
-
-    def port_names(self) -> list[str]:
-        """Names of the edge's ports."""
-        return ["edge"]
-
-    def components(self) -> list[Component]:
-        """Returns the edge."""
-        plan = edge_plan(load_topology("hybrid"), self.ports, self.logs / ACCESS_LOG)
-        return [edge_component("envoy", replace(plan, sampling=self.sampling), self.folder, os.environ)]
-
-
 @pytest.fixture
-def flags(free_ports: Callable[[], Ports], tmp_path: Path) -> Callable[[float], Iterator[str]]:
+def flags(ports: Ports, folder: RunFolder) -> Callable[[float], Iterator[str]]:
     """The flags that a component gets for requests without a trace context, with a sampled context, and with an
     unsampled context."""
+    plan = edge_plan(load_topology("hybrid"), ports, folder.logs / ACCESS_LOG)
 
     def collect(sampling: float) -> Iterator[str]:
-        ports = free_ports()
-        run = SamplingRun(ports, RunFolder.of(ports.base, root=tmp_path))
-        run.sampling = sampling
+        run = edge_run(replace(plan, sampling=sampling), ports, folder)
         with ThreadingHTTPServer((HOST, ports["rest-gateway"]), Gateway) as gateway, run:
             threading.Thread(target=gateway.serve_forever, daemon=True).start()
             for given in (None, TRACED, UNTRACED):
