@@ -48,14 +48,9 @@ class Terminal:
 
     def start(self, *arguments: str) -> subprocess.Popen[str]:
         """Starts make, so that the test can call `interrupt`, or send a signal to make alone."""
+        argv, null, pipe = ["make", *arguments], subprocess.DEVNULL, subprocess.PIPE
         return subprocess.Popen(
-            ["make", *arguments],
-            cwd=self.root,
-            env=self._environment,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            text=True,
-            start_new_session=True,
+            argv, cwd=self.root, env=self._environment, stdout=null, stderr=pipe, text=True, start_new_session=True
         )
 
     def interrupt(self, running: subprocess.Popen[str], limit_s: float = STOPPED_S) -> None:

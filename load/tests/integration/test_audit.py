@@ -22,14 +22,9 @@ pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]
 
 
 def python(ports: Ports, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", *arguments],
-        env={**os.environ, "SHOP_PORT_BASE": str(ports.base), "DATABASE_URL": ""},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=200,
-    )
+    argv = [sys.executable, "-m", *arguments]
+    environ = {**os.environ, "SHOP_PORT_BASE": str(ports.base), "DATABASE_URL": ""}
+    return subprocess.run(argv, env=environ, capture_output=True, text=True, check=False, timeout=200)
 
 
 def test_a_running_topology_can_be_audited_unless_its_data_are_in_memory(shop_ports: Ports) -> None:

@@ -40,17 +40,10 @@ finally:
 def test_a_hostile_file_costs_little_and_leaves_nothing(tmp_path: Path, option: str, text: str, says: str) -> None:
     file = tmp_path / "odd.yaml"
     file.write_bytes(text.encode("latin-1"))
-    command = ["bench", "--profile", "smoke", f"--{option}", str(file)]
+    argv = [sys.executable, "-c", RUN, "bench", "--profile", "smoke", f"--{option}", str(file)]
+    environ = {**os.environ, "SHOP_PORT_BASE": "28800"}
     results = sorted((ROOT / "results").glob("*"))
-    ended = subprocess.run(
-        [sys.executable, "-c", RUN, *command],
-        cwd=ROOT,
-        env={**os.environ, "SHOP_PORT_BASE": "28800"},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    ended = subprocess.run(argv, cwd=ROOT, env=environ, capture_output=True, text=True, timeout=60, check=False)
     assert ended.returncode == 2, ended.stderr
     assert says in ended.stderr
     assert "Traceback" not in ended.stderr

@@ -20,15 +20,8 @@ SECONDS, RATE = 2, 10
 
 def test_others_are_probed_alone_with_an_attack_and_with_valid_clients(shop_ports: Ports) -> None:
     command = [sys.executable, "-m", "proofs", "fairness", "--attacks", "idle", "--rounds", "1", "--json"]
-    done = subprocess.run(
-        [*command, "--seconds", str(SECONDS)],
-        cwd=ROOT,
-        env={**os.environ, "SHOP_PORT_BASE": str(shop_ports.base)},
-        capture_output=True,
-        text=True,
-        timeout=240,
-        check=False,
-    )
+    argv, environ = [*command, "--seconds", str(SECONDS)], {**os.environ, "SHOP_PORT_BASE": str(shop_ports.base)}
+    done = subprocess.run(argv, cwd=ROOT, env=environ, capture_output=True, text=True, timeout=240, check=False)
     assert done.returncode in (0, 1), done.stderr
     (outcome,) = json.loads(done.stdout)["rows"]
     windows = outcome["windows"]

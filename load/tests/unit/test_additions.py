@@ -90,15 +90,8 @@ def add(edits: Edits, copy: Path) -> None:
 def run(copy: Path, *argv: str) -> str:
     """Runs Python with the copy's packages."""
     packages = os.pathsep.join(str(copy / name) for name in ("observability", "load"))
-    done = subprocess.run(
-        [sys.executable, *argv],
-        env={**os.environ, "PYTHONPATH": packages},
-        cwd=copy,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    argv, environ = (sys.executable, *argv), {**os.environ, "PYTHONPATH": packages}
+    done = subprocess.run(argv, env=environ, cwd=copy, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 

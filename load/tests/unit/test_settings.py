@@ -208,13 +208,8 @@ def test_the_page_matches_the_table() -> None:
 
 
 def test_help_ends_quietly_when_its_reader_closes_the_pipe() -> None:
-    with subprocess.Popen(
-        [sys.executable, "-m", "experiment.make", "help", "Makefile"],
-        cwd=ROOT,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as asked:
+    argv, pipe = [sys.executable, "-m", "experiment.make", "help", "Makefile"], subprocess.PIPE
+    with subprocess.Popen(argv, cwd=ROOT, stdout=pipe, stderr=pipe, text=True) as asked:
         assert asked.stdout is not None
         asked.stdout.close()
         assert asked.stderr is not None

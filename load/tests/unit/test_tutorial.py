@@ -9,7 +9,6 @@ import pytest
 import yaml
 
 from experiment.generator.shopload import BINARY
-from mesh.description.topology import load_topology
 from mesh.paths import ROOT
 
 DOCS = ROOT / "docs"
@@ -23,20 +22,11 @@ def test_the_page_shows_the_file_unchanged(name):
     assert f"```yaml\n{(FILES / name).read_text(encoding='utf-8')}```" in TEXT
 
 
-def test_the_topology_loads():
-    assert load_topology(str(FILES / "mine.yaml")).name == "mine"
-
-
 @pytest.mark.integration
 def test_the_workload_makes_the_tape_that_the_page_shows(tmp_path):
     made_from = ["--workload", FILES / "wholesale.yaml", "--seed", "1", "--rate", "20", "--duration", "60s"]
-    done = subprocess.run(
-        [BINARY, "tape", *made_from, "--out", tmp_path / "tape.jsonl"],
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=30,
-    )
+    argv = [BINARY, "tape", *made_from, "--out", tmp_path / "tape.jsonl"]
+    done = subprocess.run(argv, capture_output=True, text=True, check=True, timeout=30)
     made = json.loads(done.stdout)
     assert made["sha256"][:12] in TEXT
     assert f'"journeys":{made["journeys"]}' in TEXT

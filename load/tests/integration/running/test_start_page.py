@@ -48,14 +48,8 @@ def test_every_request_of_the_page_is_answered(
     (tmp_path / "grpcurl").chmod(0o700)
     # One shell, because a login keeps its token for the next request.
     script = "\n".join(f"{command}; printf '\\n--\\n'" for command in commands)
-    done = subprocess.run(
-        ["sh", "-c", script],
-        env={**os.environ, "PATH": f"{os.environ['PATH']}:{tmp_path}"},
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=60,
-    )
+    environ = {**os.environ, "PATH": f"{os.environ['PATH']}:{tmp_path}"}
+    done = subprocess.run(["sh", "-c", script], env=environ, capture_output=True, text=True, check=True, timeout=60)
     *answers, _ = done.stdout.split("\n--\n")
     assert done.stderr == ""
     assert len(answers) == 3 * len(SHOPS[request.node.callspec.params["shop"]])

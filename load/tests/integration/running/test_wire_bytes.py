@@ -145,26 +145,9 @@ def read_capture(path: Path, port: int) -> CapturedTraffic:
 @contextmanager
 def capture_packets(port: int, path: Path) -> Iterator[None]:
     """Captures a port's loopback packets during the block; skips the test if that is impossible."""
-    process = subprocess.Popen(
-        [
-            *tcpdump(),
-            "-i",
-            "lo",
-            "-n",
-            "-U",
-            "--immediate-mode",
-            "-s",
-            str(SNAP_BYTES),
-            "-B",
-            "16384",
-            "-w",
-            str(path),
-            f"port {port}",
-        ],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    options = f"-i lo -n -U --immediate-mode -s {SNAP_BYTES} -B 16384 -w".split()
+    argv = [*tcpdump(), *options, str(path), f"port {port}"]
+    process = subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     output = await_start(process)
     if output:
         pytest.skip(f"the bytes were not checked against a capture, because tcpdump cannot make one here: {output}")

@@ -53,20 +53,13 @@ class EdgeRun(Run):
         self.plugins = plugins
 
     def port_names(self) -> list[str]:
-        """Returns the names of the edge's and Jaeger's ports."""
         return ["edge", *jaeger_ports(self.ports)]
 
     def components(self) -> Sequence[Component]:
-        """Returns the edge and Jaeger."""
+        topology, log = load_topology("hybrid"), self.logs / ACCESS_LOG
         key = key_pair(self.folder).public.read_text()
-        access_log = self.logs / ACCESS_LOG
         plan = edge_plan(
-            load_topology("hybrid"),
-            self.ports,
-            access_log,
-            plugins=self.plugins,
-            jwt_public_key=key,
-            certificate=self.certificate,
+            topology, self.ports, log, plugins=self.plugins, jwt_public_key=key, certificate=self.certificate
         )
         return [
             jaeger_component(self.ports, os.environ, self.folder),
@@ -207,12 +200,8 @@ def test_graphql_gets_its_own_errors(client: httpx.Client, path: str, accept: st
 
 def test_a_call_of_an_unknown_service_gets_a_status(edge: EdgeRun) -> None:
     url = f"{edge.ports.url('edge')}/shop.bank.v1.BankService/Pay"
-    answer = subprocess.run(
-        ["curl", "-si", "--http2-prior-knowledge", "-X", "POST", "-H", "content-type: application/grpc", url],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    argv = ["curl", "-si", "--http2-prior-knowledge", "-X", "POST", "-H", "content-type: application/grpc", url]
+    answer = subprocess.run(argv, capture_output=True, text=True, check=True)
     head = answer.stdout.lower()
     assert head.startswith("http/2 200")
     assert "grpc-status: 12" in head
@@ -221,9 +210,11 @@ def test_a_call_of_an_unknown_service_gets_a_status(edge: EdgeRun) -> None:
 
 def test_clients_control_neither_mark_nor_deadline(client: httpx.Client) -> None:
     forged = {"x-hopwise-edge": "0", "x-envoy-expected-rq-timeout-ms": "1", "x-envoy-retry-on": "5xx", "any-bin": "!"}
-    seen = {name.lower(): value for name, value in client.get("/graphql", headers=forged).json()["headers"].items()}
+    for headers in ({}, forged):
+        answer = client.get("/graphql", headers=headers).json()
+        seen = {name.lower(): value for name, value in answer["headers"].items()}
+        assert seen["x-envoy-expected-rq-timeout-ms"] == "5000"
     assert seen["x-hopwise-edge"] == "127.0.0.1"
-    assert seen["x-envoy-expected-rq-timeout-ms"] == "5000"
     assert {"x-envoy-retry-on", "any-bin"}.isdisjoint(seen)
 
 
@@ -256,17 +247,6 @@ def test_healthz_needs_no_gateway(client: httpx.Client) -> None:
     assert client.get("/healthz").text == "ok\n"
 
 
-def test_http_2_without_tls(edge: EdgeRun) -> None:
-    url = edge.ports.url("edge")
-    answer = subprocess.run(
-        ["curl", "-s", "--http2-prior-knowledge", "-w", "%{http_version}", "-o", os.devnull, f"{url}/graphql"],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert answer.stdout == "2"
-
-
 @pytest.fixture(scope="module")
 def encrypted(
     program: str, free_ports: Callable[[], Ports], tmp_path_factory: pytest.TempPathFactory
@@ -279,25 +259,10 @@ def encrypted(
 
 def curl(run: EdgeRun, *options: str, host: str = "127.0.0.1", path: str = "/graphql") -> tuple[int, str]:
     """curl's exit code, and the answer's status, version and scheme as curl prints them."""
-    asked = subprocess.run(
-        [
-            *(
-                "curl",
-                "-s",
-                "--noproxy",
-                "*",
-                "-o",
-                os.devnull,
-                "-w",
-                "%{http_code} %{http_version} %{scheme}",
-                *options,
-            ),
-            *("--connect-to", f"::127.0.0.1:{run.ports['edge']}", f"https://{host}:{run.ports['edge']}{path}"),
-        ],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    port, written = run.ports["edge"], "%{http_code} %{http_version} %{scheme}"
+    argv = ["curl", "-s", "--noproxy", "*", "-o", os.devnull, "-w", written, *options]
+    argv += ["--connect-to", f"::127.0.0.1:{port}", f"https://{host}:{port}{path}"]
+    asked = subprocess.run(argv, capture_output=True, text=True, check=False)
     return asked.returncode, asked.stdout.lower()
 
 
@@ -335,11 +300,6 @@ def test_tls_leaves_log_and_spans_as_they_are(encrypted: EdgeRun) -> None:
     line = read_log_line(encrypted, "/v1/products/9")
     assert line["traceparent"] == f"00-{trace_id}-{upstream['spanId']}-01"
     assert (line["status"], line["upstream"], line["method"]) == (200, "rest-gateway", "GET")
-
-
-def test_the_gateway_gets_the_deadline(client: httpx.Client) -> None:
-    headers = {name.lower(): value for name, value in client.get("/graphql").json()["headers"].items()}
-    assert headers["x-envoy-expected-rq-timeout-ms"] == "5000"
 
 
 def test_slow_gateway_is_cut_off_at_5_s(client: httpx.Client) -> None:
@@ -406,20 +366,13 @@ def read_log_line(edge: EdgeRun, path: str) -> dict[str, Any]:
         time.sleep(0.1)
 
 
-def test_access_log_is_json(edge: EdgeRun, client: httpx.Client) -> None:
-    client.get("/v1/products/42")
-    line = read_log_line(edge, "/v1/products/42")
-    assert line["status"] == 200
-    assert line["upstream"] == "rest-gateway"
-    assert line["method"] == "GET"
-
-
 def test_access_log_has_a_request_s_span_and_its_duration(edge: EdgeRun, client: httpx.Client) -> None:
     trace = f"{TRACE}77"
     client.get("/v1/products/77", headers={"traceparent": f"00-{trace}-{PARENT}-01", "x-sleep": "0.2"})
     line = read_log_line(edge, "/v1/products/77")
     upstream = next(span for span in spans(edge, trace) if span["parentSpanId"] != PARENT)
     assert line["traceparent"] == f"00-{trace}-{upstream['spanId']}-01"
+    assert (line["status"], line["upstream"], line["method"]) == (200, "rest-gateway", "GET")
     assert 0.2e9 <= line["duration_ns"] < 5e9
     assert line["duration_ns"] // 1_000_000 == line["duration_ms"]
     if edge.program == "envoy":

@@ -18,20 +18,14 @@ pytestmark = pytest.mark.integration
 
 
 def test_envoy_accepts_its_file() -> None:
-    checked = subprocess.run(
-        command(FOLDER / ENVOY, "--mode", "validate"), cwd=ROOT, capture_output=True, text=True, timeout=60
-    )
+    argv = command(FOLDER / ENVOY, "--mode", "validate")
+    checked = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, timeout=60)
     assert checked.returncode == 0, checked.stderr
 
 
 @needs_kong
 def test_kong_accepts_its_files(tmp_path: Path) -> None:
-    checked = subprocess.run(
-        [kong_program(os.environ), "config", "-c", FOLDER / KONG_SETTINGS, "parse", FOLDER / KONG],
-        cwd=ROOT,
-        env={**os.environ, "KONG_PREFIX": str(tmp_path / "kong")},
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
+    argv = [kong_program(os.environ), "config", "-c", FOLDER / KONG_SETTINGS, "parse", FOLDER / KONG]
+    environ = {**os.environ, "KONG_PREFIX": str(tmp_path / "kong")}
+    checked = subprocess.run(argv, cwd=ROOT, env=environ, capture_output=True, text=True, timeout=60)
     assert checked.returncode == 0, checked.stderr

@@ -23,14 +23,8 @@ SCRIPT = Path(__file__).with_name("crash_run.py")
 
 
 def launch(folder: RunFolder, ports: Ports) -> subprocess.Popen[str]:
-    root = folder.path.parents[1]
-    return subprocess.Popen(
-        [sys.executable, str(SCRIPT), str(root), str(ports.base)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
+    argv, pipe = [sys.executable, str(SCRIPT), str(folder.path.parents[1]), str(ports.base)], subprocess.PIPE
+    return subprocess.Popen(argv, stdout=pipe, stderr=pipe, text=True, start_new_session=True)
 
 
 def find_leftovers(folder: RunFolder) -> list[psutil.Process]:

@@ -245,14 +245,8 @@ def test_a_job_that_waits_for_the_database_does_not_reveal_its_password(tmp_path
     asked.write_text(f'#!/bin/sh\necho "$@" >{tmp_path}/shown\n')
     asked.chmod(0o755)
     *shell, script = waiting["command"]
-
-    subprocess.run(
-        [*shell, script.replace("/etc/hopwise/database/", f"{tmp_path}/")],
-        env={"PATH": f"{tmp_path}:{os.defpath}"},
-        check=True,
-        timeout=10,
-    )
-
+    argv = [*shell, script.replace("/etc/hopwise/database/", f"{tmp_path}/")]
+    subprocess.run(argv, env={"PATH": f"{tmp_path}:{os.defpath}"}, check=True, timeout=10)
     assert (tmp_path / "shown").read_text() == f"--dbname={shown}\n"
 
 
