@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from experiment.blocks import Makers
-from experiment.generator.shopload import BINARY
 from experiment.plan.arms_in_blocks import Arm, Plan
 from experiment.plan.profiles import Profile
 from experiment.runner import begin, run_plan
@@ -20,13 +19,12 @@ from mesh.description.switches import parse_switches
 from mesh.description.topology import load_topology
 from mesh.native.system import System
 
+from ..needs import needs_generator
+
 WORKLOAD = Path(__file__).resolve().parents[2] / "workloads" / "default.yaml"
 TINY = Profile("tiny", warmup_s=1, duration_s=3, rate=20.0, parity_samples=1)
 
-pytestmark = [
-    pytest.mark.integration,
-    pytest.mark.skipif(not BINARY.is_file(), reason="the generator is not built: run `make setup`"),
-]
+pytestmark = [pytest.mark.integration, needs_generator]
 
 
 def test_spans_that_never_reached_jaeger_make_the_trial_suspect(tmp_path: Path, shop_ports: Ports) -> None:

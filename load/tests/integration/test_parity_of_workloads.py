@@ -17,10 +17,9 @@ from mesh.description.ports import Ports
 from mesh.description.switches import parse_switches
 from mesh.description.topology import load_topology
 
-pytestmark = [
-    pytest.mark.integration,
-    pytest.mark.skipif(not BINARY.is_file(), reason="the generator is not built: run `make setup`"),
-]
+from ..needs import needs_generator
+
+pytestmark = [pytest.mark.integration, needs_generator]
 
 
 def test_workloads_get_the_same_answers_over_each_protocol(shop_ports: Ports, tmp_path: Path) -> None:

@@ -32,6 +32,8 @@ from mesh.description.switches import parse_switches
 from mesh.description.topology import EDGE, load_topology
 from mesh.native.system import System
 
+from ..needs import needs_generator
+
 UPDATES = int(os.environ.get("WATCHED_UPDATES", "0"))
 """Number of updates to wait for, with 1,900 customers and repeated kills of everything; 0 for the short test."""
 WATCHERS, RATE, PAUSE_S = (1_900, 40.0, 12.0) if UPDATES else (60, 10.0, 3.0)
@@ -62,11 +64,7 @@ LONG_WAYS = [
     ("rest", ["web"], "poll", ["notification", EDGE, "order", POSTGRES]),
 ]
 
-pytestmark = [
-    pytest.mark.integration,
-    pytest.mark.timeout(180 + 2 * LOAD_S),
-    pytest.mark.skipif(not BINARY.is_file(), reason="the generator is not built: run `make setup`"),
-]
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(180 + 2 * LOAD_S), needs_generator]
 
 
 @pytest.mark.parametrize(("topology", "channels", "way", "killed"), LONG_WAYS if UPDATES else WAYS)

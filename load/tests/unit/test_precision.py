@@ -12,7 +12,6 @@ import pytest
 
 from experiment.blocks import Makers
 from experiment.errors import UsageError
-from experiment.generator.shopload import BINARY
 from experiment.plan.arms_in_blocks import MAX_BLOCKS, Plan, arms_of
 from experiment.plan.profiles import PROFILES
 from experiment.plan.resume import take_up
@@ -26,12 +25,13 @@ from mesh.description.ports import load_ports
 from mesh.description.switches import Switches
 from mesh.description.topology import load_topology
 
+from ..needs import needs_generator
 from .fake_trials import FakeRuns
 
 WORKLOAD = Path(__file__).resolve().parents[2] / "workloads" / "default.yaml"
 PORTS = load_ports({**os.environ, "SHOP_PORT_BASE": "24700"})
 FIRST = 5
-pytestmark = pytest.mark.skipif(not BINARY.is_file(), reason="the generator is not built: run `make setup`")
+pytestmark = needs_generator
 
 
 def plan(precision: float = 0.05, blocks: int = FIRST) -> Plan:

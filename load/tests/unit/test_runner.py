@@ -14,7 +14,6 @@ import pytest
 
 from experiment.blocks import Makers, expected_s
 from experiment.errors import ParityError, UsageError
-from experiment.generator.shopload import BINARY
 from experiment.kinds import compare
 from experiment.kinds.compare import compared_arms
 from experiment.kinds.isolate import isolate_arms
@@ -31,11 +30,12 @@ from mesh.description.switches import Switches, parse_switches
 from mesh.description.topology import load_topology
 from mesh.errors import ComponentDiedError, NotInstalledError
 
+from ..needs import needs_generator
 from .fake_trials import FakeRuns
 
 WORKLOAD = Path(__file__).resolve().parents[2] / "workloads" / "default.yaml"
 PORTS = load_ports({**os.environ, "SHOP_PORT_BASE": "24600"})
-pytestmark = pytest.mark.skipif(not BINARY.is_file(), reason="the generator is not built: run `make setup`")
+pytestmark = needs_generator
 
 
 class AtTheEndError(Exception):

@@ -21,17 +21,14 @@ from experiment.faults.disk import WAL, no_volumes
 from experiment.faults.faults import FAULTS, SHOP, Fault
 from experiment.faults.links import BINARY as TOXIPROXY
 from experiment.faults.processes import freeze, kill
-from experiment.generator.shopload import BINARY
 from mesh.description.ports import Ports
 from mesh.description.topology import EDGE, ROUTER
 from mesh.native.system import System
 from shop.platform.deadline import OVER
 
-pytestmark = [
-    pytest.mark.integration,
-    pytest.mark.timeout(300),
-    pytest.mark.skipif(not BINARY.is_file(), reason="the generator is not built: run `make setup`"),
-]
+from ...needs import needs_generator
+
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(300), needs_generator]
 
 
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, base: int, **settings: str) -> dict[str, dict[str, object]]:

@@ -13,7 +13,6 @@ import polars as pl
 import pytest
 
 from experiment.blocks import Makers
-from experiment.generator.shopload import BINARY
 from experiment.plan.arms_in_blocks import Plan, arms_of
 from experiment.plan.profiles import Profile
 from experiment.plan.resume import take_up
@@ -26,15 +25,13 @@ from mesh.description.switches import parse_switches
 from mesh.description.topology import load_topology
 from mesh.paths import jaeger_version
 
+from ...needs import needs_generator
 from ...shared_trials import SharedTrials
 
 WORKLOAD = Path(__file__).resolve().parents[3] / "workloads" / "default.yaml"
 TINY = Profile("tiny", warmup_s=1, duration_s=5, rate=20.0, parity_samples=1)
 
-pytestmark = [
-    pytest.mark.integration,
-    pytest.mark.skipif(not BINARY.is_file(), reason="the generator is not built: run `make setup`"),
-]
+pytestmark = [pytest.mark.integration, needs_generator]
 
 
 class Crash(BaseException):

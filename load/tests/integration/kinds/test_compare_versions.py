@@ -24,6 +24,7 @@ from mesh.description.topology import load_topology
 from mesh.native.system import System
 from mesh.paths import ROOT
 
+from ...needs import needs_generator
 from ..test_broken_adapters import ONE_CENT_LESS
 
 pytestmark = pytest.mark.integration
@@ -54,7 +55,7 @@ def other(tmp_path: Path) -> Path:
     return checkout
 
 
-@pytest.mark.skipif(not BINARY.is_file(), reason="the generator is not built: run `make setup`")
+@needs_generator
 def test_a_version_brings_its_programs_and_its_data(other: Path, tmp_path: Path, shop_ports: Ports) -> None:
     shopload = Shopload(BINARY)
     tape = parity_tape(

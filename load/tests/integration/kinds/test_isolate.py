@@ -9,19 +9,17 @@ from typing import Any
 import polars as pl
 import pytest
 
-from experiment.generator.shopload import BINARY
 from experiment.kinds.isolate import isolate_arms
 from hops.kinds.isolate.document import KIND
 from hops.run.documents.summary import Summary
 from hops.run.files import RunFiles
 from mesh.description.topology import load_topology
 
+from ...needs import needs_generator
+
 AS_IS, WITHOUT, APART = "as-is", "without-bulk_lines", "apart-bulk_lines"
 
-pytestmark = [
-    pytest.mark.integration,
-    pytest.mark.skipif(not BINARY.is_file(), reason="the generator is not built: run `make setup`"),
-]
+pytestmark = [pytest.mark.integration, needs_generator]
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,6 @@ from typing import Any
 import polars as pl
 import pytest
 
-from experiment.generator.shopload import BINARY
 from experiment.kinds.ladder import ladder_arms
 from hops.kinds.ladder.arms import KIND
 from hops.kinds.ladder.document import LadderRow
@@ -16,10 +15,9 @@ from hops.run.documents.summary import Summary
 from hops.run.files import RunFiles
 from mesh.description.topology import load_topology
 
-pytestmark = [
-    pytest.mark.integration,
-    pytest.mark.skipif(not BINARY.is_file(), reason="the generator is not built: run `make setup`"),
-]
+from ...needs import needs_generator
+
+pytestmark = [pytest.mark.integration, needs_generator]
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,6 @@ from typing import Any
 import polars as pl
 import pytest
 
-from experiment.generator.shopload import BINARY
 from experiment.plan.arms_in_blocks import Arm
 from experiment.plan.probes import Holding, Looking, Probe
 from hops.run.documents.summary import Summary
@@ -16,10 +15,9 @@ from hops.run.files import RunFiles
 from mesh.description.switches import Switches
 from mesh.description.topology import load_topology
 
-pytestmark = [
-    pytest.mark.integration,
-    pytest.mark.skipif(not BINARY.is_file(), reason="the generator is not built: run `make setup`"),
-]
+from ...needs import needs_generator
+
+pytestmark = [pytest.mark.integration, needs_generator]
 COMPONENTS = {"product", "order", "user", "payment", "edge", "postgres", "jaeger"}
 
 

@@ -7,19 +7,17 @@ from typing import Any
 
 import pytest
 
-from experiment.generator.shopload import BINARY
 from experiment.kinds.rtt import rtt_arms
 from hops.kinds.rtt.document import KIND
 from hops.run.documents.summary import Summary
 from hops.run.files import RunFiles
 from mesh.description.topology import load_topology
 
+from ...needs import needs_generator
+
 FAR_MS = 30.0
 
-pytestmark = [
-    pytest.mark.integration,
-    pytest.mark.skipif(not BINARY.is_file(), reason="the generator is not built: run `make setup`"),
-]
+pytestmark = [pytest.mark.integration, needs_generator]
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,6 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from experiment.generator.shopload import BINARY
 from experiment.kinds.studies.arms import PROFILES, studies_plan
 from experiment.kinds.studies.study import STUDIES, read_study
 from experiment.runner import begin, run_plan
@@ -16,10 +15,9 @@ from hops.kinds.studies.document import replayed_in
 from hops.run.files import read_run
 from mesh.description.ports import Ports
 
-pytestmark = [
-    pytest.mark.integration,
-    pytest.mark.skipif(not BINARY.is_file(), reason="the generator is not built: run `make setup`"),
-]
+from ...needs import needs_generator
+
+pytestmark = [pytest.mark.integration, needs_generator]
 
 
 ARMS = ("agrawal-rest-small", "agrawal-grpc-small", "agrawal-graphql-direct-small")

@@ -8,7 +8,6 @@ from typing import Any
 import polars as pl
 import pytest
 
-from experiment.generator.shopload import BINARY
 from experiment.plan.arms_in_blocks import Arm
 from experiment.plan.probes import Watching
 from hops.kinds.watch.analysis import figures_of_updates
@@ -16,10 +15,9 @@ from hops.run.files import RunFiles
 from mesh.description.switches import Switches
 from mesh.description.topology import load_topology
 
-pytestmark = [
-    pytest.mark.integration,
-    pytest.mark.skipif(not BINARY.is_file(), reason="the generator is not built: run `make setup`"),
-]
+from ...needs import needs_generator
+
+pytestmark = [pytest.mark.integration, needs_generator]
 
 
 def test_watchers_behind_sidecars_get_every_update_by_both_ways(run_short: Callable[..., tuple[Any, RunFiles]]) -> None:

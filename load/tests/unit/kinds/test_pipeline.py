@@ -15,7 +15,6 @@ from typer.testing import CliRunner
 from experiment.blocks import Makers
 from experiment.cli import app
 from experiment.commands import in_blocks
-from experiment.generator.shopload import BINARY
 from experiment.kinds import compare_versions
 from experiment.runner import run_plan
 from experiment.trial.outcome import Trial
@@ -24,9 +23,10 @@ from hopwise.table import ROWS
 from mesh.components.checkouts import Checkout
 from mesh.errors import ComponentDiedError
 
+from ...needs import needs_generator
 from ..fake_trials import whole_trial
 
-pytestmark = pytest.mark.skipif(not BINARY.is_file(), reason="the generator is not built: run `make setup`")
+pytestmark = needs_generator
 TOPOLOGIES = "--topologies rest,grpc --trace 0"
 COMMANDS = {
     "compare": f"{TOPOLOGIES} --blocks 2 --profile smoke",
