@@ -44,6 +44,14 @@ def write_target(tmp_path: Path, text: str, rows: str = "id,name\n1,a\n2,b\n") -
     return read_target(file)
 
 
+def at_top(lines: str) -> tuple[str, str]:
+    return "name: small", f"name: small\n{lines}"
+
+
+def in_step(line: str) -> tuple[str, str]:
+    return "http: GET", f"{line}\n        http: GET"
+
+
 def test_the_docs_example_is_valid() -> None:
     file = read_target(EXAMPLE)
     require_mine(file, [])
@@ -107,41 +115,28 @@ def test_a_date_is_a_text_as_in_json(tmp_path: Path) -> None:
             "small.yaml:10: journeys.look.steps[0].http: 'FETCH /users/${id}' is not valid; give",
         ),
         ("http: GET /users/${id}", "http: GET ${id}/a", "'GET ${id}/a' is not valid; give a method"),
-        ("http: GET", "headers: {Content-Length: '1'}\n        http: GET", "sets the header Content-Length"),
-        ("http: GET", "headers: {Cookie: a=1, cookie: b=1}\n        http: GET", "Cookie, cookie differ only in case"),
-        ("http: GET", "headers: {a b: ''}\n        http: GET", "headers.a b: 'a b' is not valid; a header's name"),
-        ("http: GET", "expect: {equal: {id: 1}}\n        http: GET", "'id' is not valid; a pointer begins with /"),
-        ("http: GET", "take: {key: /id}\n        http: GET", "key is a variable that every journey has; choose"),
-        ("http: GET", "take: {n: id}\n        http: GET", "'id' is not valid; a pointer begins with /"),
+        (*in_step("headers: {Content-Length: '1'}"), "sets the header Content-Length"),
+        (*in_step("headers: {Cookie: a=1, cookie: b=1}"), "Cookie, cookie differ only in case"),
+        (*in_step("headers: {a b: ''}"), "headers.a b: 'a b' is not valid; a header's name"),
+        (*in_step("expect: {equal: {id: 1}}"), "'id' is not valid; a pointer begins with /"),
+        (*in_step("take: {key: /id}"), "key is a variable that every journey has; choose"),
+        (*in_step("take: {n: id}"), "'id' is not valid; a pointer begins with /"),
+        (*in_step("take: {n: {}}"), "take.n: give a pointer, such as /items/0/id, or one of header"),
+        (*in_step("take: {n: [/id]}"), "take.n: give a pointer, such as /items/0/id, or one of"),
+        (*in_step("take: {n: }"), "take.n: give a pointer, such as /items/0/id, or one of"),
+        (*in_step('take: {n: {match: ""}}'), "take.n: match is empty: give an expression"),
+        (*in_step("take: {n: {header: A, cookie: b}}"), "take.n: give a pointer, such as /items/0"),
         (
-            "http: GET",
-            "take: {n: {}}\n        http: GET",
-            "take.n: give a pointer, such as /items/0/id, or one of header",
-        ),
-        ("http: GET", "take: {n: [/id]}\n        http: GET", "take.n: give a pointer, such as /items/0/id, or one of"),
-        ("http: GET", "take: {n: }\n        http: GET", "take.n: give a pointer, such as /items/0/id, or one of"),
-        ("http: GET", 'take: {n: {match: ""}}\n        http: GET', "take.n: match is empty: give an expression"),
-        (
-            "http: GET",
-            "take: {n: {header: A, cookie: b}}\n        http: GET",
-            "take.n: give a pointer, such as /items/0",
-        ),
-        (
-            "http: GET",
-            "take: {n: {head: A}}\n        http: GET",
+            *in_step("take: {n: {head: A}}"),
             "take.n.head: is not a key here; did you mean header? valid: pointer, header,",
         ),
-        (
-            "http: GET",
-            "take: {n: {header: a b}}\n        http: GET",
-            "take.n.header: 'a b' is not valid; a header's name",
-        ),
+        (*in_step("take: {n: {header: a b}}"), "take.n.header: 'a b' is not valid; a header's name"),
         (
             "http: GET /users/${id}",
             "grpc: a.B/C\n        take: {n: {cookie: a}}",
             "take: values can be taken from a gRPC answer only by pointer or header",
         ),
-        ("http: GET", "body: {n: .nan}\n        http: GET", "small.yaml:10: not valid YAML: .nan is not a finite"),
+        (*in_step("body: {n: .nan}"), "small.yaml:10: not valid YAML: .nan is not a finite"),
         ("- http: GET /users/${id}", "- expect: {}", "needs one of http, graphql and grpc"),
         ("http: GET /users/${id}", "http: GET /a\n        message: {}", "message can only be given with grpc"),
         ("http: GET /users/${id}", "http: GET /a\n        expect: {code: NOT_FOUND}", "can only be given with grpc"),
@@ -160,54 +155,38 @@ def test_a_date_is_a_text_as_in_json(tmp_path: Path) -> None:
             "table: people",
             "small.yaml:8: journeys.look.table: there is no table 'people'; tables: users",
         ),
-        ("http: GET", "at: api\n        http: GET", "'api' is not an endpoint for HTTP; valid: web"),
+        (*in_step("at: api"), "'api' is not an endpoint for HTTP; valid: web"),
         ("- http: GET /users/${id}", "- grpc: a.B/C", "needs at: to name an endpoint for gRPC; valid: none"),
         ("http://127.0.0.1:8000", "127.0.0.1:8000", "is not valid; give http://host:port, with a base path if there"),
         ("http://127.0.0.1:8000", "http://127.0.0.1:8000/v1?a=1", "is not valid; give http://host:port"),
         ("http://127.0.0.1:8000", "grpc://127.0.0.1:8000/v1", "is not valid; give http://host:port"),
         ("http://127.0.0.1:8000", "http+unix:app.sock", "is not valid; give http://host:port"),
         ("http://127.0.0.1:8000", f"http+unix:/{'a' * 107}", "For a Unix socket, give its absolute path: http+unix:/"),
-        (
-            "name: small",
-            "name: small\nkeep_alive: off\nnetworks: wifi",
-            "small.yaml:2: keep_alive: off needs visit: first",
-        ),
+        (*at_top("keep_alive: off\nnetworks: wifi"), "small.yaml:2: keep_alive: off needs visit: first"),
         (
             'web: "http://127.0.0.1:8000"}}',
             'web: "http+unix:/a"}}\nnetworks: wifi',
             "small.yaml:4: networks: are emulated only over TCP, but an endpoint is a Unix socket",
         ),
-        ("name: small", "name: small\ntls: {key: a.pem}", "tls: certificate and key must be given together"),
-        ("name: small", "name: small\ntls: {max_version: 1.1}", "tls.max_version: '1.1' is unknown; did you mean"),
-        (
-            "name: small",
-            "name: small\ntls: {min_version: 1.3, max_version: '1.2'}",
-            "tls: min_version is above max_version",
-        ),
-        (
-            "name: small",
-            "name: small\ntimeout: 1m",
-            "small.yaml:2: timeout: timeout=1m is not valid: give a duration from 10ms to 30s",
-        ),
+        (*at_top("tls: {key: a.pem}"), "tls: certificate and key must be given together"),
+        (*at_top("tls: {max_version: 1.1}"), "tls.max_version: '1.1' is unknown; did you mean"),
+        (*at_top("tls: {min_version: 1.3, max_version: '1.2'}"), "tls: min_version is above max_version"),
+        (*at_top("timeout: 1m"), "small.yaml:2: timeout: timeout=1m is not valid: give a duration from 10ms to 30s"),
         ("  look:", "  look:\n    weight: -1", "small.yaml:8: journeys.look.weight: is -1; it must be at least 0"),
         ("  look:", "  look:\n    weight: often", "small.yaml:8: journeys.look.weight: must be a number, not 'often'"),
         ("  look:", "  look:\n    weight: 0", "small.yaml:6: journeys: all weights are 0"),
         ("  look:", "  look:\n    channel: tv", "look.channel: 'tv' is unknown; valid: web, mobile, partner"),
         ("  look:", "  5:", "small.yaml:7: journeys.5: must be text, not 5: put it in quotes"),
         ("name: small", "name: a/b", "small.yaml:1: name: 'a/b' is not valid; use letters and digits, with single"),
-        ("name: small", "name: small\nhttp: 3", "small.yaml:2: http: 3 is unknown; valid: 1, 2"),
-        ("name: small", "name: small\nconnections: 1.5", "connections: must be a whole number, not 1.5"),
-        ("name: small", "name: small\nconnections: 5000", "connections: is 5000; it must be at most 1,024"),
-        ("name: small", "name: small\narrival: {process: bus}", "arrival.process: 'bus' is unknown; valid: poisson"),
-        ("name: small", "name: small\narrival: {proces: ramp}", "arrival.proces: is not a key here; did you mean proc"),
-        ("name: small", "name: small\narrival: {process: ramp}", "arrival.process: the process ramp needs from and to"),
+        (*at_top("http: 3"), "small.yaml:2: http: 3 is unknown; valid: 1, 2"),
+        (*at_top("connections: 1.5"), "connections: must be a whole number, not 1.5"),
+        (*at_top("connections: 5000"), "connections: is 5000; it must be at most 1,024"),
+        (*at_top("arrival: {process: bus}"), "arrival.process: 'bus' is unknown; valid: poisson"),
+        (*at_top("arrival: {proces: ramp}"), "arrival.proces: is not a key here; did you mean proc"),
+        (*at_top("arrival: {process: ramp}"), "arrival.process: the process ramp needs from and to"),
         ("table: users\n", "think: 31s\n", "look.think: think=31s is not valid: give a duration from 0s to 30s"),
         ("table: users\n", "think: {from: 2s, to: 1s}\n", "small.yaml:8: journeys.look.think: from is longer than to"),
-        (
-            "http: GET",
-            "think: 1s\n        http: GET",
-            "small.yaml:7: journeys.look: think is a pause between steps, so",
-        ),
+        (*in_step("think: 1s"), "small.yaml:7: journeys.look: think is a pause between steps, so"),
         (
             "- http: GET /users/${id}",
             "- http: GET /1\n      - {http: GET /2, think: 20s}\n      - {http: GET /3, think: 20s}",
