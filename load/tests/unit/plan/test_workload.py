@@ -27,8 +27,16 @@ JOURNEYS = (
 )
 
 
+def mixed(lines: str) -> str:
+    return f"name: x\n{lines}\n{MIX}"
+
+
 def share(text: str) -> str:
     return f"name: x\nmix:\n  - {{{text}}}\n"
+
+
+def weighing(weight: str) -> str:
+    return share(f"journey: browse, channel: web, weight: {weight}")
 
 
 @pytest.mark.parametrize(
@@ -51,11 +59,8 @@ def share(text: str) -> str:
                 "2: about: must be text, not 5: put it in quotes",
             ],
         ),
-        (
-            "name: x\nspeed: 3\n" + MIX,
-            ["2: speed: is not a key here; valid: name, about, arrival, order, pool, networks, mix"],
-        ),
-        ("name: x\n5: 3\n" + MIX, ["2: 5: the key must be text, not 5: put it in quotes"]),
+        (mixed("speed: 3"), ["2: speed: is not a key here; valid: name, about, arrival, order, pool, networks, mix"]),
+        (mixed("5: 3"), ["2: 5: the key must be text, not 5: put it in quotes"]),
         (
             share("journey: browse, chanel: web, weight: 1"),
             [
@@ -64,15 +69,12 @@ def share(text: str) -> str:
             ],
         ),
         (share("journey: browse, channel: web"), ["3: mix[0].weight: is missing"]),
-        (share("journey: browse, channel: web, weight: often"), ["3: mix[0].weight: must be a number, not 'often'"]),
-        (share("journey: browse, channel: web, weight: '5'"), ["3: mix[0].weight: must be a number, not '5'"]),
-        (share("journey: browse, channel: web, weight: -1"), ["3: mix[0].weight: is -1; it must be at least 0"]),
-        (
-            share("journey: browse, channel: web, weight: 1e7"),
-            ["3: mix[0].weight: is 10,000,000; it must be at most 1,000,000"],
-        ),
-        (share("journey: browse, channel: web, weight: .nan"), ["3: not valid YAML: .nan is not a finite number"]),
-        (share("journey: browse, channel: web, weight: 0.0001"), ["2: mix: all weights are 0"]),
+        (weighing("often"), ["3: mix[0].weight: must be a number, not 'often'"]),
+        (weighing("'5'"), ["3: mix[0].weight: must be a number, not '5'"]),
+        (weighing("-1"), ["3: mix[0].weight: is -1; it must be at least 0"]),
+        (weighing("1e7"), ["3: mix[0].weight: is 10,000,000; it must be at most 1,000,000"]),
+        (weighing(".nan"), ["3: not valid YAML: .nan is not a finite number"]),
+        (weighing("0.0001"), ["2: mix: all weights are 0"]),
         (
             share("journey: brows, channel: web, weight: 1"),
             [f"3: mix[0].journey: 'brows' is unknown; did you mean browse? {JOURNEYS}"],
@@ -93,38 +95,29 @@ def share(text: str) -> str:
             f"name: x\n{MIX}  - {{journey: browse, channel: web, weight: 2}}\n",
             ["4: mix[1]: browse through web appears twice"],
         ),
-        ("name: x\narrival: poisson\n" + MIX, ["2: arrival: must be a mapping, not 'poisson'"]),
+        (mixed("arrival: poisson"), ["2: arrival: must be a mapping, not 'poisson'"]),
         (
-            "name: x\narrival: {process: bus}\n" + MIX,
+            mixed("arrival: {process: bus}"),
             ["2: arrival.process: 'bus' is unknown; valid: poisson, constant, staircase, ramp"],
         ),
-        ("name: x\narrival: {process: staircase}\n" + MIX, ["2: arrival.process: the process staircase needs steps"]),
+        (mixed("arrival: {process: staircase}"), ["2: arrival.process: the process staircase needs steps"]),
         (
-            "name: x\narrival: {steps: [1]}\n" + MIX,
+            mixed("arrival: {steps: [1]}"),
             ["2: arrival.steps: steps are only for the process staircase; the process is poisson"],
         ),
-        ("name: x\narrival: {process: staircase, steps: [0]}\n" + MIX, ["2: arrival.steps: all steps are 0"]),
+        (mixed("arrival: {process: staircase, steps: [0]}"), ["2: arrival.steps: all steps are 0"]),
         (
-            "name: x\narrival:\n  process: staircase\n  steps:\n  - 1\n  - -1\n  - true\n" + MIX,
+            mixed("arrival:\n  process: staircase\n  steps:\n  - 1\n  - -1\n  - true"),
             ["6: arrival.steps[1]: is -1; it must be at least 0", "7: arrival.steps[2]: must be a number, not true"],
         ),
+        (mixed("arrival: {process: ramp, from: 1}"), ["2: arrival.process: the process ramp needs from and to"]),
+        (mixed("arrival: {process: ramp, from: 0, to: 0}"), ["2: arrival.from: from and to are both 0"]),
+        (mixed("arrival: {to: 1}"), ["2: arrival.to: to is only for the process ramp; the process is poisson"]),
+        (mixed("pool: sea"), ["2: pool: 'sea' is unknown; valid: trial, parity"]),
+        (mixed("order: cylce"), ["2: order: 'cylce' is unknown; did you mean cycle? valid: random, cycle"]),
+        (weighing("0.5") + "order: cycle\n", ["3: mix[0].weight: is 0.5; the order cycle needs a whole number"]),
         (
-            "name: x\narrival: {process: ramp, from: 1}\n" + MIX,
-            ["2: arrival.process: the process ramp needs from and to"],
-        ),
-        ("name: x\narrival: {process: ramp, from: 0, to: 0}\n" + MIX, ["2: arrival.from: from and to are both 0"]),
-        (
-            "name: x\narrival: {to: 1}\n" + MIX,
-            ["2: arrival.to: to is only for the process ramp; the process is poisson"],
-        ),
-        ("name: x\npool: sea\n" + MIX, ["2: pool: 'sea' is unknown; valid: trial, parity"]),
-        ("name: x\norder: cylce\n" + MIX, ["2: order: 'cylce' is unknown; did you mean cycle? valid: random, cycle"]),
-        (
-            share("journey: browse, channel: web, weight: 0.5") + "order: cycle\n",
-            ["3: mix[0].weight: is 0.5; the order cycle needs a whole number"],
-        ),
-        (
-            share("journey: browse, channel: web, weight: 10001") + "order: cycle\n",
+            weighing("10001") + "order: cycle\n",
             ["2: mix: the weights add up to 10,001; a cycle has at most 10,000 journeys"],
         ),
     ],
