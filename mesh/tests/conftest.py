@@ -1,5 +1,3 @@
-"""Fixtures shared by the tests of `mesh`."""
-
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator

@@ -1,5 +1,3 @@
-"""The make targets as a user runs them: a whole bench, wrong input, Ctrl-C at any moment."""
-
 from __future__ import annotations
 
 import json

@@ -1,5 +1,3 @@
-"""`make capacity`, through its aliases, as a user runs it: small runs, wrong input, Ctrl-C and `resume=`."""
-
 from __future__ import annotations
 
 import json

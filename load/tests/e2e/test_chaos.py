@@ -1,5 +1,3 @@
-"""`make chaos` as a user runs it: wrong input, and Ctrl-C while a component is stopped."""
-
 from __future__ import annotations
 
 import time

@@ -1,5 +1,3 @@
-"""Benches in a cluster, as a user runs them."""
-
 from __future__ import annotations
 
 import json

@@ -1,5 +1,3 @@
-"""`make compare` as a user runs it: wrong input, Ctrl-C, resuming."""
-
 from __future__ import annotations
 
 import time

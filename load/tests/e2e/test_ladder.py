@@ -1,5 +1,3 @@
-"""`make ladder` as a user runs it: wrong input, and its first two arms."""
-
 from __future__ import annotations
 
 import json

@@ -1,5 +1,3 @@
-"""Benches with a mesh, as a user runs them."""
-
 from __future__ import annotations
 
 import json

@@ -1,5 +1,3 @@
-"""Benches with distant customers, as a user runs them."""
-
 from __future__ import annotations
 
 import json

@@ -1,5 +1,3 @@
-"""`make rtt` as a user runs it: wrong input, and two topologies at two distances."""
-
 from __future__ import annotations
 
 import json

@@ -1,5 +1,3 @@
-"""`make bench-serialisation`, as a user runs it."""
-
 from __future__ import annotations
 
 from typing import Any

@@ -1,5 +1,3 @@
-"""`make watch` as a user runs it: a small run, wrong input."""
-
 from __future__ import annotations
 
 import json

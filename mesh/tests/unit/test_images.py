@@ -1,5 +1,3 @@
-"""The images' tag, and their sources."""
-
 from __future__ import annotations
 
 import re

@@ -1,5 +1,3 @@
-"""Extraction of prose from files, and how the baseline of findings shrinks."""
-
 from __future__ import annotations
 
 import sys

@@ -1,5 +1,3 @@
-"""CPU time of processes."""
-
 from __future__ import annotations
 
 import os

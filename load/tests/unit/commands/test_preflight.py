@@ -1,5 +1,3 @@
-"""Messages and questions before a run."""
-
 from __future__ import annotations
 
 import re

@@ -1,5 +1,3 @@
-"""Settings of a run of `make capacity`, and the loads of its steps."""
-
 from __future__ import annotations
 
 from typing import Any

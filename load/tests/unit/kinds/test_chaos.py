@@ -1,5 +1,3 @@
-"""`make chaos`: the faults that a user can choose, their effect in a load's rows, and repeated purchases."""
-
 from __future__ import annotations
 
 import hashlib

@@ -1,5 +1,3 @@
-"""The arms of a comparison over the values of a setting, and refused values."""
-
 from __future__ import annotations
 
 import pytest

@@ -1,5 +1,3 @@
-"""The settings and the results of `decide`, on made-up runs."""
-
 from __future__ import annotations
 
 import json

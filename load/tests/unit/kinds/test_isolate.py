@@ -1,5 +1,3 @@
-"""The arms of an isolation experiment, and refused values."""
-
 from __future__ import annotations
 
 from pathlib import Path

@@ -1,5 +1,3 @@
-"""The arms of a ladder, and refused values."""
-
 from __future__ import annotations
 
 import pytest

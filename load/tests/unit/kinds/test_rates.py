@@ -1,5 +1,3 @@
-"""The arms of an experiment at several rates, and refused values."""
-
 from __future__ import annotations
 
 import json

@@ -1,5 +1,3 @@
-"""The arms of a study's replay, refused studies, and interrupted replays."""
-
 from __future__ import annotations
 
 import re

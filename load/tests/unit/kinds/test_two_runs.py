@@ -1,5 +1,3 @@
-"""The exit codes and messages of `compare-runs`, on made-up runs."""
-
 from __future__ import annotations
 
 import json

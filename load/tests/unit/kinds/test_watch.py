@@ -1,5 +1,3 @@
-"""The settings of `make watch`."""
-
 from __future__ import annotations
 
 import pytest

@@ -1,5 +1,3 @@
-"""A target's traces are read by id from its store."""
-
 from __future__ import annotations
 
 import itertools

@@ -1,5 +1,3 @@
-"""Messages about tests that a component fails."""
-
 from __future__ import annotations
 
 from xml.etree import ElementTree

@@ -1,5 +1,3 @@
-"""The settings of a closed loop."""
-
 from __future__ import annotations
 
 import pytest

@@ -1,5 +1,3 @@
-"""The networks of a workload file."""
-
 from __future__ import annotations
 
 from pathlib import Path

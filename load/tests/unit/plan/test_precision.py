@@ -1,5 +1,3 @@
-"""Valid values of `precision=`, and the estimate of how long it takes."""
-
 from __future__ import annotations
 
 import json

@@ -1,5 +1,3 @@
-"""The mix of a workload file, and its mistakes."""
-
 from __future__ import annotations
 
 from pathlib import Path

@@ -1,5 +1,3 @@
-"""Rounds, their order and their figures, with fake cells."""
-
 from __future__ import annotations
 
 from collections.abc import Callable

@@ -1,5 +1,3 @@
-"""Reading the edge's access log."""
-
 from __future__ import annotations
 
 import json

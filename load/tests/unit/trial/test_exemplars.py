@@ -1,5 +1,3 @@
-"""Exemplars are copied from one Jaeger to another."""
-
 from __future__ import annotations
 
 import json

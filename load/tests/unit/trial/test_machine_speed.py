@@ -1,5 +1,3 @@
-"""The measurement of the machine's speed."""
-
 from __future__ import annotations
 
 import itertools

@@ -1,5 +1,3 @@
-"""The phases of a trial, and work that runs during a phase."""
-
 from __future__ import annotations
 
 import threading

@@ -1,5 +1,3 @@
-"""A trial's record of its spans and their costs."""
-
 from __future__ import annotations
 
 from experiment.trial.span_costs import spans_of, tracing_record

@@ -1,5 +1,3 @@
-"""The embedded PostgreSQL."""
-
 from __future__ import annotations
 
 import os

@@ -1,5 +1,3 @@
-"""The cache server: started by the run, or provided by the user."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""The real Kong in front of several replicas of a component."""
-
 from __future__ import annotations
 
 import threading

@@ -1,5 +1,3 @@
-"""Which checkouts can be compared, the error messages, and the worktrees."""
-
 from __future__ import annotations
 
 import subprocess

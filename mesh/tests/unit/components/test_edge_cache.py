@@ -1,5 +1,3 @@
-"""The components of a shared cache, and the spans made from its log."""
-
 from __future__ import annotations
 
 import queue

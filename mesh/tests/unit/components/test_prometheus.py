@@ -1,5 +1,3 @@
-"""Prometheus' scrape jobs, and the statistics scraped from a sidecar."""
-
 from __future__ import annotations
 
 import re

@@ -1,5 +1,3 @@
-"""istiod's resources, made from a topology."""
-
 from __future__ import annotations
 
 import json

@@ -1,5 +1,3 @@
-"""A run's folders after its end, and their permissions."""
-
 from __future__ import annotations
 
 import re

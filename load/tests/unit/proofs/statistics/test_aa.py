@@ -1,5 +1,3 @@
-"""A few A/A experiments."""
-
 from __future__ import annotations
 
 from proofs.statistics.aa import prove_aa

@@ -1,5 +1,3 @@
-"""The output of the proofs."""
-
 from __future__ import annotations
 
 import json

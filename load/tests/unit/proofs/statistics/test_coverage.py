@@ -1,5 +1,3 @@
-"""Whether intervals contain the truth, in a few experiments."""
-
 from __future__ import annotations
 
 from proofs.statistics.coverage import prove_coverage

@@ -1,5 +1,3 @@
-"""How often something happened, with its interval."""
-
 from __future__ import annotations
 
 import pytest

@@ -1,5 +1,3 @@
-"""Which differences are shown more often, in a few experiments."""
-
 from __future__ import annotations
 
 import pytest

@@ -1,5 +1,3 @@
-"""A few pairs of equal sets of traces."""
-
 from __future__ import annotations
 
 from proofs.statistics.experiments import NOISES

@@ -1,5 +1,3 @@
-"""Verdicts on requests through a shared cache."""
-
 from __future__ import annotations
 
 from dataclasses import replace

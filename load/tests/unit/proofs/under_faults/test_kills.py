@@ -1,5 +1,3 @@
-"""Customers of the kill test whose calls get no answer."""
-
 from __future__ import annotations
 
 from collections.abc import Callable
