@@ -74,7 +74,6 @@ class SharedTrials:
 
 @contextmanager
 def locked(file: Path) -> Iterator[None]:
-    """Holds a lock that only one process has at a time."""
     with file.open("w") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
         yield

@@ -43,7 +43,6 @@ class Terminal:
         )
 
     def make(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        """Runs make, and waits until it has ended."""
         return self.run("make", *arguments)
 
     def start(self, *arguments: str) -> subprocess.Popen[str]:

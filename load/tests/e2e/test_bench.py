@@ -12,7 +12,6 @@ STARTED_S = 60
 
 @pytest.fixture(scope="module")
 def two_runs(terminal) -> list[Path]:
-    """Two benches of the same tape."""
     folders = []
     for _ in range(2):
         done = terminal.make("topology=hybrid", "profile=smoke", "seed=7", "verbose=on", "bench")

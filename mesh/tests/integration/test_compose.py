@@ -55,7 +55,6 @@ class Project:
         }
 
     def compose(self, *arguments: str) -> None:
-        """Runs a command of podman-compose."""
         program = Path(sys.executable).with_name("podman-compose")
         argv = [str(program), "--file", str(ROOT / FILE), "--project-name", self.name, *arguments]
         done = subprocess.run(argv, env=self._environ, capture_output=True, text=True, check=False, timeout=300)
@@ -67,7 +66,6 @@ class Project:
         return done.stdout
 
     def find_leftovers(self) -> list[str]:
-        """Returns the project's containers, volumes and networks."""
         chosen = ["--filter", f"label=io.podman.compose.project={self.name}"]
         return [
             *self.podman("ps", "--all", "--quiet", *chosen).split(),

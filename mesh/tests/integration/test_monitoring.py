@@ -55,7 +55,6 @@ needs_exporters = pytest.mark.skipif(bool(MISSING), reason=f"nobody has asked th
 
 
 def expressions() -> dict[str, list[str]]:
-    """Returns the expressions in rules and dashboards, by file."""
     found = {ALERT_RULES.name: [rule["expr"] for group in RULES["groups"] for rule in group["rules"]]}
     for file in DASHBOARDS:
         panels = json.loads(file.read_text())["panels"]
@@ -64,7 +63,6 @@ def expressions() -> dict[str, list[str]]:
 
 
 def names(expression: str) -> set[str]:
-    """Returns the metrics that an expression reads."""
     return set(NAME.findall(BY.sub("", STRING.sub("", expression))))
 
 

@@ -63,7 +63,6 @@ class Handler(BaseHTTPRequestHandler):
     server: StandIn
 
     def do_GET(self) -> None:
-        """Answers with the request."""
         own = self.server
         body = self.rfile.read(int(self.headers.get("content-length", "0")))
         own.requests += 1
@@ -147,7 +146,6 @@ class MeshRun(Run):
             self.ports.require_free(own, at=workload.address)
 
     def components(self) -> Sequence[Component]:
-        """Returns the sidecars."""
         for workload in self.workloads:
             for inbound in workload.inbound:
                 self.stand_ins[workload.name] = StandIn(workload.name, inbound.socket)
@@ -162,16 +160,13 @@ class MeshRun(Run):
         return StaticMesh(self.workloads, self.ports, self.switches, certificates).components(self.folder)
 
     def tidy(self) -> None:
-        """Stops the stand-ins."""
         for stand_in in self.stand_ins.values():
             stand_in.stop()
 
     def workload(self, name: str) -> Workload:
-        """Returns one workload."""
         return next(workload for workload in self.workloads if workload.name == name)
 
     def outbound(self, caller: str, callee: str) -> Outbound:
-        """Returns the outbound listener from a caller to a callee."""
         return next(outbound for outbound in self.workload(caller).outbound if outbound.callee == callee)
 
     def caller(self, caller: str, callee: str) -> httpx.Client:

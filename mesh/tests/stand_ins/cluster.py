@@ -103,7 +103,6 @@ class FakeCluster:
         return {"KUBECTL_BIN": str(self.program)}
 
     def kubectl(self) -> Kubectl:
-        """Returns a client of this kubectl."""
         return Kubectl(str(self.program), "kind")
 
     def _save(self) -> None:

@@ -15,7 +15,6 @@ IMAGES = ("shop", "edge-envoy", "postgres", "jaeger")
 
 
 def image(target: str) -> str:
-    """Returns the name of one of the images."""
     return f"{IMAGE_PREFIX}/{target}:{IMAGE_TAG}"
 
 

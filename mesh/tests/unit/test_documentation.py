@@ -22,7 +22,6 @@ PLACEHOLDER = re.compile(r"\b[A-Z]{4,}\b(?!\.md)")
 
 
 def links_of(page: Path) -> set[Path]:
-    """Returns the files that a page links to."""
     return {(page.parent / link).resolve() for link in LINK.findall(page.read_text(encoding="utf-8"))}
 
 

@@ -42,7 +42,6 @@ class Crash(BaseException):
 def experiment(
     tmp_path_factory: pytest.TempPathFactory, shop_ports: Ports, shared_trials: SharedTrials
 ) -> tuple[Summary, Path]:
-    """The finished experiment: its summary and its folder."""
     results = tmp_path_factory.mktemp("results")
     arms = arms_of([load_topology(name) for name in ("grpc", "hybrid")], parse_switches(trace=0.5, http=1))
     plan = Plan("compare", "compare", arms, 1, TINY, 7, WORKLOAD)

@@ -24,7 +24,6 @@ pytestmark = [pytest.mark.integration, needs_generator]
 
 @pytest.fixture(scope="module")
 def isolated(run_short: Callable[[str, Any], tuple[Summary, RunFiles]]) -> tuple[Summary, RunFiles]:
-    """The finished experiment: its summary and its files."""
     return run_short(KIND, isolate_arms(load_topology("hybrid"), "bulk_lines", {"trace": "0.5", "http": "1"}))
 
 

@@ -22,7 +22,6 @@ pytestmark = [pytest.mark.integration, needs_generator]
 
 @pytest.fixture(scope="module")
 def climbed(run_short: Callable[[str, Any], tuple[Summary, RunFiles]]) -> tuple[Summary, RunFiles]:
-    """The finished experiment: its summary and its files."""
     return run_short(KIND, ladder_arms(load_topology("hybrid"), "no-edge,edge,untraced,sdk", trace="0.5"))
 
 

@@ -22,7 +22,6 @@ pytestmark = [pytest.mark.integration, needs_generator]
 
 @pytest.fixture(scope="module")
 def measured(run_short: Callable[[str, Any], tuple[Summary, RunFiles]]) -> tuple[Summary, RunFiles]:
-    """The finished experiment: its summary and its files."""
     return run_short(KIND, rtt_arms([load_topology("hybrid")], f"0,{FAR_MS:g}", {}))
 
 

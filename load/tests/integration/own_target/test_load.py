@@ -89,7 +89,6 @@ def write_target(ports: list[int], folder: Path) -> str:
 
 @pytest.fixture(scope="module")
 def ports() -> Iterator[list[int]]:
-    """Ports of a running library."""
     with library() as chosen:
         yield chosen
 

@@ -89,13 +89,10 @@ class Flow:
 
 @dataclass
 class CapturedTraffic:
-    """The captured traffic of a port's connections."""
-
     port: int
     flows: dict[tuple[int, int], Flow] = field(default_factory=dict)
 
     def add(self, frame: bytes) -> None:
-        """Counts one Ethernet frame."""
         if struct.unpack_from("!H", frame, 12)[0] != IPV4:
             return
         ip = frame[14:]

@@ -67,7 +67,6 @@ class FakeNode:
 def replay(
     nodes: Sequence[FakeNode], shopload: Shopload | None = None, *, seconds: float = 0.03, ready_s: float = 60
 ) -> ShardedReplay:
-    """Makes a replay on nodes that answer immediately."""
     load = Load(TAPE, seconds)
     return ShardedReplay(
         nodes, load, shopload or Shopload(Path("none")), ready_s=ready_s, start_ahead_s=0.02, poll_s=0.01, calm_s=0.005

@@ -98,7 +98,6 @@ def ports(program: str, free_ports: Callable[[], Ports]) -> Ports:
 
 @contextmanager
 def behind(ports: Ports) -> Iterator[None]:
-    """Stand-in gateways."""
     gateways = [
         ThreadingHTTPServer(("127.0.0.1", ports[name]), Gateway) for name in ("graphql-gateway", "rest-gateway")
     ]

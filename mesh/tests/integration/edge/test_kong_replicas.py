@@ -25,12 +25,9 @@ ADDRESSES = ("127.0.0.1", "127.0.1.2")
 
 
 class Replica(BaseHTTPRequestHandler):
-    """Answers with its address."""
-
     protocol_version = "HTTP/1.1"
 
     def do_GET(self) -> None:
-        """Answers a request."""
         body = str(self.server.server_address[0]).encode()
         self.send_response(200)
         self.send_header("content-length", str(len(body)))

@@ -40,12 +40,9 @@ class Components(ThreadingHTTPServer):
 
 
 class Component(BaseHTTPRequestHandler):
-    """Answers every request."""
-
     protocol_version = "HTTP/1.1"
 
     def answer(self) -> None:
-        """Answers with a mark that a component has answered."""
         self.send_response(200)
         self.send_header("x-passed", "on")
         self.send_header("content-length", "0")
@@ -57,7 +54,6 @@ class Component(BaseHTTPRequestHandler):
     do_GET = do_POST = answer  # noqa: N815 (http.server's names)
 
     def version_string(self) -> str:
-        """Returns an empty server name."""
         return "component"
 
     def log_message(self, *args: object) -> None:

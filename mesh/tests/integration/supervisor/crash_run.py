@@ -25,7 +25,6 @@ class CrashRun(Run):
     """Four processes, one after the other."""
 
     def port_names(self) -> list[str]:
-        """Returns no name, because this run needs no ports."""
         return []
 
     def components(self) -> Sequence[Component]:

@@ -281,7 +281,6 @@ def test_the_children_of_a_killed_component_have_ended_too(supervisor: Superviso
 
 
 def children(supervisor: Supervisor) -> list[psutil.Process]:
-    """Returns the children of a supervisor's processes."""
     return [child for pid in supervisor.pids().values() for child in psutil.Process(pid).children()]
 
 

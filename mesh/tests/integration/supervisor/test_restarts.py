@@ -33,11 +33,9 @@ class TwoSleepers(Run):
         return self.folder.path / "ill"
 
     def port_names(self) -> list[str]:
-        """Returns no name, because this run needs no ports."""
         return []
 
     def components(self) -> Sequence[Component]:
-        """Returns what to run."""
         frail = [sys.executable, "-c", FRAIL, str(self.ill)]
         return [
             Component("sturdy", argv=lambda: [sys.executable, "-c", SLEEP], ready=lambda: True),
@@ -147,7 +145,6 @@ def test_a_start_that_fails_is_tried_again(ports: Ports, folder: RunFolder) -> N
         """The component `frail` is ready only while `ill` is absent."""
 
         def components(self) -> Sequence[Component]:
-            """Returns what to run."""
             argv = [sys.executable, "-c", SLEEP]
             return [Component("frail", argv=lambda: argv, ready=lambda: not self.ill.exists(), start_limit_s=0.3)]
 

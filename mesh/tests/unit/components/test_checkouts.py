@@ -14,7 +14,6 @@ AUTHOR = ("-c", "user.name=test", "-c", "user.email=test@example.com", "-c", "co
 
 
 def git(folder: Path, *arguments: str) -> str:
-    """Runs git, and returns what it prints."""
     argv = ["git", "-C", str(folder), *AUTHOR, *arguments]
     return subprocess.run(argv, capture_output=True, text=True, timeout=30, check=True).stdout.strip()
 
