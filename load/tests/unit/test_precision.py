@@ -185,13 +185,6 @@ def test_the_manifest_has_the_request_and_the_decision(tmp_path: Path, monkeypat
     }
 
 
-def test_the_plan_on_disk_has_the_precision(tmp_path: Path) -> None:
-    folder = begin(plan(0.02), tmp_path)
-    folder.set_aside()
-    _, again = take_up(tmp_path, "latest", "compare")
-    assert (again.precision, again.blocks) == (0.02, FIRST)
-
-
 def test_a_precision_needs_two_topologies_and_a_first_stage() -> None:
     with pytest.raises(
         UsageError, match="precision= applies to the ratio of two topologies: give at least two topologies"

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from experiment.arguments import ascending, duration_s, profile_of
+from experiment.arguments import ascending, duration_s
 from experiment.cli import app
 from experiment.errors import UsageError
 from experiment.kinds.capacity import (
@@ -92,11 +92,6 @@ class TestUsers:
     def test_a_tape_lasts(self) -> None:
         assert tape_rate(ClosedLoop(10_000, 10.0)) > 1000
         assert tape_rate(ClosedLoop(10_000, 0.0)) == MAX_TAPE_RATE
-
-
-def test_profiles_are_listed_when_the_name_is_wrong() -> None:
-    with pytest.raises(UsageError, match="profile=huge is not known: choose one of smoke, quick, full"):
-        profile_of(PROFILES, "huge")
 
 
 class TestLength:

@@ -6,7 +6,7 @@ import pytest
 
 from experiment.errors import UsageError
 from experiment.kinds.rtt import DEFAULT_RTTS, rtt_arms
-from experiment.plan.arms_in_blocks import Plan, plan_of
+from experiment.plan.arms_in_blocks import Plan
 from experiment.plan.profiles import PROFILES
 from hops.kinds.rtt.document import KIND
 from mesh.description.topology import load_topology
@@ -67,8 +67,3 @@ def test_invalid_round_trip_times_are_refused(rtts: str, message: str) -> None:
 def test_an_arm_that_cannot_run_is_named() -> None:
     with pytest.raises(UsageError, match="arm rest-0ms: bandwidth=fast is not"):
         rtt_arms([REST], "0,20", {"bandwidth": "fast"})
-
-
-def test_a_plan_comes_back_from_its_file() -> None:
-    plan = Plan(KIND, KIND, rtt_arms([REST, HYBRID], "0,20", {}), 5, PROFILES["rtt"], 1, WORKLOAD)
-    assert plan_of(plan.as_document()) == plan

@@ -199,11 +199,6 @@ def test_failed_start_tells_the_end_of_the_log(supervisor: Supervisor) -> None:
     assert "line 1\n" not in str(error.value)
 
 
-def test_start_that_takes_too_long(supervisor: Supervisor) -> None:
-    with pytest.raises(StartError, match=r"slow was not ready within 0\.3 s"):
-        supervisor.start([component("slow", SLEEP, ready=lambda: False, start_limit_s=0.3)])
-
-
 def test_missing_program(supervisor: Supervisor) -> None:
     with pytest.raises(StartError, match="absent"):
         supervisor.start([Component("absent", argv=lambda: ["/no/such/program"], ready=lambda: False)])

@@ -77,7 +77,3 @@ def test_a_port_may_be_taken_over_udp_alone(ports: Ports) -> None:
         ports.require_free(["edge"])
         with pytest.raises(PortError, match=rf"127\.0\.0\.1:{ports['edge']} \(edge, UDP\)"):
             ports.require_free(["edge"], udp=True)
-
-
-def test_free_ports_pass(ports: Ports) -> None:
-    ports.require_free(ports.offsets)

@@ -185,11 +185,6 @@ def test_first_visits_have_no_client_cache() -> None:
         parse_switches(client_cache="on", network="4g", visit="first")
 
 
-def test_no_edge_means_http_1() -> None:
-    with pytest.raises(SwitchError, match="edge=none needs http=1"):
-        parse_switches(edge="none", http="2")
-
-
 def test_tls_ends_at_the_edge() -> None:
     assert parse_switches(tls="on").scheme == "https"
     assert parse_switches(tls="off").scheme == "http"

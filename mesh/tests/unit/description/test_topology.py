@@ -38,13 +38,6 @@ def test_hybrid() -> None:
     assert hybrid.protocols_of("rest-gateway") == [Protocol.REST]
 
 
-def test_a_user_s_file(tmp_path: Path) -> None:
-    file = tmp_path / "mine.yaml"
-    file.write_text(GOOD)
-    mine = load_topology(str(file))
-    assert mine.gateways == ["graphql-gateway"]
-
-
 def test_commands_are_found_from_the_topologys_file(tmp_path: Path) -> None:
     file = tmp_path / "mine.yaml"
     programs = "{user: {command: [./bin/user, --port, ./x]}, product: {command: [product]}, payment: {command: [/p]}}"

@@ -65,10 +65,6 @@ def test_http_3_differs_from_the_other_versions_in_its_transport_alone() -> None
     assert contexts[0] == contexts[1]
 
 
-def test_access_log_goes_to_the_run_s_folder() -> None:
-    assert manager()["access_log"][0]["typed_config"]["path"] == "/logs/edge.jsonl"
-
-
 def filters(topology: str) -> list[str]:
     config = render(edge_plan(load_topology(topology), PORTS, Path("/logs/edge.jsonl")))
     return [one["name"].removeprefix("envoy.filters.http.") for one in manager(config)["http_filters"]]
