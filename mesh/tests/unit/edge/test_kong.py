@@ -14,12 +14,20 @@ from mesh.edge import kong
 from mesh.edge.component import kong_component, write_config
 from mesh.edge.plan import edge_plan
 from mesh.errors import NotInstalledError
-from mesh.paths import ROOT, RunFolder, kong_version
+from mesh.paths import RunFolder, kong_version
 from mesh.paths import kong as kong_program
 from mesh.sidecars.workloads import workloads
 
 PORTS = load_ports({"SHOP_PORT_BASE": "30000"})
 PLAN = edge_plan(load_topology("hybrid"), PORTS, Path("/logs/edge.jsonl"))
+
+
+def fake_kong(folder: Path, script: str) -> Path:
+    """Writes a program that can only print its version."""
+    program = folder / "kong"
+    program.write_text(f"#!/bin/sh\n{script}\n")
+    program.chmod(0o755)
+    return program
 
 
 def test_several_places_share_a_component_s_requests() -> None:
@@ -41,9 +49,7 @@ def test_replicas_that_speak_grpc_are_not_checked_over_http() -> None:
 
 
 def test_metrics_are_exposed_only_on_request(tmp_path: Path) -> None:
-    program = tmp_path / "kong"
-    program.write_text("#!/bin/sh\necho 3.9.3\n")
-    program.chmod(0o755)
+    program = fake_kong(tmp_path, "echo 3.9.3")
     shown = edge_plan(load_topology("hybrid"), PORTS, Path("/logs/edge.jsonl"), metrics=True)
     for plan, plugins, place in ((PLAN, 0, "off"), (shown, 1, "127.0.0.1:30002")):
         folder = RunFolder.of(30_000, tmp_path)
@@ -66,20 +72,6 @@ def test_in_a_cluster_s_mesh_requests_carry_the_sidecar_s_host() -> None:
     for service in kong.render(replace(PLAN, upstreams=named))["services"]:
         (function,) = (one["config"]["access"][0] for one in service["plugins"] if one["name"] == "post-function")
         assert f'SOCKET, AUTHORITY = nil, "{service["name"]}:1"' in function
-
-
-def test_the_configuration_names_nothing_of_this_machine() -> None:
-    text = yaml.safe_dump(kong.render(PLAN)) + str(kong.settings(PLAN))
-    assert str(ROOT) not in text
-    assert "/home" not in text
-
-
-def fake_kong(folder: Path, script: str) -> Path:
-    """Writes a program that can only print its version."""
-    program = folder / "kong"
-    program.write_text(f"#!/bin/sh\n{script}\n")
-    program.chmod(0o755)
-    return program
 
 
 def test_on_a_shared_machine_kong_has_no_port_but_the_edge_s(tmp_path: Path) -> None:

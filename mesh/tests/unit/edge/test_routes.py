@@ -24,16 +24,6 @@ from mesh.paths import RunFolder
 PORTS = load_ports({"SHOP_PORT_BASE": "30000"})
 
 
-def clusters(name: str) -> dict[str, int]:
-    config: dict[str, Any] = render(edge_plan(load_topology(name), PORTS, Path("/logs/edge.jsonl")))
-    found = {}
-    for cluster in config["static_resources"]["clusters"]:
-        (endpoints,) = cluster["load_assignment"]["endpoints"]
-        (endpoint,) = endpoints["lb_endpoints"]
-        found[cluster["name"]] = endpoint["endpoint"]["address"]["socket_address"]["port_value"]
-    return found
-
-
 def test_every_gateway_and_service_has_a_route() -> None:
     assert {route.component for route in OF_GATEWAYS} == set(GATEWAYS)
     for protocol, table in OF_SERVICES.items():
@@ -71,12 +61,22 @@ def _leads(match: dict[str, Any], path: str) -> bool:
     return path == match.get("path") or path.startswith(match.get("prefix", match.get("path_separated_prefix", "\0")))
 
 
-def test_rest_leads_to_the_services_own_apis() -> None:
-    assert clusters("rest") == {"order": 30031, "product": 30021, "user": 30041, "payment": 30051, "jaeger-otlp": 30070}
-
-
-def test_grpc_leads_to_the_services_methods() -> None:
-    assert clusters("grpc") == {"product": 30020, "user": 30040, "payment": 30050, "order": 30030, "jaeger-otlp": 30070}
+@pytest.mark.parametrize(
+    ("name", "behind"),
+    [
+        ("rest", {"order": 30031, "product": 30021, "user": 30041, "payment": 30051}),
+        ("grpc", {"product": 30020, "user": 30040, "payment": 30050, "order": 30030}),
+        ("hybrid", {"graphql-gateway": 30010, "rest-gateway": 30011}),
+    ],
+)
+def test_clusters_have_the_run_s_ports(name: str, behind: dict[str, int]) -> None:
+    config: dict[str, Any] = render(edge_plan(load_topology(name), PORTS, Path("/logs/edge.jsonl")))
+    found = {}
+    for cluster in config["static_resources"]["clusters"]:
+        (endpoints,) = cluster["load_assignment"]["endpoints"]
+        (endpoint,) = endpoints["lb_endpoints"]
+        found[cluster["name"]] = endpoint["endpoint"]["address"]["socket_address"]["port_value"]
+    assert found == {**behind, "jaeger-otlp": 30070}
 
 
 def test_a_user_s_orders_are_looked_for_before_the_users() -> None:
