@@ -11,13 +11,14 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import httpx
 import psutil
 import pytest
 from click.testing import Result
+from stand_ins import until
 from typer.testing import CliRunner
 
 from mesh.cli import app
@@ -28,7 +29,6 @@ from mesh.paths import RunFolder
 from mesh.supervisor.running_state import component_table
 
 pytestmark = pytest.mark.integration
-LIMIT_S = 60.0
 
 
 def invoke(ports: Ports, *arguments: str, **environ: str) -> Result:
@@ -129,8 +129,8 @@ def test_a_shop_that_is_up_outlives_its_components(shop_ports: Ports) -> None:
     for victim in ("order", "postgres", "edge"):
         before = components(folder)[victim]
         os.kill(int(str(before["pid"])), signal.SIGKILL)
-        wait_for(lambda: revived(folder, victim, before["pid"]))  # noqa: B023 - it is called at once
-        wait_for(lambda: answers(shop_ports))
+        until(lambda: revived(folder, victim, before["pid"]))  # noqa: B023 - it is called at once
+        until(lambda: answers(shop_ports))
     assert "order exited during the run, killed by SIGKILL" in (folder.path / "up.log").read_text()
     assert "restarts" in mesh(shop_ports, "status").stdout
     no_secret_is_seen(shop_ports, folder)
@@ -148,13 +148,6 @@ def test_ctrl_c_while_it_starts(ports: Ports, after_s: float) -> None:
     assert "Nothing is running" in mesh(ports, "status").stdout
     ports.require_free(ports.offsets)
     assert "Traceback" not in err
-
-
-def wait_for(condition: Callable[[], object]) -> None:
-    limit = time.monotonic() + LIMIT_S
-    while not condition():
-        assert time.monotonic() < limit
-        time.sleep(0.05)
 
 
 def components(folder: RunFolder) -> dict[str, dict[str, object]]:

@@ -12,6 +12,7 @@ from typing import Self
 
 import httpx
 import pytest
+from stand_ins import until
 from stand_ins.stored_spans import count_spans, stored_spans
 
 from mesh.description.ports import Ports
@@ -136,10 +137,7 @@ def test_a_replica_that_dies_is_named(shop: System) -> None:
     (pid,) = (started.pid for started in read_record(shop.folder) if started.component == "product-2")
     assert pid in shop.pids()["product"]
     os.kill(pid, signal.SIGKILL)
-    limit = time.monotonic() + LIMIT_S
-    while not (ended := shop.find_dead()) and time.monotonic() < limit:
-        time.sleep(0.05)
-    assert [error.component for error in ended] == ["product-2"]
+    assert [error.component for error in until(shop.find_dead)] == ["product-2"]
     shop.restart("product-2")
 
 

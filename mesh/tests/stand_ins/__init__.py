@@ -10,7 +10,7 @@ import socketserver
 import threading
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
@@ -37,6 +37,7 @@ needs_istio = pytest.mark.skipif(
     not (ROOT / ".tools" / "bin" / "istiod").is_file(), reason="Istio is not built: run `make istio`"
 )
 """For tests that run Istio's programs, which the default set-up does not build."""
+LIMIT_S = 60.0
 KONG = shutil.which(os.environ.get("KONG_BIN") or "kong")
 NO_KONG = "there is no Kong: install its official package, or set KONG_BIN"
 needs_kong = pytest.mark.skipif(KONG is None, reason=NO_KONG)
@@ -117,6 +118,15 @@ class StandIn(socketserver.ThreadingUnixStreamServer):
         connection, _ = super().get_request()
         self.connections.append(connection)
         return connection, ("local", 0)
+
+
+def until(condition: Callable[[], Any], pause_s: float = 0.05) -> Any:
+    """Waits until a condition returns a true value; returns that value."""
+    limit = time.monotonic() + LIMIT_S
+    while not (there := condition()):
+        assert time.monotonic() < limit, "it never came to be"
+        time.sleep(pause_s)
+    return there
 
 
 def edge_run(plan: EdgePlan, ports: Ports, folder: RunFolder, program: str = "envoy") -> Run:

@@ -1,15 +1,14 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import httpx
 import pytest
-from stand_ins import edge_run, needs_kong
+from stand_ins import edge_run, needs_kong, until
 
 from mesh.description.places import Place
 from mesh.description.ports import Ports
@@ -55,15 +54,6 @@ def count_replicas(client: httpx.Client, count: int = 20) -> Counter[str]:
     return Counter(client.get("/graphql").text for _ in range(count))
 
 
-def until(holds: Callable[[], bool]) -> bool:
-    deadline = time.monotonic() + 15
-    while not holds():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.2)
-    return True
-
-
 def test_one_kind_of_journey_reaches_its_separate_components(
     ports: Ports, folder: RunFolder, replicas: list[ThreadingHTTPServer]
 ) -> None:
@@ -101,4 +91,4 @@ def test_replicas_share_requests_and_a_dead_one_gets_none(
         back = ThreadingHTTPServer((ADDRESSES[1], ports["graphql-gateway"]), Replica)
         threading.Thread(target=back.serve_forever, daemon=True).start()
         replicas.append(back)
-        assert until(lambda: ADDRESSES[1] in count_replicas(client))
+        until(lambda: ADDRESSES[1] in count_replicas(client))

@@ -24,7 +24,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding
-from stand_ins import MeshRun, needs_istio
+from stand_ins import MeshRun, needs_istio, until
 
 from mesh.description.ports import Ports
 from mesh.description.switches import Switches, parse_switches
@@ -141,10 +141,10 @@ def test_calls_continue_without_istiod_and_it_applies_changes_after_its_return(p
             before = load.answered
             run.kill("istiod")
             change(run, replace(run.switches, canary=100))
-            wait_until(lambda: load.answered > before + 200)
+            until(lambda: load.answered > before + 200)
             assert served_by(run) == {"product", "product-canary"}
             run.restart("istiod")
-            wait_until(lambda: served_by(run) == {"product-canary"})
+            until(lambda: served_by(run) == {"product-canary"})
         assert load.failures == []
         assert read_facts(run.workloads, encrypted=False).refused == 0
 
@@ -155,18 +155,18 @@ def test_a_run_survives_its_istiod(prepare: Prepare, capfd: pytest.CaptureFixtur
         (lost,) = run.pids()["istiod"]
         with Load(run, "rest-gateway", "product") as load:
             os.kill(lost, signal.SIGKILL)
-            wait_until(lambda: run.find_dead())
+            until(lambda: run.find_dead())
             run.check()
             (now,) = run.pids()["istiod"] or [lost]
             assert (now != lost) == (then == "restart")
             run.check()
             before = load.answered
-            wait_until(lambda: load.answered > before + 200)
+            until(lambda: load.answered > before + 200)
         assert load.failures == []
         processes = [psutil.Process(pid) for pids in run.pids().values() for pid in pids if psutil.pid_exists(pid)]
         product = run.workload("product").sidecar
         os.kill(run.pids()[product][0], signal.SIGKILL)
-        wait_until(lambda: product in {death.component for death in run.find_dead()})
+        until(lambda: product in {death.component for death in run.find_dead()})
         with pytest.raises(ComponentDiedError, match=f"{product} exited"):
             run.check()
     said = capfd.readouterr().err
@@ -180,9 +180,9 @@ def test_changed_faults_take_effect_while_it_runs(prepare: Prepare) -> None:
     with prepare() as run, run.caller("order", "payment") as client:
         assert client.post("/").status_code == 200
         change(run, replace(run.switches, abort_share={"payment": 1.0}))
-        wait_until(lambda: client.post("/").status_code == 503)
+        until(lambda: client.post("/").status_code == 503)
         change(run, replace(run.switches, delay_ms={"payment": 400.0}))
-        wait_until(lambda: client.post("/").status_code == 200)
+        until(lambda: client.post("/").status_code == 200)
         began = time.monotonic()
         assert client.post("/").status_code == 200
         assert time.monotonic() - began >= 0.4
@@ -241,7 +241,7 @@ def test_envoy_ends_with_its_agent(prepare: Prepare) -> None:
     with prepare() as run:
         agent, envoy = run.pids()["order-sidecar"]
         os.kill(agent, signal.SIGKILL)
-        wait_until(lambda: not psutil.pid_exists(envoy) or psutil.Process(envoy).status() == psutil.STATUS_ZOMBIE)
+        until(lambda: not psutil.pid_exists(envoy) or psutil.Process(envoy).status() == psutil.STATUS_ZOMBIE)
         run.restart("order-sidecar")
         with run.caller("order", "payment") as client:
             assert client.post("/").status_code == 200
@@ -288,13 +288,6 @@ def test_contradictions_are_named_by_the_link(ports: Ports, folder: RunFolder) -
 def change(run: MeshRun, switches: Switches) -> None:
     """Gives a running mesh other switches."""
     write_resources(replace(run.istio, switches=switches).resources, run.istio.file)
-
-
-def wait_until(holds: Callable[[], bool]) -> None:
-    limit = time.monotonic() + LIMIT_S
-    while not holds():
-        assert time.monotonic() < limit, "it never came to be"
-        time.sleep(0.05)
 
 
 def served_by(run: MeshRun) -> set[str]:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from stand_ins import until
 
 from mesh.description.ports import Ports
 from mesh.errors import StartError
@@ -68,11 +69,9 @@ def test_a_command_that_does_not_start_is_named_with_its_component(
 
 def test_a_command_that_dies_later_is_named_with_its_component(supervisor: Supervisor) -> None:
     supervisor.start([component("product", "import sys; sys.stdin.read()", command="./product")])
-    limit = time.monotonic() + 10
-    while not (died := supervisor.find_dead()) and time.monotonic() < limit:
-        time.sleep(0.01)
-    assert str(died[0]).startswith("product (command: ./product) exited during the run, with exit code 0")
-    assert died[0].component == "product"
+    (died,) = until(supervisor.find_dead)
+    assert str(died).startswith("product (command: ./product) exited during the run, with exit code 0")
+    assert died.component == "product"
 
 
 def test_independent_components_start_side_by_side(supervisor: Supervisor, tmp_path: Path) -> None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import signal
 import sys
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from stand_ins import until
 
 from mesh.description.ports import Ports
 from mesh.errors import ComponentDiedError
@@ -20,7 +20,6 @@ from mesh.supervisor.restarts import LASTS_S, MAX_RESTARTS, Restarts
 from mesh.supervisor.run import Run
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]
-LIMIT_S = 60.0
 SLEEP = "import time; time.sleep(99)"
 FRAIL = "import pathlib, sys, time\nif pathlib.Path(sys.argv[1]).exists(): sys.exit('no luck')\ntime.sleep(99)"
 
@@ -52,16 +51,9 @@ class Clock:
         return self.now
 
 
-def wait_for(condition: Callable[[], object]) -> None:
-    limit = time.monotonic() + LIMIT_S
-    while not condition():
-        assert time.monotonic() < limit
-        time.sleep(0.05)
-
-
 def kill(run: Run, name: str) -> None:
     os.kill(run.pids()[name][0], signal.SIGKILL)
-    wait_for(run.find_dead)
+    until(run.find_dead)
 
 
 def test_an_optional_component_is_given_up_after_the_maximum_of_restarts(ports: Ports, folder: RunFolder) -> None:
@@ -81,7 +73,7 @@ def test_an_optional_component_is_given_up_after_the_maximum_of_restarts(ports: 
         assert "The run continues without frail." in said[-1]
         assert len(said) == MAX_RESTARTS + 1
         kill(run, "sturdy")
-        wait_for(lambda: len(run.find_dead()) == 2)
+        until(lambda: len(run.find_dead()) == 2)
         with pytest.raises(ComponentDiedError, match="sturdy exited"):
             restarts.look()
 
@@ -114,7 +106,7 @@ def test_a_component_that_keeps_dying_ends_the_run(ports: Ports, folder: RunFold
         kill(run, "frail")
         for tried in range(1, MAX_RESTARTS + 1):
             restarts.look()
-            wait_for(run.find_dead)
+            until(run.find_dead)
             assert restarts.counts["frail"] == tried
             if tried < MAX_RESTARTS:
                 restarts.look()  # too early: the pause is not over
