@@ -31,16 +31,24 @@ from ...needs import needs_generator
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(300), needs_generator]
 
 
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, base: int, **settings: str) -> dict[str, dict[str, object]]:
+Run = Callable[..., dict[str, dict[str, object]]]
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shop_ports: Ports) -> Run:
     """Runs faults; returns the results of each, by its name."""
     monkeypatch.setattr(in_blocks, "RESULTS", tmp_path)
-    arguments = [part for name, value in settings.items() for part in (f"--{name}", value)]
-    done = CliRunner(env={"SHOP_PORT_BASE": str(base)}).invoke(app, ["chaos", *arguments, "--json"])
-    assert "Traceback" not in done.stderr
-    summary = json.loads(done.stdout)
-    # A busy machine makes a run NOISY, whose exit code is 3 where CI=true.
-    assert summary["verdict"] != "WRONG", done.stderr
-    return {one["fault"]: one for one in summary["chaos"]}
+
+    def chaos(base: int = shop_ports.base, **settings: str) -> dict[str, dict[str, object]]:
+        arguments = [part for name, value in settings.items() for part in (f"--{name}", value)]
+        done = CliRunner(env={"SHOP_PORT_BASE": str(base)}).invoke(app, ["chaos", *arguments, "--json"])
+        assert "Traceback" not in done.stderr
+        summary = json.loads(done.stdout)
+        # A busy machine makes a run NOISY, whose exit code is 3 where CI=true.
+        assert summary["verdict"] != "WRONG", done.stderr
+        return {one["fault"]: one for one in summary["chaos"]}
+
+    return chaos
 
 
 def messages_of(struck: dict[str, object]) -> list[str]:
@@ -50,9 +58,9 @@ def messages_of(struck: dict[str, object]) -> list[str]:
 
 
 def test_crashes_of_the_saga_lose_and_double_nothing_and_buyers_see_them(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shop_ports: Ports, capfd: pytest.CaptureFixture[str]
+    run: Run, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    struck = run(tmp_path, monkeypatch, shop_ports.base, topologies="hybrid", faults="crash:order", rate="10")
+    struck = run(topologies="hybrid", faults="crash:order", rate="10")
     # Only the load itself shows progress, and not the repeated purchases after it.
     assert len(set(re.findall(r"replay: \d+ of (\d+) journeys", capfd.readouterr().err))) == 1
     crash = struck["crash:order"]
@@ -64,11 +72,9 @@ def test_crashes_of_the_saga_lose_and_double_nothing_and_buyers_see_them(
     assert 0 < crash["failing_s"] < crash["lasted_s"] + 5
 
 
-def test_a_service_whose_callee_is_down_is_not_taken_for_down_itself(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shop_ports: Ports
-) -> None:
-    base, fault = shop_ports.base, "expire:payment-sidecar"
-    struck = run(tmp_path, monkeypatch, base, topologies="hybrid", faults=fault, mesh="envoy", mtls="on", rate="10")
+def test_a_service_whose_callee_is_down_is_not_taken_for_down_itself(run: Run) -> None:
+    fault = "expire:payment-sidecar"
+    struck = run(topologies="hybrid", faults=fault, mesh="envoy", mtls="on", rate="10")
     assert struck[fault]["repeated"] > 5
     assert messages_of(struck[fault])
     # An interrupted purchase may leave an order whose payment is not captured.
@@ -79,9 +85,9 @@ def test_a_service_whose_callee_is_down_is_not_taken_for_down_itself(
 
 @pytest.mark.skipif(bool(no_volumes()), reason=f"disk-full needs {no_volumes()}")
 def test_a_full_volume_is_reported_as_temporary_and_loses_nothing_acknowledged(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, free_ports: Callable[[], Ports]
+    run: Run, free_ports: Callable[[], Ports]
 ) -> None:
-    struck = run(tmp_path, monkeypatch, free_ports().base, topologies="grpc", faults=f"disk-full:{WAL}")
+    struck = run(free_ports().base, topologies="grpc", faults=f"disk-full:{WAL}")
     (full,) = struck.values()
     assert full["repeated"] > 3
     assert {"checkout", "product"} <= set(full["failed_journeys"])
@@ -92,19 +98,15 @@ def test_a_full_volume_is_reported_as_temporary_and_loses_nothing_acknowledged(
     assert "hopwise" not in Path("/proc/mounts").read_text(encoding="utf-8")
 
 
-def test_an_edge_replaced_under_load_fails_no_journey(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shop_ports: Ports
-) -> None:
-    struck = run(tmp_path, monkeypatch, shop_ports.base, topologies="grpc", faults="rolling:edge")
+def test_an_edge_replaced_under_load_fails_no_journey(run: Run) -> None:
+    struck = run(topologies="grpc", faults="rolling:edge")
     assert struck["rolling:edge"]["failed"] == {}
     assert struck["rolling:edge"]["lasted_s"] > 0
 
 
 @pytest.mark.skipif(not TOXIPROXY.is_file(), reason="Toxiproxy is not built: run `make toxiproxy`")
-def test_a_cut_link_fails_only_journeys_that_need_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shop_ports: Ports
-) -> None:
-    struck = run(tmp_path, monkeypatch, shop_ports.base, topologies="grpc", faults="reset:order-payment")
+def test_a_cut_link_fails_only_journeys_that_need_it(run: Run) -> None:
+    struck = run(topologies="grpc", faults="reset:order-payment")
     reset = struck["reset:order-payment"]
     assert set(reset["failed_journeys"]) == {"checkout"}
     assert reset["failed_journeys"]["checkout"] == reset["repeated"] > 10
@@ -116,7 +118,7 @@ CLEAR = r"GraphQL error (UNAVAILABLE|DEADLINE_EXCEEDED): |no complete answer wit
 
 
 def test_a_killed_or_frozen_router_or_subgraph_loses_nothing_and_its_errors_are_clear(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shop_ports: Ports
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """All four faults in one trial: each lasts until a customer who sends a request during the fault has an answer."""
     answers: list[Any] = []
@@ -141,8 +143,7 @@ def test_a_killed_or_frozen_router_or_subgraph_loses_nothing_and_its_errors_are_
     )
     monkeypatch.setitem(FAULTS, "each", each)
     monkeypatch.setattr(trial, "STRIKES_AFTER_S", 1.0)
-    base, load = shop_ports.base, {"workload": "default", "rate": "10"}
-    struck = run(tmp_path, monkeypatch, base, topologies="federation", faults="each", **load)["each:shop"]
+    struck = run(topologies="federation", faults="each", workload="default", rate="10")["each:shop"]
     codes = ["UNAVAILABLE", "UNAVAILABLE", "DEADLINE_EXCEEDED", "DEADLINE_EXCEEDED"]
     assert answers == [("application/json", code) for code in codes]
     assert (struck["broken"], struck["unanswered"], struck["unsettled"]) == ([], 0, 0)
