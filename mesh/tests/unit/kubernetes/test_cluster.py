@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from stand_ins.cluster import FakeCluster
 
-from mesh.description.ports import Ports
-from mesh.description.switches import Switches
+from mesh.description.ports import load_ports
+from mesh.description.switches import parse_switches
 from mesh.description.topology import load_topology
 from mesh.errors import ClusterError, InputError, StartError
 from mesh.kubernetes.cluster.system import ClusterSystem
@@ -24,30 +24,10 @@ FAILED = {"conditions": [{"type": "Failed", "status": "True", "message": "the da
 
 
 @pytest.fixture
-def make(cluster: FakeCluster, tmp_path: Path, free_ports: Callable[[], Ports]) -> Callable[..., ClusterSystem]:
-    def make_system(**settings: str) -> ClusterSystem:
-        inherited = {name: value for name, value in os.environ.items() if name != "DATABASE_URL"}
-        return ClusterSystem(
-            load_topology("hybrid"),
-            Switches(runtime="kubernetes"),
-            free_ports(),
-            "trial",
-            environ={**inherited, **cluster.environ, "IMAGE_TAG": "test", **settings},
-            folder=run_folder(tmp_path),
-        )
-
-    return make_system
-
-
-@pytest.fixture
 def system(cluster: FakeCluster, make: Callable[..., ClusterSystem]) -> ClusterSystem:
     system = make()
     cluster.says(in_namespace(system, "auth can-i"), "yes\n")
     return system
-
-
-def run_folder(tmp_path: Path) -> RunFolder:
-    return RunFolder.of(1, root=tmp_path)
 
 
 def in_namespace(system: ClusterSystem, *words: str) -> str:
@@ -79,7 +59,7 @@ def test_a_start_that_fails_keeps_the_pods_logs_and_nothing_else(
     with pytest.raises(StartError, match="the database job has failed"), system:
         pytest.fail("it must not begin")
     assert deleted(cluster, system.namespace)
-    assert (run_folder(tmp_path).logs / "postgres-0.log").read_text() == "database system is ready\n"
+    assert (system.folder.logs / "postgres-0.log").read_text() == "database system is ready\n"
     assert not (tmp_path / ".run" / "1" / "namespace.json").exists()
 
 
@@ -153,3 +133,11 @@ def test_without_the_right_nothing_is_created(cluster: FakeCluster, system: Clus
     with pytest.raises(ClusterError, match="is not allowed to create namespaces"), system:
         pytest.fail("it must not begin")
     assert not any("apply" in line for line in cluster.commands)
+
+
+def test_replicas_are_pods_of_one_service(tmp_path: Path) -> None:
+    switches = parse_switches(runtime="kubernetes", mesh="istio", replicas="product:2,rest-gateway:3")
+    folder = RunFolder.of(30000, tmp_path)
+    system = ClusterSystem(load_topology("hybrid"), switches, load_ports({}), "t1", environ={}, folder=folder)
+    assert system.options.replicas == {"product": 2, "rest-gateway": 3}
+    assert [str(place) for place in system.places.endpoints("product-grpc")] == ["product:18020"]

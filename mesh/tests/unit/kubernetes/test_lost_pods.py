@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -12,14 +11,10 @@ from typing import Any
 import pytest
 from stand_ins.cluster import FakeCluster
 
-from mesh.description.ports import Ports
-from mesh.description.switches import Switches
-from mesh.description.topology import load_topology
 from mesh.errors import ClusterError, ComponentDiedError, StartError
 from mesh.kubernetes.cluster.evictions import drain, evict
 from mesh.kubernetes.cluster.rollout import Rollout
 from mesh.kubernetes.cluster.system import ClusterSystem
-from mesh.paths import RunFolder
 
 COMPONENTS = ("jaeger", "edge", "product", "order", "user", "payment", "graphql-gateway", "rest-gateway")
 EVICTED = {"type": "DisruptionTarget", "status": "True", "reason": "EvictionByEvictionAPI", "message": "evicting"}
@@ -54,17 +49,9 @@ def says(cluster: FakeCluster, system: ClusterSystem) -> Callable[..., None]:
 
 
 @pytest.fixture
-def system(cluster: FakeCluster, tmp_path: Path, free_ports: Callable[[], Ports]) -> ClusterSystem:
+def system(cluster: FakeCluster, make: Callable[..., ClusterSystem]) -> ClusterSystem:
     """A system whose pods are ready."""
-    inherited = {name: value for name, value in os.environ.items() if name != "DATABASE_URL"}
-    made = ClusterSystem(
-        load_topology("hybrid"),
-        Switches(runtime="kubernetes"),
-        free_ports(),
-        "trial",
-        environ={**inherited, **cluster.environ, "IMAGE_TAG": "test"},
-        folder=RunFolder.of(1, root=tmp_path),
-    )
+    made = make()
     namespace = f"--namespace={made.namespace}"
     cluster.says(f"{namespace} auth can-i", "yes\n")
     cluster.says(f"{namespace} get pods,", {"items": [JOB, *map(deployment, COMPONENTS), *PODS]})
