@@ -147,25 +147,17 @@ def test_ctrl_c_in_the_second_stage_reports_the_number_of_blocks(
     assert f"{len(runs.ran) - 1} of {2 * planned} trials are finished" in capsys.readouterr().err
 
 
-def failing_and_interrupted(results: Path, at: str, latency_ms: Callable[[str, int], float]) -> None:
+@pytest.mark.parametrize(("interrupted_in", "repeated"), [(FIRST, ["1-rest"]), (FIRST + 2, [])])
+def test_a_failing_trial_is_repeated_only_before_its_stage_has_decided(
+    tmp_path: Path, interrupted_in: int, repeated: list[str]
+) -> None:
+    latency_ms = scattering(*CALM, then=0.01)
     with pytest.raises(KeyboardInterrupt):
-        run(results, FakeRuns({"1-rest": [1], at: [KeyboardInterrupt()]}, latency_ms))
-
-
-def test_a_failing_trial_is_repeated_before_its_stage_has_decided(tmp_path: Path) -> None:
-    latency_ms = scattering(*CALM, then=0.01)
-    failing_and_interrupted(tmp_path, f"{FIRST}-rest", latency_ms)
+        run(tmp_path, FakeRuns({"1-rest": [1], f"{interrupted_in}-rest": [KeyboardInterrupt()]}, latency_ms))
     again = FakeRuns(latency_ms=latency_ms)
     run(tmp_path, again, retry=1)
-    assert again.ran[0] == "1-rest"
-
-
-def test_a_failing_trial_is_not_repeated_after_its_stage_has_decided(tmp_path: Path) -> None:
-    latency_ms = scattering(*CALM, then=0.01)
-    failing_and_interrupted(tmp_path, f"{FIRST + 2}-rest", latency_ms)
-    again = FakeRuns(latency_ms=latency_ms)
-    run(tmp_path, again, retry=1)
-    assert "1-rest" not in again.ran
+    assert repeated or "1-rest" not in again.ran
+    assert again.ran[: len(repeated)] == repeated
 
 
 def test_the_manifest_has_the_request_and_the_decision(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -67,6 +67,11 @@ def run(results: Path, runs: FakeRuns, *, retry: int = 0, one: Plan | None = Non
     run_plan(planned, folder, PORTS, retry=retry, makers=Makers(run=runs))
 
 
+def finish(results: Path, runs: FakeRuns, **how: Any) -> None:
+    with pytest.raises(AtTheEndError):
+        run(results, runs, **how)
+
+
 def records(results: Path) -> list[tuple[str, int, bool, bool]]:
     (folder,) = results.glob("*.incomplete")
     return [
@@ -81,8 +86,7 @@ def names(one: Plan) -> list[str]:
 
 def test_every_trial_runs_once_in_the_plans_order(tmp_path: Path) -> None:
     runs = FakeRuns()
-    with pytest.raises(AtTheEndError):
-        run(tmp_path, runs)
+    finish(tmp_path, runs)
     assert runs.ran == names(plan())
     assert records(tmp_path) == [(name, 1, True, True) for name in names(plan())]
 
@@ -97,8 +101,7 @@ def test_nothing_begins_if_an_arm_s_edge_is_missing(tmp_path: Path, monkeypatch:
 
 def test_parity_is_checked_in_full_only_in_the_first_block(tmp_path: Path) -> None:
     runs = FakeRuns()
-    with pytest.raises(AtTheEndError):
-        run(tmp_path, runs, one=plan(blocks=3))
+    finish(tmp_path, runs, one=plan(blocks=3))
     assert runs.in_full == [True, True, False, False, False, False]
 
 
@@ -113,8 +116,7 @@ def test_an_interrupted_experiment_resumes_where_it_stopped(
         run(tmp_path, first)
     output = capsys.readouterr().err
     assert (f"{moment} of 4 trials are finished" in output) == (moment > 0)
-    with pytest.raises(AtTheEndError):
-        run(tmp_path, second)
+    finish(tmp_path, second)
     assert second.ran == names(plan())[moment:]
     assert records(tmp_path) == [(name, 1, True, True) for name in names(plan())]
 
@@ -131,8 +133,7 @@ def test_a_parity_failure_ends_the_run_and_keeps_finished_trials(tmp_path: Path)
 def test_a_run_warns_early_if_its_first_trials_are_noisy(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], noisy: tuple[int, ...], warnings: int
 ) -> None:
-    with pytest.raises(AtTheEndError):
-        run(tmp_path, FakeRuns(other_cores=lambda number: 0.5 if number in noisy else 0.0))
+    finish(tmp_path, FakeRuns(other_cores=lambda number: 0.5 if number in noisy else 0.0))
     output = capsys.readouterr().err
     assert output.count("the first 2 trials are NOISY because of the machine (cc1 (pid 12) 0.50 cores)") == warnings
     if warnings:
@@ -141,8 +142,7 @@ def test_a_run_warns_early_if_its_first_trials_are_noisy(
 
 def test_a_failing_trial_is_kept_and_counts(tmp_path: Path) -> None:
     one = names(plan())[1]
-    with pytest.raises(AtTheEndError):
-        run(tmp_path, FakeRuns({one: [1]}))
+    finish(tmp_path, FakeRuns({one: [1]}))
     assert (one, 1, True, False) in records(tmp_path)
     assert len(records(tmp_path)) == 4
 
@@ -152,8 +152,7 @@ def test_retry_repeats_a_failing_trial_once_and_keeps_both(
     tmp_path: Path, outcomes: list[int | BaseException], attempts: list[bool]
 ) -> None:
     one = names(plan())[2]
-    with pytest.raises(AtTheEndError):
-        run(tmp_path, FakeRuns({one: outcomes}), retry=1)
+    finish(tmp_path, FakeRuns({one: outcomes}), retry=1)
     of_one = [row for row in records(tmp_path) if row[0] == one]
     assert of_one == [(one, 1, False, attempts[0]), (one, 2, True, attempts[1])]
     assert len(records(tmp_path)) == 5
@@ -161,8 +160,7 @@ def test_retry_repeats_a_failing_trial_once_and_keeps_both(
 
 def test_a_repeated_trial_runs_again_at_once_within_its_block(tmp_path: Path) -> None:
     runs, order = FakeRuns({names(plan())[0]: [1, 0], names(plan())[1]: [1, 1]}), names(plan())
-    with pytest.raises(AtTheEndError):
-        run(tmp_path, runs, retry=1)
+    finish(tmp_path, runs, retry=1)
     assert runs.ran == [order[0], order[0], order[1], order[1], *order[2:]]
 
 
@@ -171,8 +169,7 @@ def test_a_trial_at_a_lower_machine_speed_is_noisy_and_repeated_at_once(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], retry: int
 ) -> None:
     runs, order = FakeRuns(machine_speed=lambda number: 17.0 if number == 3 else 20.0), names(plan())
-    with pytest.raises(AtTheEndError):
-        run(tmp_path, runs, retry=retry)
+    finish(tmp_path, runs, retry=retry)
     assert runs.ran == [*order[:3], *order[2:3] * retry, *order[3:]]
     noisy = "trial 3 of 4 finished: NOISY (deviation of the machine's speed from the run's median)"
     assert noisy in capsys.readouterr().err
@@ -202,8 +199,7 @@ def test_a_start_does_not_import_modules_of_analysis() -> None:
 
 def test_modules_of_analysis_load_during_a_trial(tmp_path: Path) -> None:
     runs = FakeRuns()
-    with pytest.raises(AtTheEndError):
-        run(tmp_path, runs)
+    finish(tmp_path, runs)
     for meanwhile in runs.meanwhile:
         meanwhile()
     assert {"hops.analysis.summary", "hops.report.chart"} <= set(sys.modules)
@@ -211,11 +207,9 @@ def test_modules_of_analysis_load_during_a_trial(tmp_path: Path) -> None:
 
 def test_a_resumed_experiment_may_repeat_failed_trials(tmp_path: Path) -> None:
     one = names(plan())[0]
-    with pytest.raises(AtTheEndError):
-        run(tmp_path, FakeRuns({one: [1]}))
+    finish(tmp_path, FakeRuns({one: [1]}))
     again = FakeRuns()
-    with pytest.raises(AtTheEndError):
-        run(tmp_path, again, retry=1)
+    finish(tmp_path, again, retry=1)
     assert again.ran == [one]
 
 
@@ -227,8 +221,7 @@ def test_a_later_change_of_the_workload_changes_nothing(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         run(results, FakeRuns({names(plan())[1]: [KeyboardInterrupt()]}), one=plan(workload=workload))
     workload.unlink()
-    with pytest.raises(AtTheEndError):
-        run(results, FakeRuns())
+    finish(results, FakeRuns())
     assert len(records(results)) == 4
 
 
