@@ -57,10 +57,26 @@ DEPLOYED = [*LINKED, *(name for name in names() if (one := load_topology(name)).
 """One topology for each deployment; topologies that differ only in clients or in a gateway's plan count as equal."""
 
 
-class Handler(BaseHTTPRequestHandler):
-    """Answers with the request. `x-sleep` delays it, `x-fail` names a failure status, and `x-fail-first` fails once."""
+class QuietHandler(BaseHTTPRequestHandler):
+    """Keeps connections open, and logs nothing."""
 
     protocol_version = "HTTP/1.1"
+
+    def answer(self, body: bytes, status: int = 200, **headers: str) -> None:
+        """Sends an answer."""
+        self.send_response(status)
+        for name, value in {"content-length": str(len(body)), **headers}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *args: object) -> None:
+        """Logs nothing."""
+
+
+class Handler(QuietHandler):
+    """Answers with the request. `x-sleep` delays it, `x-fail` names a failure status, and `x-fail-first` fails once."""
+
     server: StandIn
 
     def do_GET(self) -> None:
@@ -74,16 +90,9 @@ class Handler(BaseHTTPRequestHandler):
             status = 503
         own.seen[first] += 1
         answer = {"served_by": own.name, "path": self.path, "headers": dict(self.headers), "body": body.decode()}
-        sent = json.dumps(answer).encode()
-        self.send_response(status)
-        self.send_header("content-length", str(len(sent)))
-        self.end_headers()
-        self.wfile.write(sent)
+        self.answer(json.dumps(answer).encode(), status)
 
     do_POST = do_GET  # noqa: N815 (http.server's name)
-
-    def log_message(self, *args: object) -> None:
-        """Logs nothing."""
 
 
 class StandIn(socketserver.ThreadingUnixStreamServer):

@@ -11,14 +11,14 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import httpx
 import jwt
 import pytest
-from stand_ins import needs_kong
+from stand_ins import QuietHandler, needs_kong
 
 from mesh.components.jaeger import JAEGER, SpanCounts, jaeger_component, jaeger_ports, span_counts
 from mesh.components.keys import key_pair
@@ -67,23 +67,15 @@ class EdgeRun(Run):
         ]
 
 
-class Gateway(BaseHTTPRequestHandler):
-    """Answers with its name and with the request."""
+class Gateway(QuietHandler):
+    """Answers with its name and with the request, slowly if the request asks for that."""
 
-    protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
 
     def do_GET(self) -> None:
-        """Answers with the request, slowly if the request asks for that."""
         time.sleep(float(self.headers.get("x-sleep", "0")))
-        body = json.dumps({"port": self.server.server_port, "path": self.path, "headers": dict(self.headers)}).encode()
-        self.send_response(200)
-        self.send_header("content-length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *args: object) -> None:
-        """Logs nothing."""
+        request = {"port": self.server.server_port, "path": self.path, "headers": dict(self.headers)}
+        self.answer(json.dumps(request).encode())
 
 
 @pytest.fixture(scope="module", params=["envoy", pytest.param("kong", marks=needs_kong)])

@@ -4,11 +4,11 @@ import threading
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 
 import httpx
 import pytest
-from stand_ins import edge_run, needs_kong, until
+from stand_ins import QuietHandler, edge_run, needs_kong, until
 
 from mesh.description.places import Place
 from mesh.description.ports import Ports
@@ -23,20 +23,10 @@ pytestmark = [pytest.mark.integration, needs_kong]
 ADDRESSES = ("127.0.0.1", "127.0.1.2")
 
 
-class Replica(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-
+class Replica(QuietHandler):
     def do_GET(self) -> None:
-        body = str(self.server.server_address[0]).encode()
-        self.send_response(200)
-        self.send_header("content-length", str(len(body)))
         # A stopped stand-in would keep serving its open connections.
-        self.send_header("connection", "close")
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *args: object) -> None:
-        """Logs nothing."""
+        self.answer(str(self.server.server_address[0]).encode(), connection="close")
 
 
 @pytest.fixture

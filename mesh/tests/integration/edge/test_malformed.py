@@ -10,13 +10,13 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 from typing import Any
 
 import hpack
 import pytest
 from hyperframe.frame import DataFrame, Frame, HeadersFrame, RstStreamFrame
-from stand_ins import edge_run, needs_kong
+from stand_ins import QuietHandler, edge_run, needs_kong
 from stand_ins.malformed import CLOSED, IN_GRAPHQL, OVER_HTTP1, OVER_HTTP2, PASSED, RESET, Row
 
 from mesh.description.ports import Ports
@@ -39,25 +39,16 @@ class Components(ThreadingHTTPServer):
     request_queue_size = 128
 
 
-class Component(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-
-    def answer(self) -> None:
-        self.send_response(200)
-        self.send_header("x-passed", "on")
-        self.send_header("content-length", "0")
-        # Bodies remain unread, so the connection is closed. This header announces that, so that no edge sends another
+class Component(QuietHandler):
+    def answer_any(self) -> None:
+        # Bodies remain unread, so the connection is closed. The header announces that, so that no edge sends another
         # request over this connection.
-        self.send_header("connection", "close")
-        self.end_headers()
+        self.answer(b"", connection="close", **{"x-passed": "on"})
 
-    do_GET = do_POST = answer  # noqa: N815 (http.server's names)
+    do_GET = do_POST = answer_any  # noqa: N815 (http.server's names)
 
     def version_string(self) -> str:
         return "component"
-
-    def log_message(self, *args: object) -> None:
-        """Logs nothing."""
 
 
 @dataclass
