@@ -1,26 +1,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 from mesh.components.accounts import CacheCounts, SpanAccount, cache_counts, span_accounts
-from mesh.components.keys import KeyPair
-from mesh.components.postgres import Database
-from mesh.components.shop_processes import Surroundings, shop_component
-from mesh.description.ports import load_ports
-from mesh.description.topology import load_topology
 from mesh.paths import RunFolder
-
-
-def test_each_process_gets_the_folder_of_span_accounts() -> None:
-    keys = KeyPair(private=Path("/keys/private"), public=Path("/keys/public"))
-    database = Database("postgresql://me:secret@db.example/postgres", embedded=False)
-    ports = load_ports({"SHOP_PORT_BASE": "30000"})
-    around = Surroundings(load_topology("hybrid"), ports, database, keys, "t1", {}, telemetry=Path("/run/telemetry"))
-    assert shop_component("order", around, frozenset()).env["SHOP_TELEMETRY_FOLDER"] == "/run/telemetry"
-    silent = shop_component("order", replace(around, telemetry=None), frozenset())
-    assert "SHOP_TELEMETRY_FOLDER" not in silent.env
 
 
 def test_accounts_are_read_by_process(tmp_path: Path) -> None:

@@ -240,6 +240,12 @@ def test_services_and_no_gateway_keep_their_data_in_memory_on_request() -> None:
     assert stores == {name: "memory" if name in SERVICES else None for name in stores}
 
 
+def test_each_process_gets_the_folder_of_span_accounts() -> None:
+    counted = shop_component("order", replace(around(), telemetry=Path("/run/telemetry")), frozenset())
+    assert counted.env["SHOP_TELEMETRY_FOLDER"] == "/run/telemetry"
+    assert "SHOP_TELEMETRY_FOLDER" not in shop_component("order", around(), frozenset()).env
+
+
 def test_extra_settings_reach_their_component() -> None:
     assert environment("payment", around())["SHOP_BANK_DELAY_MS"] == "5"
 

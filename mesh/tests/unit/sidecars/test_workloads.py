@@ -23,6 +23,12 @@ def of(topology: str, tmp_path: Path, *, canary: bool = False) -> dict[str, Work
     return {workload.name: workload for workload in workloads(load_topology(topology), PORTS, folder, canary=canary)}
 
 
+def around(topology: str, tmp_path: Path) -> Surroundings:
+    database = Database("postgresql://me@db/postgres", embedded=False)
+    keys, meshed = KeyPair(Path("/keys/private"), Path("/keys/public")), of(topology, tmp_path, canary=True)
+    return Surroundings(load_topology(topology), PORTS, database, keys, "t1", {}, workloads=meshed)
+
+
 @pytest.mark.parametrize("topology", names())
 def test_every_link_has_both_ends(topology: str, tmp_path: Path) -> None:
     found = of(topology, tmp_path, canary=True)
@@ -41,20 +47,11 @@ def test_every_link_has_both_ends(topology: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("topology", [name for name in names() if not load_topology(name).frames_thrift])
 def test_behind_sidecars_nothing_of_the_shop_is_on_tcp(topology: str, tmp_path: Path) -> None:
-    around = Surroundings(
-        load_topology(topology),
-        PORTS,
-        Database("postgresql://me@db/postgres", embedded=False),
-        KeyPair(private=Path("/keys/private"), public=Path("/keys/public")),
-        "t1",
-        {},
-        workloads=of(topology, tmp_path, canary=True),
-        encrypted=True,
-    )
-    for name, workload in around.workloads.items():
+    surroundings = replace(around(topology, tmp_path), encrypted=True)
+    for name, workload in surroundings.workloads.items():
         if name == "edge":
             continue
-        env = environment(name, around)
+        env = environment(name, surroundings)
         listening = {key: value for key, value in env.items() if key.startswith("SHOP_LISTEN_")}
         assert listening
         assert all(value.startswith("unix:/") for value in listening.values())
@@ -65,21 +62,13 @@ def test_behind_sidecars_nothing_of_the_shop_is_on_tcp(topology: str, tmp_path: 
 
 
 def test_the_canary_is_a_product_service_of_its_own_name(tmp_path: Path) -> None:
-    around = Surroundings(
-        load_topology("hybrid"),
-        PORTS,
-        Database("postgresql://me@db/postgres", embedded=False),
-        KeyPair(private=Path("/keys/private"), public=Path("/keys/public")),
-        "t1",
-        {},
-        workloads=of("hybrid", tmp_path, canary=True),
-    )
-    component = shop_component("product-canary", around, frozenset())
+    surroundings = around("hybrid", tmp_path)
+    component = shop_component("product-canary", surroundings, frozenset())
     assert component.argv()[1:] == ["-m", "measured", "product"]
     assert component.env["SHOP_COMPONENT"] == "product-canary"
     assert component.env["SHOP_DATABASE_URL"].startswith("postgresql://shop_product:")
     assert "SHOP_EDGE_IDENTITY" not in component.env
-    stable, canary = (around.workloads[name] for name in ("product", "product-canary"))
+    stable, canary = (surroundings.workloads[name] for name in ("product", "product-canary"))
     assert canary.identity == stable.identity
     assert canary.inbound[0].socket != stable.inbound[0].socket
 
