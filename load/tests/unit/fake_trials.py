@@ -41,23 +41,11 @@ def fake_trial(
         machine_speed: Speed of the machine.
     """
     evidence = Evidence(
-        parity_mismatches=0,
-        invariants_broken=0,
-        journeys_planned=rows,
-        journeys_sent=rows,
-        start_lag_p99_ms=0.1,
-        start_lag_mean_ms=0.2,
-        answer_lag_ms=0.3,
-        spans_missing=0,
-        spans_outside=0,
-        latency_median_ms=5.0,
-        generator_cores=0.1,
-        failures=failures,
-        steal_share=0.0,
-        other_cores=other_cores,
-        disk_stall_share=0.0,
+        parity_mismatches=0, invariants_broken=0, journeys_planned=rows, journeys_sent=rows, start_lag_p99_ms=0.1,
+        start_lag_mean_ms=0.2, answer_lag_ms=0.3, spans_missing=0, spans_outside=0, latency_median_ms=5.0,
+        generator_cores=0.1, failures=failures, steal_share=0.0, other_cores=other_cores, disk_stall_share=0.0,
         traced=False,
-    )
+    )  # fmt: skip
     # random text does not compress, so many rows fill a small disk
     journeys = pl.DataFrame({"seq": range(rows), "error": [os.urandom(8).hex() for _ in range(rows)]})
     if latency_ms is not None:

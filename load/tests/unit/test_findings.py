@@ -49,49 +49,23 @@ RUN = Run.model_validate({"make": "compare", "settings": {"topologies": "a,b", "
 
 def summary(verdict: str = "VALID", ratio: float = 0.5) -> dict[str, Any]:
     """Makes the summary of a comparison of a and b, in which a takes `ratio` times as long as b."""
-    pair = {"left": "a", "right": "b", "journey": "all", "metric": "p50"}
-    low, high = 0.9 * ratio, 1.1 * ratio
-    return {
-        "schema": 3,
-        "name": "compare",
-        "blocks": 12,
-        "verdict": verdict,
-        "comparisons": [
-            {
-                **pair,
-                "ratio": ratio,
-                "ratio_ci95": [low, high],
-                "difference": -4.0,
-                "ci95": [-5.0, -3.0],
-                "left_value": 4.0,
-                "right_value": 8.0,
-                "effect": None,
-                "verdict": "left_lower",
-            },
-        ],
-        "hop_differences": [],
-        "topologies": {
-            name: {"journeys": {"all": {"latency_ms": {"p50": p50}, "latency_ci95": {"p50": [p50 - 1, p50 + 1]}}}}
-            for name, p50 in (("a", 4.0), ("b", 8.0))
-        },
+    row = {"left": "a", "right": "b", "journey": "all", "metric": "p50", "effect": None, "verdict": "left_lower"}
+    row |= {"ratio": ratio, "ratio_ci95": [0.9 * ratio, 1.1 * ratio], "difference": -4.0, "ci95": [-5.0, -3.0]}
+    row |= {"left_value": 4.0, "right_value": 8.0}
+    topologies = {
+        name: {"journeys": {"all": {"latency_ms": {"p50": p50}, "latency_ci95": {"p50": [p50 - 1, p50 + 1]}}}}
+        for name, p50 in (("a", 4.0), ("b", 8.0))
     }
+    about = {"schema": 3, "name": "compare", "blocks": 12, "verdict": verdict}
+    return {**about, "comparisons": [row], "hop_differences": [], "topologies": topologies}
 
 
 def manifest(**more: Any) -> dict[str, Any]:
     """Makes the manifest of the comparison of a and b."""
-    return {
-        "schema": 3,
-        "kind": "compare",
-        "name": "compare",
-        "blocks": 12,
-        "topologies": {"a": {}, "b": {}},
-        "workload": "default.yaml",
-        "git": {"commit": "0123456789ab", "dirty": False},
-        "machine": {"cpu": "A processor", "cores": 2},
-        "began": "2026-11-29T01:00:00+00:00",
-        "ended": "2026-11-29T01:20:00+00:00",
-        **more,
-    }
+    about = {"schema": 3, "kind": "compare", "name": "compare", "blocks": 12, "workload": "default.yaml"}
+    about |= {"topologies": {"a": {}, "b": {}}, "git": {"commit": "0123456789ab", "dirty": False}}
+    about |= {"began": "2026-11-29T01:00:00+00:00", "ended": "2026-11-29T01:20:00+00:00"}
+    return {**about, "machine": {"cpu": "A processor", "cores": 2}, **more}
 
 
 def results(folder: Path, verdict: str = "VALID", **more: Any) -> Path:

@@ -55,15 +55,8 @@ def test_proofs() -> None:
 
 def test_exemplars(tmp_path: Path) -> None:
     trace_id = "a" * 32
-    span = {
-        "traceId": trace_id,
-        "spanId": "b" * 16,
-        "name": JOURNEY,
-        "kind": "SPAN_KIND_SERVER",
-        "startTimeUnixNano": "1767225600000000000",
-        "endTimeUnixNano": "1767225600010000000",
-        "attributes": [],
-    }
+    span = {"traceId": trace_id, "spanId": "b" * 16, "name": JOURNEY, "kind": "SPAN_KIND_SERVER", "attributes": []}
+    span |= {"startTimeUnixNano": "1767225600000000000", "endTimeUnixNano": "1767225600010000000"}
     resource = {"attributes": [{"key": "service.name", "value": {"stringValue": SERVICE}}]}
     file = tmp_path / "exemplars.jsonl"
     file.write_text(json.dumps({"resourceSpans": [{"resource": resource, "scopeSpans": [{"spans": [span]}]}]}))

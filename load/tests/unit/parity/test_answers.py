@@ -21,15 +21,8 @@ class FixedReference:
 
 
 def row(answer: object, outcome: str = "ok", error: str = "") -> dict[str, Any]:
-    return {
-        "seq": 3,
-        "journey": "product",
-        "channel": "mobile",
-        "params": {"product_id": 7},
-        "outcome": outcome,
-        "error": error,
-        "answer": answer,
-    }
+    ended = {"outcome": outcome, "error": error, "answer": answer}
+    return {"seq": 3, "journey": "product", "channel": "mobile", "params": {"product_id": 7}, **ended}
 
 
 def places(answer: object, **more: str) -> tuple[str, ...]:

@@ -41,16 +41,9 @@ def trace(pool_ns: int = MIN_POOL_NS - 1) -> bytes:
     ]
     resources = []
     for service, number, parent, name, kind, start, end, attributes in spans:
-        span = {
-            "traceId": "a" * 32,
-            "spanId": number * 16,
-            "parentSpanId": parent * 16,
-            "name": name,
-            "kind": kind,
-            "startTimeUnixNano": str(10**18 + start),
-            "endTimeUnixNano": str(10**18 + end),
-            "attributes": [_attribute(*one) for one in attributes.items()],
-        }
+        span = {"traceId": "a" * 32, "spanId": number * 16, "parentSpanId": parent * 16, "name": name, "kind": kind}
+        span |= {"startTimeUnixNano": str(10**18 + start), "endTimeUnixNano": str(10**18 + end)}
+        span["attributes"] = [_attribute(*one) for one in attributes.items()]
         resource = {"attributes": [_attribute("service.name", service)]}
         resources.append({"resource": resource, "scopeSpans": [{"scope": {"name": "x"}, "spans": [span]}]})
     return json.dumps({"resourceSpans": resources}).encode()

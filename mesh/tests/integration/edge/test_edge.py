@@ -155,14 +155,9 @@ def test_other_paths_lead_nowhere(client: httpx.Client, path: str) -> None:
     answer = client.get(path)
     assert answer.status_code == 404
     assert answer.headers["content-type"] == "application/problem+json"
-    assert answer.json() == {
-        "type": "https://hopwise.invalid/problems/not-found",
-        "title": "Not found",
-        "status": 404,
-        "detail": "there is nothing at this path",
-        "instance": path,
-        "code": "NOT_FOUND",
-    }
+    about = {"status": 404, "code": "NOT_FOUND", "detail": "there is nothing at this path", "instance": path}
+    problem = {"type": "https://hopwise.invalid/problems/not-found", "title": "Not found", **about}
+    assert answer.json() == problem
 
 
 @pytest.mark.parametrize("chunked", [False, True])

@@ -52,12 +52,8 @@ def test_a_missing_secret_is_the_cause() -> None:
 
 
 def test_a_pod_that_fits_nowhere_has_the_schedulers_reason() -> None:
-    unschedulable = {
-        "type": "PodScheduled",
-        "status": "False",
-        "reason": "Unschedulable",
-        "message": "0/1 nodes are available: 1 Insufficient cpu.",
-    }
+    message = "0/1 nodes are available: 1 Insufficient cpu."
+    unschedulable = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": message}
     (cause,) = causes([pod(conditions=[unschedulable])])
     assert "Insufficient cpu" in cause.message
 
@@ -85,13 +81,8 @@ def test_a_restart_is_not_overlooked_though_the_container_is_back() -> None:
 
 def test_the_newest_warning_of_the_pod_counts() -> None:
     def event(at: str, message: str, name: str = "order-7", kind: str = "Warning") -> dict[str, Any]:
-        return {
-            "type": kind,
-            "reason": "Unhealthy",
-            "message": message,
-            "lastTimestamp": at,
-            "involvedObject": {"name": name},
-        }
+        about = {"lastTimestamp": at, "involvedObject": {"name": name}}
+        return {"type": kind, "reason": "Unhealthy", "message": message, **about}
 
     events = [
         event("2026-01-01T00:00:02Z", "newer"),

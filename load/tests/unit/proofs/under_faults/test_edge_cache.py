@@ -12,31 +12,20 @@ from proofs.under_faults.edge_cache import BOUND_S, Outcome, doors_of
 SOUND = Outcome(requests=100_000, changes=2_000, hits={"REST": 60_000}, missed=60, max_stale_s=0.03, max_request_s=0.4)
 
 
-@pytest.mark.parametrize(
-    ("outcome", "verdict"),
-    [
-        (SOUND, VALID),
-        (replace(SOUND, foreign=["/v1/users/1 as 2: status 200 instead of 403"]), WRONG),
-        (replace(SOUND, max_stale_s=BOUND_S + 0.5, late=1, other_cores=1.5), WRONG),
-        (replace(SOUND, late=101, other_cores=1.5), WRONG),
-        (replace(SOUND, late=8, other_cores=1.5), NOISY),
-        (replace(SOUND, late=8), WRONG),
-        (replace(SOUND, failed=["TimeoutError: "], other_cores=1.5), NOISY),
-        (replace(SOUND, hits={"REST": 60_000, "GraphQL": 0}), WRONG),
-        (replace(SOUND, changes=0), WRONG),
-    ],
-    ids=[
-        "sound",
-        "foreign",
-        "too old",
-        "never taken out",
-        "late on a busy machine",
-        "late",
-        "failed",
-        "no hit",
-        "no change",
-    ],
-)
+OUTCOMES = {
+    "sound": (SOUND, VALID),
+    "foreign": (replace(SOUND, foreign=["/v1/users/1 as 2: status 200 instead of 403"]), WRONG),
+    "too old": (replace(SOUND, max_stale_s=BOUND_S + 0.5, late=1, other_cores=1.5), WRONG),
+    "never taken out": (replace(SOUND, late=101, other_cores=1.5), WRONG),
+    "late on a busy machine": (replace(SOUND, late=8, other_cores=1.5), NOISY),
+    "late": (replace(SOUND, late=8), WRONG),
+    "failed": (replace(SOUND, failed=["TimeoutError: "], other_cores=1.5), NOISY),
+    "no hit": (replace(SOUND, hits={"REST": 60_000, "GraphQL": 0}), WRONG),
+    "no change": (replace(SOUND, changes=0), WRONG),
+}
+
+
+@pytest.mark.parametrize(("outcome", "verdict"), OUTCOMES.values(), ids=OUTCOMES)
 def test_the_verdict_depends_on_foreign_answers_and_old_prices(outcome: Outcome, verdict: str) -> None:
     assert outcome.verdict == verdict
     assert "100,000 requests" in outcome.sentences()[0]
