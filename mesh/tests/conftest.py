@@ -12,7 +12,6 @@ from mesh.paths import RunFolder
 
 @pytest.fixture
 def ports(free_ports: Callable[[], Ports]) -> Ports:
-    """A port base whose ports are all free."""
     return free_ports()
 
 

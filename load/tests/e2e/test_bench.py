@@ -53,7 +53,6 @@ def test_the_newest_run_can_be_audited_and_an_older_one_is_refused(terminal, two
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        # each message names the wrong value and the valid values
         (["topology=soap"], "hybrid"),
         (["profile=huge"], "smoke, compare, quick, full"),
         (["rate=-1"], "rate=-1"),

@@ -10,7 +10,6 @@ pytestmark = pytest.mark.e2e
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        # each message names the wrong value and the valid values
         (["topologies=rest,soap"], "hybrid-transcoded"),
         (["topologies=rest,rest"], "rest is given twice"),
         (["blocks=0"], "from 1 to 100"),

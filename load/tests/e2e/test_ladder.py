@@ -10,7 +10,6 @@ pytestmark = pytest.mark.e2e
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        # each message names the wrong value and the valid values
         (["steps=edge,dance"], "valid: no-edge, edge, sidecars, mtls, istio, untraced, sdk, memory"),
         (["steps=edge"], "edge alone is not a step"),
         (["steps=no-edge,edge", "http=2"], "leave out http=2"),

@@ -10,7 +10,6 @@ pytestmark = pytest.mark.e2e
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        # each message names the wrong value and the valid values
         (["rtts=-1,20"], "-1 is not a round-trip time from 0ms to 2s"),
         (["rtts=0,2h"], "2h is not a round-trip time from 0ms to 2s"),
         (["rtts=near"], "near is not a round-trip time"),

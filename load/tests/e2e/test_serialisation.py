@@ -12,7 +12,5 @@ def test_ctrl_c_stops_the_bench_and_its_children(terminal: Any) -> None:
     for line in running.stderr:
         if "round 1 of" in line:
             break
-
     terminal.interrupt(running)
-
     assert terminal.left_over() == []

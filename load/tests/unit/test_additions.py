@@ -73,7 +73,6 @@ REPORTED = "; ".join(
 
 
 def add(edits: Edits, copy: Path) -> None:
-    """Copies the sources for an addition, and makes the addition."""
     for name in COPIED:
         # Includes the bytecode, except for files that another process is writing.
         shutil.copytree(ROOT / name, copy / name, ignore=shutil.ignore_patterns("*.pyc.*"))
@@ -88,7 +87,6 @@ def add(edits: Edits, copy: Path) -> None:
 
 
 def run(copy: Path, *argv: str) -> str:
-    """Runs Python with the copy's packages."""
     packages = os.pathsep.join(str(copy / name) for name in ("observability", "load"))
     argv, environ = (sys.executable, *argv), {**os.environ, "PYTHONPATH": packages}
     done = subprocess.run(argv, env=environ, cwd=copy, capture_output=True, text=True, timeout=120, check=False)

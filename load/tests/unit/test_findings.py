@@ -61,7 +61,6 @@ def summary(verdict: str = "VALID", ratio: float = 0.5) -> dict[str, Any]:
 
 
 def manifest(**more: Any) -> dict[str, Any]:
-    """Makes the manifest of the comparison of a and b."""
     about = {"schema": 3, "kind": "compare", "name": "compare", "blocks": 12, "workload": "default.yaml"}
     about |= {"topologies": {"a": {}, "b": {}}, "git": {"commit": "0123456789ab", "dirty": False}}
     about |= {"began": "2026-11-29T01:00:00+00:00", "ended": "2026-11-29T01:20:00+00:00"}
@@ -69,7 +68,6 @@ def manifest(**more: Any) -> dict[str, Any]:
 
 
 def results(folder: Path, verdict: str = "VALID", **more: Any) -> Path:
-    """Writes the folder of a finished run."""
     folder.mkdir(exist_ok=True)
     (folder / "summary.json").write_text(json.dumps(summary(verdict)), encoding="utf-8")
     (folder / "manifest.json").write_text(json.dumps(manifest(**more)), encoding="utf-8")

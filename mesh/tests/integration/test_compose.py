@@ -39,8 +39,6 @@ WITHOUT_PRIVILEGE = ["Uid:\t65532\t65532\t65532\t65532", "CapEff:\t0000000000000
 
 
 class Project:
-    """The Compose file as a separate project, with the images of this code."""
-
     def __init__(self) -> None:
         self.name = f"hopwise-test-{os.getpid()}"
         edge, jaeger = free_port(), free_port()
@@ -61,7 +59,6 @@ class Project:
         assert done.returncode == 0, done.stderr
 
     def podman(self, *arguments: str) -> str:
-        """Runs a Podman command; returns its output."""
         done = subprocess.run(["podman", *arguments], capture_output=True, text=True, check=True, timeout=60)
         return done.stdout
 

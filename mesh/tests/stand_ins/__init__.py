@@ -63,7 +63,6 @@ class QuietHandler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def answer(self, body: bytes, status: int = 200, **headers: str) -> None:
-        """Sends an answer."""
         self.send_response(status)
         for name, value in {"content-length": str(len(body)), **headers}.items():
             self.send_header(name, value)
@@ -139,7 +138,6 @@ def until(condition: Callable[[], Any], pause_s: float = 0.05) -> Any:
 
 
 def edge_run(plan: EdgePlan, ports: Ports, folder: RunFolder, program: str = "envoy") -> Run:
-    """Makes a run of an edge alone."""
     return Run(ports, folder, [EDGE], lambda: [edge_component(program, plan, folder, os.environ)])
 
 

@@ -49,7 +49,6 @@ def files_of(name: str, *, metrics: bool = False) -> dict[Path, str]:
 
 @pytest.fixture(scope="module", params=DEPLOYED)
 def name(request: pytest.FixtureRequest) -> str:
-    """A topology."""
     return str(request.param)
 
 

@@ -244,7 +244,6 @@ def test_the_generator_gets_the_endpoints(tmp_path: Path) -> None:
 
 @pytest.fixture
 def pair(tmp_path: Path) -> Certificate:
-    """A client's certificate and key."""
     return issue(make_authority(tmp_path / "ca"), ["client"], tmp_path / "client")
 
 

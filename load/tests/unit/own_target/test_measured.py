@@ -41,7 +41,6 @@ def file(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def books(file: Path) -> TargetFile:
-    """The parsed target file."""
     return read_targets(str(file))
 
 

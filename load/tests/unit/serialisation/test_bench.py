@@ -46,7 +46,6 @@ def result(answers: Mapping[str, Any], binary: Path) -> Result:
 
 def test_a_row_for_each_journey_encoding_language_and_operation(result: Result) -> None:
     rows = result.as_dicts()
-
     keys = {(row["journey"], row["language"], row["encoding"], row["library"], row["operation"]) for row in rows}
     both = ("encode", "gzip", "gunzip", "decode")
     python = {
@@ -74,9 +73,7 @@ def test_sizes_match_the_bodies(result: Result, answers: Mapping[str, Any]) -> N
 
 def test_tables_name_every_encoding_of_both_languages(result: Result) -> None:
     text = io.StringIO()
-
     terminal(text, width=200).print(render(result.tables()))
-
     for journey in KINDS:
         assert f"{journey}: CPU time per answer" in text.getvalue()
     for name in ("Python (orjson)", "Python (msgspec)", "Python (upb)", "Go (encoding/json)", "Go (protobuf-go)"):

@@ -30,9 +30,7 @@ def test_every_journey_of_the_generator_has_an_answer(answers: Mapping[str, Any]
 @pytest.mark.parametrize("encoding", ENCODINGS, ids=NAMES)
 def test_an_answer_round_trips(encoding: Encoding, journey: str, answers: Mapping[str, Any]) -> None:
     codec = encoding.codec(journey)
-
     parts = codec.write(answers[journey])
-
     assert codec.answer(parts) == answers[journey]
     assert codec.write(codec.answer(parts)) == parts
 
@@ -62,7 +60,6 @@ def test_both_libraries_write_the_same_json(answers: Mapping[str, Any]) -> None:
 @pytest.mark.parametrize("journey", KINDS)
 def test_a_body_for_each_method_and_all_encodings_for_go(journey: str, answers: Mapping[str, Any]) -> None:
     made = encode_for_go(journey, answers[journey])
-
     assert made.keys() == OF_GO.keys()
     for encoding, parts in made.items():
         binary_or_tjson = encoding == "protobuf" or encoding.startswith("thrift")
@@ -74,9 +71,7 @@ def test_a_response_has_the_requested_fields_in_order(journey: str, answers: Map
     text = (DOCUMENTS / f"{'profile' if journey == 'login' else journey}.graphql").read_text()
     (operation,) = parse(text).definitions
     assert isinstance(operation, OperationDefinitionNode)
-
     response = graphql.build(journey)(answers[journey])
-
     assert response.keys() == {"data"}
     asked = list(_requested_fields(operation.selection_set))
     assert list(dict.fromkeys(_response_fields(response["data"]))) == asked

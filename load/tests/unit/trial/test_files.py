@@ -110,7 +110,6 @@ def test_an_attempt_that_only_lacks_its_name_replaces_the_first(tmp_path: Path) 
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A separate file system with 256 KiB."""
     mount = ["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", str(tmp_path)]
     if os.geteuid() != 0 or subprocess.run(mount, capture_output=True, check=False, timeout=10).returncode:
         pytest.skip("needs the right to mount a small file system")

@@ -12,7 +12,6 @@ from mesh.sidecars.stats import SidecarFacts
 
 
 def system(facts: SidecarFacts | None, *, encrypted: bool = True) -> System:
-    """Makes a system whose sidecars have these counts."""
     fake: Any = SimpleNamespace(sidecar_facts=lambda: facts, switches=SimpleNamespace(encrypted=encrypted))
     return cast("System", fake)
 

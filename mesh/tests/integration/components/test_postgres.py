@@ -43,7 +43,6 @@ def was_made(run: Run) -> bool:
 
 @contextmanager
 def filesystem(at: Path, options: str) -> Iterator[Path]:
-    """A separate in-memory file system."""
     at.mkdir()
     mount = ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(at)]
     if subprocess.run(mount, capture_output=True, check=False).returncode != 0:

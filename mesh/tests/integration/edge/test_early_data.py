@@ -44,7 +44,6 @@ class Visit(QuicConnectionProtocol):
                 self.status.set_result(dict(received.headers)[b":status"])
 
     async def log_in(self) -> tuple[bytes, HandshakeCompleted]:
-        """Returns the answer's status, and the result of the handshake."""
         stream = self._quic.get_next_available_stream_id()
         asked = {":method": "POST", ":scheme": "https", ":authority": "localhost", ":path": "/v1/sessions"}
         self.http.send_headers(stream, [(name.encode(), value.encode()) for name, value in asked.items()])

@@ -42,8 +42,6 @@ PARENT = "00f067aa0ba902b7"
 
 
 class EdgeRun(Run):
-    """Only an edge and Jaeger."""
-
     def __init__(
         self, program: str, ports: Ports, folder: RunFolder, plugins: str = "none", *, tls: bool = False
     ) -> None:

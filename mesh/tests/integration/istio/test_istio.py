@@ -56,8 +56,6 @@ def prepare(ports: Ports, folder: RunFolder) -> Prepare:
 
 
 class Spoiled(MeshRun):
-    """A mesh that starts with a defect."""
-
     def __init__(self, run: MeshRun, spoil: Callable[[MeshRun], None]) -> None:
         super().__init__(run.istio.topology, run.switches, run.ports, run.folder)
         self._spoil = spoil
@@ -286,7 +284,6 @@ def test_contradictions_are_named_by_the_link(ports: Ports, folder: RunFolder) -
 
 
 def change(run: MeshRun, switches: Switches) -> None:
-    """Gives a running mesh other switches."""
     write_resources(replace(run.istio, switches=switches).resources, run.istio.file)
 
 

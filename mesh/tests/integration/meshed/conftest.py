@@ -23,7 +23,6 @@ MONITOR = shutil.which(PROMETHEUS) is not None
 
 @pytest.fixture(scope="package")
 def ports(free_ports: Callable[[], Ports]) -> Ports:
-    """A port base whose ports are all free."""
     return free_ports()
 
 
@@ -44,7 +43,6 @@ def folder(ports: Ports) -> Iterator[RunFolder]:
     ids="-mtls-".join,
 )
 def shop(request: pytest.FixtureRequest, ports: Ports, folder: RunFolder) -> Iterator[System]:
-    """The running shop."""
     mesh, mtls = request.param
     switches = parse_switches(mesh=mesh, mtls=mtls, plugins="all", cache="valkey", metrics="on")
     with System(load_topology("hybrid"), switches, ports, "meshed", folder=folder, monitor=MONITOR) as system:

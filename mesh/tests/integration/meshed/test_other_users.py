@@ -84,7 +84,6 @@ def surfaces(*, encrypted: bool) -> Mapping[tuple[str, str], Surface]:
 
 @pytest.fixture(scope="module")
 def got(shop: System) -> dict[str, Any]:
-    """Everything that another local user could access."""
     pids = [pid for of_component in shop.pids().values() for pid in of_component]
     issued = [agent_folder(workload, shop.folder) / TRUSTED for workload in shop.workloads]
     task = {

@@ -22,8 +22,6 @@ ALONE = "import time; time.sleep(99)"
 
 
 class CrashRun(Run):
-    """Four processes, one after the other."""
-
     def port_names(self) -> list[str]:
         return []
 

@@ -44,7 +44,6 @@ def traces(count: int, seed: int, pause_ms: float = 0.0) -> list[list[Span]]:
 
 
 def run_folder(folder: Path, pause_ms: float, baseline: int = 900) -> Path:
-    """Writes the files of a run that the proof reads."""
     kept, slowed = traces(baseline, 1), traces(300, 2, pause_ms)
     file = folder / "trials" / "1-baseline" / "traces.jsonl"
     file.parent.mkdir(parents=True)

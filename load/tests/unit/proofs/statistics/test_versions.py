@@ -24,7 +24,6 @@ ABOUT = {
 
 
 def make_run(folder: Path, **about: Any) -> Path:
-    """Makes a synthetic run of two versions."""
     arms = [Arm("a", "hybrid"), Arm("b", "hybrid")]
     large = {arm.label: {"work:user": 20.0} for arm in arms}
     run = write_generated_run(
