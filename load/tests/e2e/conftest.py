@@ -45,6 +45,13 @@ class Terminal:
     def make(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         return self.run("make", *arguments)
 
+    def bench(self, *arguments: str) -> tuple[dict[str, Any], Path]:
+        """Runs a small bench; returns its summary and its folder."""
+        done = self.make("profile=smoke", *arguments, "bench")
+        folder = self.latest()
+        assert folder is not None, done.stderr
+        return json.loads((folder / "summary.json").read_text()), folder
+
     def start(self, *arguments: str) -> subprocess.Popen[str]:
         """Starts make, so that the test can call `interrupt`, or send a signal to make alone."""
         argv, null, pipe = ["make", *arguments], subprocess.DEVNULL, subprocess.PIPE

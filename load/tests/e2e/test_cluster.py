@@ -3,8 +3,6 @@ from __future__ import annotations
 import json
 import random
 import time
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -23,23 +21,14 @@ pytestmark = pytest.mark.e2e
         (["runtime=kubernetes", "KUBECTL_BIN=nowhere"], "KUBECTL_BIN=nowhere is not a program"),
     ],
 )
-def test_bad_input_is_refused_before_anything_starts(
-    refused: Callable[[list[str], str], None], arguments: list[str], message: str
-) -> None:
+def test_bad_input_is_refused_before_anything_starts(refused, arguments: list[str], message: str) -> None:
     refused(["topology=hybrid", "profile=smoke", *arguments, "bench"], message)
-
-
-def bench(terminal: Any, *arguments: str) -> dict[str, Any]:
-    done = terminal.make("topology=hybrid", "profile=smoke", *arguments, "bench")
-    folder: Path | None = terminal.latest()
-    assert folder is not None, done.stderr
-    return dict(json.loads((folder / "summary.json").read_text()))
 
 
 @needs_cluster
 @pytest.mark.parametrize(("mesh", "mtls"), [("none", "off"), ("istio", "on")])
 def test_gates_that_depend_only_on_the_code_hold(terminal: Any, mesh: str, mtls: str) -> None:
-    summary = bench(terminal, "runtime=kubernetes", f"mesh={mesh}", f"mtls={mtls}")
+    summary, _ = terminal.bench("topology=hybrid", "runtime=kubernetes", f"mesh={mesh}", f"mtls={mtls}")
     assert summary["switches"]["runtime"] == "kubernetes"
     assert terminal.failed_code_gates(summary) == []
     assert terminal.left_over() == []
@@ -48,7 +37,8 @@ def test_gates_that_depend_only_on_the_code_hold(terminal: Any, mesh: str, mtls:
 
 @needs_cluster
 def test_three_load_nodes_send_the_tape_of_one_generator_and_get_its_answers(terminal: Any) -> None:
-    native, shared = bench(terminal), bench(terminal, "runtime=kubernetes", "load_nodes=3")
+    native, _ = terminal.bench("topology=hybrid")
+    shared, _ = terminal.bench("topology=hybrid", "runtime=kubernetes", "load_nodes=3")
     assert shared["tape"] == native["tape"]
 
 

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,10 +17,7 @@ def summary(terminal, request: pytest.FixtureRequest) -> dict[str, Any]:
     if mesh == "istio" and not (ROOT / ".tools" / "bin" / "istiod").is_file():
         pytest.skip("Istio is not built (make istio): no bench with mesh=istio")
     how = (f"mesh={mesh}", f"mtls={mtls}", "canary=20", "replicas=order:2")
-    done = terminal.make("topology=hybrid", "profile=smoke", *how, "bench")
-    folder: Path | None = terminal.latest()
-    assert folder is not None, done.stderr
-    document: dict[str, Any] = json.loads((folder / "summary.json").read_text())
+    document, _ = terminal.bench("topology=hybrid", *how)
     assert (document["switches"]["mesh"], document["switches"]["mtls"]) == (mesh, mtls)
     return document
 

@@ -1,8 +1,5 @@
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -21,10 +18,7 @@ def near(terminal: Any) -> dict[str, Any]:
 
 def run_of(terminal: Any, *settings: str) -> tuple[dict[str, Any], pl.DataFrame]:
     """Runs a bench, checks the gates that do not depend on the machine, and returns its summary and rows."""
-    done = terminal.make("topology=hybrid", "profile=smoke", *settings, "bench")
-    folder: Path | None = terminal.latest()
-    assert folder is not None, done.stderr
-    summary = json.loads((folder / "summary.json").read_text())
+    summary, folder = terminal.bench("topology=hybrid", *settings)
     assert terminal.failed_code_gates(summary) == []
     assert terminal.left_over() == []
     return summary, pl.read_parquet(folder / "journeys.parquet")
@@ -81,14 +75,10 @@ def test_each_channel_has_the_network_of_the_workload(terminal: Any, near: dict[
         (["rtt=40ms", "runtime=kubernetes"], "rtt=40ms with runtime=kubernetes: between the load's pods and the edge"),
     ],
 )
-def test_bad_input_is_refused_before_anything_starts(
-    refused: Callable[[list[str], str], None], arguments: list[str], message: str
-) -> None:
+def test_bad_input_is_refused_before_anything_starts(refused, arguments: list[str], message: str) -> None:
     refused(["profile=smoke", *arguments, "bench"], message)
 
 
 @pytest.mark.parametrize(("command", "named"), [("ladder", "ladder"), ("sweep", "capacity"), ("stress", "capacity")])
-def test_commands_whose_customers_are_near_refuse_a_workload_with_networks(
-    refused: Callable[[list[str], str], None], command: str, named: str
-) -> None:
+def test_commands_whose_customers_are_near_refuse_a_workload_with_networks(refused, command: str, named: str) -> None:
     refused(["workload=distant", command], f"which `make {named}` does not emulate")

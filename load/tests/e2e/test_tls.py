@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import socket
 import sys
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,10 +16,7 @@ BASE = 21000
 
 @pytest.mark.parametrize(("topology", "how"), [("grpc", "tls=on"), ("hybrid", "http=3")])
 def test_gates_that_depend_only_on_the_code_hold(terminal: Any, topology: str, how: str) -> None:
-    done = terminal.make(f"topology={topology}", how, "profile=smoke", "bench")
-    folder: Path | None = terminal.latest()
-    assert folder is not None, done.stderr
-    summary = json.loads((folder / "summary.json").read_text())
+    summary, folder = terminal.bench(f"topology={topology}", how)
     http = 3 if how == "http=3" else 2
     assert (summary["switches"]["tls"], summary["switches"]["http"]) == ("on", http)
     assert terminal.failed_code_gates(summary) == []
@@ -58,9 +53,7 @@ def test_over_http_3_answers_and_effects_are_those_of_http_2(terminal: Any) -> N
         (["http=3", "topology=grpc"], "http=3: the clients of grpc speak only gRPC, which always uses HTTP/2"),
     ],
 )
-def test_bad_input_is_refused_before_anything_starts(
-    refused: Callable[[list[str], str], None], arguments: list[str], message: str
-) -> None:
+def test_bad_input_is_refused_before_anything_starts(refused, arguments: list[str], message: str) -> None:
     refused(["profile=smoke", *arguments, "bench"], message)
 
 
