@@ -10,7 +10,6 @@ import pytest
 
 from experiment.kinds.ladder import ladder_arms
 from hops.kinds.ladder.arms import KIND
-from hops.kinds.ladder.document import LadderRow
 from hops.run.documents.summary import Summary
 from hops.run.files import RunFiles
 from mesh.description.topology import load_topology
@@ -29,10 +28,6 @@ def parts(run: RunFiles, arm: str) -> set[str]:
     return set(run.hops.filter(pl.col("topology") == arm)["part"])
 
 
-def of_all(summary: Summary) -> dict[str, LadderRow]:
-    return {step["adds"]: step["rows"][0] for step in summary["ladder"]["steps"]}
-
-
 def test_without_an_edge_each_channel_reaches_its_gateway(climbed: tuple[Summary, RunFiles]) -> None:
     fronts = {arm: {part for part in parts(climbed[1], arm) if "client→" in part} for arm in ("no-edge", "edge")}
     assert fronts["no-edge"] == {"wire:client→graphql-gateway", "wire:client→rest-gateway"}
@@ -47,7 +42,7 @@ def test_every_arm_gave_the_same_answers_to_the_same_tape(climbed: tuple[Summary
 
 
 def test_each_step_is_measured_twice(climbed: tuple[Summary, RunFiles]) -> None:
-    rows = of_all(climbed[0])
+    rows = {step["adds"]: step["rows"][0] for step in climbed[0]["ladder"]["steps"]}
     assert list(rows) == ["edge", "tracing", "tracing and stock SDK", "stock SDK"]
     edge = rows["edge"]
     assert edge["remainder"]["value"] == pytest.approx(edge["measured"]["value"] - edge["attributed"]["value"])

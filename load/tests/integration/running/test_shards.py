@@ -132,17 +132,12 @@ def test_the_shards_together_equal_the_replay_of_one_generator(
         assert figures[name] == expected[name], name
     assert rows == expected_rows
     assert len(figures["shards"]) == count
+    arrivals_ns = [json.loads(line)["at_ns"] for line in tape.path.read_text().splitlines()[1 : count + 1]]
     starts = {
         round((row["first_intended_ns"] - at) / 1e6)
-        for row, at in zip(figures["shards"], first_arrivals(tape, count), strict=True)
+        for row, at in zip(figures["shards"], arrivals_ns, strict=True)
     }
     assert len(starts) == 1, "the shards began at different instants"
-
-
-def first_arrivals(tape: Tape, count: int) -> list[int]:
-    """Returns when the first journey of each shard arrives, in nanoseconds."""
-    lines = tape.path.read_text().splitlines()[1:]
-    return [json.loads(line)["at_ns"] for line in lines[:count]]
 
 
 def test_a_shard_that_is_missing_is_named(tape: Tape, shop: System, tmp_path: Path) -> None:

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 import yaml
 
-from mesh.description.ports import Ports, load_ports
-from mesh.description.switches import Switches, parse_switches
+from mesh.description.ports import load_ports
+from mesh.description.switches import parse_switches
 from mesh.description.topology import Topology, load_topology, names, parse_topology
 from mesh.envoy_replies import UNSENT
 from mesh.istio.mesh import IstioMesh
@@ -28,14 +28,10 @@ links:
 
 def make(topology: Topology | str = "hybrid", **given: str) -> list[Resource]:
     chosen = load_topology(topology) if isinstance(topology, str) else topology
-    switches = parse_switches(mesh="istio", **given)
-    return _make(chosen, switches, load_ports({}))
-
-
-def _make(topology: Topology, switches: Switches, ports: Ports) -> list[Resource]:
+    switches, ports = parse_switches(mesh="istio", **given), load_ports({})
     folder = RunFolder.of(ports.base)
-    all_workloads = workloads(topology, ports, folder, canary=switches.canary > 0)
-    return IstioMesh(all_workloads, topology, ports, switches, folder).resources
+    all_workloads = workloads(chosen, ports, folder, canary=switches.canary > 0)
+    return IstioMesh(all_workloads, chosen, ports, switches, folder).resources
 
 
 def spec(mesh: Sequence[Resource], kind: str, name: str) -> Mapping[str, Any]:

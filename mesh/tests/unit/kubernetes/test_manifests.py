@@ -113,11 +113,6 @@ def name_of(resource: dict[str, Any]) -> str:
     return str(resource.get("metadata", resource)["name"])
 
 
-def selected_by(policy: dict[str, Any]) -> str:
-    name: str = policy["spec"]["selector"]["matchLabels"]["app"]
-    return name
-
-
 def one(resources: list[dict[str, Any]], kind: str, name: str) -> dict[str, Any]:
     # Resources in both overlays, such as the edge, come first in the bench's version.
     return next(each for each in resources if (each["kind"], each["metadata"]["name"]) == (kind, name))

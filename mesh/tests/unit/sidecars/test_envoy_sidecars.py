@@ -20,14 +20,6 @@ from mesh.sidecars.workloads import workloads
 PORTS = load_ports({"SHOP_PORT_BASE": "30000"})
 
 
-def static(topology: str, folder: RunFolder, **given: str) -> StaticMesh:
-    switches = parse_switches(mesh="envoy", **given)
-    all_workloads = workloads(load_topology(topology), PORTS, folder, canary=switches.canary > 0)
-    encrypted = switches.encrypted
-    certificates = issue_all(make_authority(folder.keys / "ca"), all_workloads, folder) if encrypted else {}
-    return StaticMesh(all_workloads, PORTS, switches, certificates)
-
-
 @pytest.fixture
 def folder(tmp_path: Path) -> RunFolder:
     return RunFolder.of(30000, tmp_path)
@@ -93,9 +85,11 @@ def test_clusters_with_streams_admit_the_maximum_number_of_streams(topology: str
 def test_envoy_accepts_the_configuration_of_every_sidecar(given: dict[str, str], folder: RunFolder) -> None:
     # Only one file of each shape is checked: to Envoy, files that differ only in numbers and names are equivalent.
     free = re.compile(rf"[0-9]+|{'|'.join((EDGE, *GATEWAYS, *SERVICES))}")
-    accepted = set()
+    accepted, switches = set(), parse_switches(mesh="envoy", **given)
     for topology in names():
-        for component in static(topology, folder, **given).components(folder):
+        every = workloads(load_topology(topology), PORTS, folder, canary=switches.canary > 0)
+        own = issue_all(make_authority(folder.keys / "ca"), every, folder) if switches.encrypted else {}
+        for component in StaticMesh(every, PORTS, switches, own).components(folder):
             shape = free.sub("0", (folder.config / f"{component.name}.yaml").read_text(encoding="utf-8"))
             if shape in accepted:
                 continue
