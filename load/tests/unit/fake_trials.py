@@ -30,16 +30,7 @@ def fake_trial(
     other_cores: float = 0.0,
     machine_speed: float = 20.0,
 ) -> Trial:
-    """Makes a trial with a given number of journeys; a failed journey makes it WRONG.
-
-    Args:
-        failures: Number of failed journeys.
-        rows: Number of journeys.
-        origin: Source of CPU seconds and memory.
-        latency_ms: Latency of all journeys; None for journeys without latencies.
-        other_cores: Cores that another program used.
-        machine_speed: Speed of the machine.
-    """
+    """Makes a trial with `rows` journeys; a failed journey makes it WRONG. Without `latency_ms`, journeys have none."""
     evidence = Evidence(
         parity_mismatches=0, invariants_broken=0, journeys_planned=rows, journeys_sent=rows, start_lag_p99_ms=0.1,
         start_lag_mean_ms=0.2, answer_lag_ms=0.3, spans_missing=0, spans_outside=0, latency_median_ms=5.0,
@@ -78,8 +69,7 @@ class FakeRuns:
     Args:
         outcomes: Results of the attempts at `<block>-<topology>`, one after another: a number of failures, or an
             error. All other attempts succeed.
-        latency_ms: Returns the latency of journeys, from `<block>-<topology>` and the attempt; None for journeys
-            without latencies.
+        latency_ms: Returns the latency of journeys, from `<block>-<topology>` and the attempt.
         other_cores: Cores that another program uses during the Nth trial.
         machine_speed: Speed of the machine during the Nth trial.
     """

@@ -95,12 +95,7 @@ class Handler(QuietHandler):
 
 
 class StandIn(socketserver.ThreadingUnixStreamServer):
-    """An HTTP server that replaces a component.
-
-    Attributes:
-        name: The component.
-        requests: How many requests have arrived.
-    """
+    """An HTTP server that replaces a component, and counts the requests that have arrived."""
 
     daemon_threads = True
     request_queue_size = 128

@@ -57,11 +57,7 @@ sys.exit(f"nobody taught this kubectl: {{asked}}")
 
 
 class FakeCluster:
-    """kubectl's answers, by the beginning of its command line.
-
-    Args:
-        folder: Folder of the program.
-    """
+    """kubectl's answers, by the beginning of its command line."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

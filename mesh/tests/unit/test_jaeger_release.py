@@ -31,14 +31,9 @@ ARCHIVE = f"/v{jaeger.VERSION}/{NAME}.tar.gz"
 
 
 class Releases(ThreadingHTTPServer):
-    """A release page.
+    """A release page, whose server does not send the last `missing` bytes of a file.
 
-    Attributes:
-        files: Files of the page, by path.
-        asked: Paths of the requests.
-        missing: Number of bytes at the end of a file that the server does not send.
-        silent_after: Number of bytes after which the server falls silent until `end` is set; 0 for silence before the
-            answer, None for no silence.
+    It falls silent after `silent_after` bytes, until `end` is set: 0 for before the answer, None for never.
     """
 
     def __init__(self) -> None:

@@ -57,7 +57,6 @@ class Flow:
 
     Attributes:
         next: The next sequence number; None before the first packet.
-        payload: Bytes of payload so far.
         missed: Bytes that are missing from the capture.
         ended: Whether the capture has the end of this direction.
     """

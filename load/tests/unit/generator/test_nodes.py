@@ -24,8 +24,6 @@ class FakeNode:
     """A node in memory, which answers immediately.
 
     Args:
-        index: Shard of the node.
-        count: Number of shards.
         ready: Changes to the message that it sends when it is ready; None if it never gets ready.
         refuses: Error with which it fails once it gets the start time.
         gone: The reason why the node can no longer be reached.

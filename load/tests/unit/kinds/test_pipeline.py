@@ -51,11 +51,7 @@ ELSEWHERE = {"bench", "two-runs", "decide", "load"}
 
 
 class Trials:
-    """Runs fake trials.
-
-    Args:
-        errors: Errors that end trials, by the number of the trial.
-    """
+    """Runs fake trials; `errors` end trials, by the number of the trial."""
 
     def __init__(self, errors: Mapping[int, BaseException] | None = None) -> None:
         self.errors = errors or {}

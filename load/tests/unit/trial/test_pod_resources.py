@@ -89,11 +89,7 @@ def test_others_use_the_nodes_busy_time_beyond_the_run() -> None:
 
 
 class Cluster:
-    """A cluster whose figures grow by a second at each look, from 0.
-
-    Args:
-        failing: Looks that fail.
-    """
+    """A cluster whose figures grow by a second at each look, from 0; the looks in `failing` fail."""
 
     def __init__(self, failing: Sequence[int] = ()) -> None:
         self.looks = 0

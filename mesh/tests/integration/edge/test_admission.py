@@ -85,14 +85,7 @@ async def statuses(
 ) -> Counter[int]:
     """Counts the answers to customers who send requests in a loop, once the edge has measured response times.
 
-    Args:
-        edge: The edge.
-        path: Path of the requests.
-        headers: The headers of each request.
-        customers: Number of customers.
-        method: The method of each request.
-        pause_s: Seconds between an answer and the customer's next request.
-        awaited: Statuses that must occur before counting ends: on a busy machine, there are few slow answers.
+    Counting ends only when the `awaited` statuses have occurred: on a busy machine, there are few slow answers.
     """
     seen, there = Counter[int](), asyncio.Event()
     async with aiohttp.ClientSession(edge.ports.url("edge")) as client:

@@ -53,14 +53,7 @@ class Component(QuietHandler):
 
 @dataclass
 class Answer:
-    """The edge's reaction: the first answer, if there are several.
-
-    Attributes:
-        ended: How the connection ended without an answer; empty after a timeout.
-        status: The HTTP status; 0 without an answer.
-        headers: Headers by their names in lower case.
-        body: The raw body.
-    """
+    """The first answer of an edge, or how the connection ended without one; both are empty after a timeout."""
 
     ended: str = ""
     status: int = 0

@@ -74,12 +74,7 @@ class ShortLived(MeshRun):
 
 
 class Load:
-    """Calls from one component to another for the duration of the context.
-
-    Attributes:
-        answered: Number of calls answered with 200.
-        failures: Results of all other calls.
-    """
+    """Calls from one component to another for the duration of the context: how many got 200, and the other results."""
 
     def __init__(self, run: MeshRun, caller: str, callee: str) -> None:
         self._client = run.caller(caller, callee)
