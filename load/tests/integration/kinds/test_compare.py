@@ -62,13 +62,9 @@ def experiment(
     return summary, path
 
 
-def test_every_trial_exists_once(experiment: tuple[Summary, Path]) -> None:
+def test_every_trial_exists_once_and_replayed_the_whole_tape(experiment: tuple[Summary, Path]) -> None:
     run = read_run(experiment[1])
     assert Counter((row["block"], row["topology"]) for row in run.trials) == {(1, "grpc"): 1, (1, "hybrid"): 1}
-
-
-def test_every_trial_replayed_the_whole_tape_and_answered_the_same(experiment: tuple[Summary, Path]) -> None:
-    run = read_run(experiment[1])
     rows = run.journeys.group_by("block", "topology").agg(pl.len(), pl.col("seq").n_unique().alias("seqs"))
     assert set(rows["len"]) == set(rows["seqs"]) == {run.manifest["journeys"]}
     assert len({row["answers_sha256"] for row in run.trials}) == 1

@@ -62,10 +62,8 @@ def test_program_is_ours_unless_one_is_given() -> None:
     ("given", "message"),
     [
         (("edge", "", ""), "component=edge: there are no tests for it; valid: product, user"),
-        (("product", "./p", "product:go"), "give only one of them"),
         (("product", "", "user:go"), "there is no such component; valid: product:go, graphql-gateway:go"),
         (("product", "", "product:go,user:python"), "give only one program"),
-        (("product", "/no/product", ""), r"product \(command: /no/product\): there is no program"),
         (("product", "", "product:rust"), "valid languages: python, go"),
     ],
 )

@@ -47,8 +47,6 @@ def books(file: Path) -> TargetFile:
 def test_targets_are_chosen_by_name_and_in_order(file: Path) -> None:
     assert list(read_targets(str(file)).target.targets) == ["old", "new"]
     assert list(read_targets(str(file), "new, old").target.targets) == ["new", "old"]
-    with pytest.raises(UsageError, match="targets=new,gone: there is no target gone; the targets are old, new"):
-        read_targets(str(file), "new,gone")
 
 
 def test_files_that_differ_only_in_their_targets_are_measured_together(file: Path) -> None:
