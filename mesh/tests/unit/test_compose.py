@@ -106,7 +106,7 @@ def mine(folder: Path, program: str) -> dict[Path, str]:
     return compose_files(load_topology(str(file)), Data(), ROOT)
 
 
-def test_sources_are_named_from_where_the_file_lies(tmp_path: Path) -> None:
+def test_sources_are_named_from_where_the_file_lies() -> None:
     folder = ROOT / ".run" / "compose" / "rest"
     text = compose_files(load_topology("rest"), Data(), folder)[FILE]
     assert read(text)["services"]["secrets"]["build"]["context"] == "../../.."

@@ -419,7 +419,7 @@ def test_an_edge_that_hands_over_refuses_no_request(
     assert not memory.exists()
 
 
-def test_jaeger_stops_at_once(ports: Ports, edge: EdgeRun) -> None:
+def test_jaeger_stops_at_once(edge: EdgeRun) -> None:
     began = time.monotonic()
     edge.restart(JAEGER)
     assert time.monotonic() - began < 8

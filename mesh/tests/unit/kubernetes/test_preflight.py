@@ -36,7 +36,7 @@ def test_a_usable_cluster_is_used(cluster: FakeCluster) -> None:
     require_usable(Kubectl.current(cluster.environ), WITH_ISTIO)
 
 
-def test_no_kubectl_is_named(tmp_path: Path) -> None:
+def test_no_kubectl_is_named() -> None:
     with pytest.raises(NotInstalledError, match="KUBECTL_BIN=nowhere is not a program"):
         Kubectl.current({"KUBECTL_BIN": "nowhere"})
 
