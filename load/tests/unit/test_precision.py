@@ -104,9 +104,7 @@ def test_more_run_if_later_blocks_scatter_more_than_the_first(tmp_path: Path) ->
     assert run(tmp_path, FakeRuns(latency_ms=scattering(*CALM, then=0.12))) > planned
 
 
-def test_a_precision_that_takes_too_many_blocks_ends_the_run(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_precision_that_takes_too_many_blocks_ends_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(tmp_path, FakeRuns(latency_ms=scattering(*CALM)), plan(0.005)) == FIRST
     needed = math.ceil(FIRST * (width_after_first_stage() / half_width_of(0.005)) ** 2)
     output = capsys.readouterr().err
@@ -137,9 +135,7 @@ def test_a_run_interrupted_anywhere_resumes_to_the_same_blocks(
     assert [*first.ran[:-1], *second.ran] == trials
 
 
-def test_ctrl_c_in_the_second_stage_reports_the_number_of_blocks(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_ctrl_c_in_the_second_stage_reports_how_many_blocks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     runs = FakeRuns({f"{FIRST + 1}-rest": [KeyboardInterrupt()]}, scattering(*CALM, then=0.01))
     with pytest.raises(KeyboardInterrupt):
         run(tmp_path, runs)

@@ -143,9 +143,7 @@ def test_values_reach_a_program_as_they_were_typed(run: Run, copy: Path, shades:
         (["PYTHON=/nowhere/python3", "bench"], "/nowhere/python3 is not Python 3.11 or newer: give PYTHON="),
     ],
 )
-def test_a_mistake_is_refused_before_anything_is_installed(
-    run: Run, copy: Path, given: list[str], message: str
-) -> None:
+def test_a_mistake_is_refused_before_anything_is_set_up(run: Run, copy: Path, given: list[str], message: str) -> None:
     before = sorted(copy.rglob("*"))
     refused = run("make", *given)
     assert (refused.returncode, refused.stdout) == (2, "")

@@ -200,9 +200,7 @@ def test_without_prometheus_nothing_starts(free_ports: Callable[[], Ports]) -> N
         start({"PROMETHEUS_BIN": "/nowhere/prometheus"})
 
 
-def test_the_banner_lists_the_additions_of_switches(
-    free_ports: Callable[[], Ports], capsys: pytest.CaptureFixture
-) -> None:
+def test_the_banner_lists_additions_of_switches(free_ports: Callable[[], Ports], capsys: pytest.CaptureFixture) -> None:
     topology, switches = load_topology("hybrid", updates="on"), parse_switches(metrics="on", updates="on")
     ports, environ = free_ports(), {"PROMETHEUS_BIN": sys.executable, "PATH": "/nowhere"}
     system = System(topology, switches, ports, "x", environ=environ, monitor=True, interactive=True)

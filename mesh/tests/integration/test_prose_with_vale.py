@@ -75,9 +75,7 @@ def test_a_new_finding_fails_with_its_place_and_advice(checkout: Path, capsys: p
     assert "page.md has 1 findings of Phrases; the baseline allows 0." in printed
 
 
-def test_the_baseline_follows_what_is_mended_and_nothing_else(
-    checkout: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_baseline_follows_what_is_mended_and_no_more(checkout: Path, capsys: pytest.CaptureFixture[str]) -> None:
     page, baseline = checkout / "page.md", checkout / prose.BASELINE
     page.write_text("Whatever comes.\n\nWhoever comes.\n")
     prose.lower_baseline(checkout)

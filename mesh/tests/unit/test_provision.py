@@ -95,9 +95,7 @@ def test_jaeger_is_cached_by_its_pins(tmp_path: Path, monkeypatch: pytest.Monkey
     assert program.parent.name.startswith("jaeger-1.76.0-")
 
 
-def test_istio_is_cached_by_its_pins_and_istiod_by_its_own_code_too(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_istio_is_cached_by_pins_and_istiod_by_its_code_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOPWISE_CACHE", str(tmp_path))
     module = tmp_path / "module"
     shutil.copytree(tools.ISTIO[0].module, module)
@@ -174,9 +172,7 @@ def test_a_failure_ends_the_other_steps_and_comes_last(
     assert capsys.readouterr().err.endswith("error: the index does not answer\n")
 
 
-def test_graphiql_is_optional(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_graphiql_may_fail(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(cli, "TOOLS", tmp_path)
     monkeypatch.setattr(cli, "STEPS", {"graphiql": _fail, "venv": lambda: None})
     assert cli.main(["graphiql", "venv"]) == 0

@@ -57,9 +57,7 @@ def messages_of(struck: dict[str, object]) -> list[str]:
     return [message for message in messages if OVER not in message]
 
 
-def test_crashes_of_the_saga_lose_and_double_nothing_and_buyers_see_them(
-    run: Run, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_saga_crashes_lose_and_double_nothing_and_buyers_see_them(run: Run, capfd: pytest.CaptureFixture[str]) -> None:
     struck = run(topologies="hybrid", faults="crash:order", rate="10")
     # Only the load itself shows progress, and not the repeated purchases after it.
     assert len(set(re.findall(r"replay: \d+ of (\d+) journeys", capfd.readouterr().err))) == 1
@@ -84,9 +82,7 @@ def test_a_service_whose_callee_is_down_is_not_taken_for_down_itself(run: Run) -
 
 
 @pytest.mark.skipif(bool(no_volumes()), reason=f"disk-full needs {no_volumes()}")
-def test_a_full_volume_is_reported_as_temporary_and_loses_nothing_acknowledged(
-    run: Run, free_ports: Callable[[], Ports]
-) -> None:
+def test_a_full_volume_is_temporary_and_loses_nothing_acknowledged(run: Run, free_ports: Callable[[], Ports]) -> None:
     struck = run(free_ports().base, topologies="grpc", faults=f"disk-full:{WAL}")
     (full,) = struck.values()
     assert full["repeated"] > 3

@@ -47,9 +47,7 @@ def test_the_user_decides(monkeypatch: pytest.MonkeyPatch, answer: bool, begins:
         assert ended.value.code == 0
 
 
-def test_a_pipe_gets_the_names_and_no_question(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_pipe_gets_names_and_no_question(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(typer, "confirm", lambda *_, **__: pytest.fail("nobody can answer"))
     Preflight().end(["One trial, about 30 s."])
     output = capsys.readouterr().err

@@ -139,9 +139,7 @@ def test_searches_in_blocks_have_intervals_of_rates_and_ratios(tmp_path: Path, m
     assert "blocks=3 is for load=sweep; the load is stress" in refused.stderr
 
 
-def test_a_topology_that_cannot_continue_ends_early_and_the_next_begins(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_topology_that_fails_ends_early_and_the_next_begins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     trials = Trials({2: ComponentDiedError("order", "order has ended")})
     died = trials.errors
 

@@ -121,9 +121,7 @@ def test_targets_at_distances_and_rates_and_without_a_journey(books: TargetFile,
         ("rates --targets gone", "targets=gone: there is no target gone; the targets are old, new"),
     ],
 )
-def test_a_setting_that_does_not_fit_a_target_is_refused_with_the_reason(
-    file: Path, arguments: str, message: str
-) -> None:
+def test_a_setting_that_fits_no_target_is_refused_with_the_reason(file: Path, arguments: str, message: str) -> None:
     done = CliRunner().invoke(app, [*arguments.split(), "--target", str(file)])
     assert done.exit_code == 2
     assert message in " ".join(done.stderr.split())

@@ -56,9 +56,7 @@ def test_the_command_refuses_it_before_anything_starts(given: str, monkeypatch: 
     assert f"precision={given} is not valid: give a percentage from 0.01% to 50%, such as 5%" in done.stderr
 
 
-def test_the_command_says_that_it_would_take_days_before_anything_starts(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_command_says_before_it_starts_that_it_takes_days(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("experiment.commands.in_blocks.RESULTS", tmp_path)
     monkeypatch.setattr("experiment.commands.in_blocks.begin", lambda *_: pytest.fail("an experiment began"))
     done = CliRunner().invoke(app, ["compare", "--precision", "0.1%", "--blocks", "10"])

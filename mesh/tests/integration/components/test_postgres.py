@@ -230,9 +230,7 @@ def test_programs_that_were_copied_in_part_are_copied_again(folder: RunFolder) -
         assert (open_cluster(folder, Path(state)).programs / "initdb").is_file()
 
 
-def test_data_without_a_password_are_recreated(
-    ports: Ports, folder: RunFolder, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_data_without_a_password_are_remade(ports: Ports, folder: RunFolder, capfd: pytest.CaptureFixture[str]) -> None:
     old = folder.postgres
     old.mkdir()
     (old / "PG_VERSION").write_text("18\n")

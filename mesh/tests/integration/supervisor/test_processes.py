@@ -59,9 +59,7 @@ def test_waits_until_a_component_answers(supervisor: Supervisor, ports: Ports) -
     ],
     ids=["dies", "answers late"],
 )
-def test_a_command_that_does_not_start_is_named_with_its_component(
-    supervisor: Supervisor, code: str, said: str
-) -> None:
+def test_a_command_that_does_not_start_is_named_by_its_component(supervisor: Supervisor, code: str, said: str) -> None:
     never = component("product", code, ready=lambda: False, command="./product --verbose", start_limit_s=0.5)
     with pytest.raises(StartError, match=rf"^product \(command: \./product --verbose\) {said}"):
         supervisor.start([never])
@@ -140,9 +138,7 @@ def test_a_component_imports_while_it_waits_for_others(supervisor: Supervisor, f
     assert log.read_text() == "after it\n"
 
 
-def test_the_time_limit_of_a_component_begins_when_its_dependencies_are_ready(
-    supervisor: Supervisor, folder: RunFolder
-) -> None:
+def test_a_time_limit_begins_when_the_dependencies_are_ready(supervisor: Supervisor, folder: RunFolder) -> None:
     slow = component("task", "import time; time.sleep(1)", ready=None)
     supervisor.start(
         [importing("early", *2 * [str(folder.path / "any")], after=frozenset({"task"}), start_limit_s=0.8), slow]

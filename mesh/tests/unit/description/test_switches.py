@@ -265,9 +265,7 @@ NO_EDGE = {"edge": "none", "http": "1"}
          r"delay=user:0\.5ms: Istio injects delays of 1 ms or more", {"mesh": "envoy"}),
     ],
 )  # fmt: skip
-def test_the_error_for_conflicting_switches_names_both(
-    given: dict[str, str], message: str, instead: dict[str, str]
-) -> None:
+def test_the_error_for_a_conflict_names_both(given: dict[str, str], message: str, instead: dict[str, str]) -> None:
     with pytest.raises(SwitchError, match=message):
         parse_switches(**given)
     parse_switches(**given | instead)
@@ -284,9 +282,7 @@ def test_the_error_for_conflicting_switches_names_both(
          "delay=graphql-gateway: rest does not run graphql-gateway; it runs product"),
     ],
 )  # fmt: skip
-def test_the_error_names_what_a_topology_lacks_and_hybrid_has_it(
-    name: str, given: dict[str, str], message: str
-) -> None:
+def test_the_error_names_what_a_topology_lacks_and_hybrid_has(name: str, given: dict[str, str], message: str) -> None:
     switches = parse_switches(**given)
     with pytest.raises(SwitchError, match=message):
         require_fit(load_topology(name), switches)

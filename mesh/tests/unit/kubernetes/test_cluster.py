@@ -105,9 +105,7 @@ def test_a_remaining_namespace_is_reported_with_the_clusters_reason(
     assert (tmp_path / ".run" / "1" / "namespace.json").exists()
 
 
-def test_a_missing_right_to_read_usage_is_reported_before_anything_runs(
-    cluster: FakeCluster, system: ClusterSystem
-) -> None:
+def test_a_missing_right_to_usage_is_reported_before_anything_runs(cluster: FakeCluster, system: ClusterSystem) -> None:
     for refused in ("get nodes", "get pods.metrics.k8s.io"):
         cluster.says(in_namespace(system, f"auth can-i {refused}"), "no\n", code=1)
     with pytest.raises(ClusterError, match=r"can get neither nodes/proxy nor pods\.metrics\.k8s\.io"), system:

@@ -103,9 +103,7 @@ def test_a_pod_that_is_lost_is_named_with_the_clusters_reason(
     assert caught.value.component == "product-1"
 
 
-def test_pods_of_a_lost_node_are_reported_with_the_cluster_s_warning(
-    system: ClusterSystem, says: Callable[..., None]
-) -> None:
+def test_pods_of_a_lost_node_have_the_cluster_s_warning(system: ClusterSystem, says: Callable[..., None]) -> None:
     says("pods --output", *(pod(component, ready=False) for component in COMPONENTS))
     event = {"type": "Warning", "reason": "NodeNotReady", "message": "Node is not ready"}
     says("events", *({**event, "involvedObject": {"name": f"{component}-1"}} for component in COMPONENTS))
@@ -113,9 +111,7 @@ def test_pods_of_a_lost_node_are_reported_with_the_cluster_s_warning(
         system.check_now()
 
 
-def test_a_pod_that_somebody_deletes_is_lost_before_it_is_gone(
-    system: ClusterSystem, says: Callable[..., None]
-) -> None:
+def test_a_pod_that_is_deleted_is_lost_before_it_is_gone(system: ClusterSystem, says: Callable[..., None]) -> None:
     leaving = pod("product")
     leaving["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
     others = [each for each in PODS if each["metadata"]["name"] != "product-1"]

@@ -119,9 +119,7 @@ def one(resources: list[dict[str, Any]], kind: str, name: str) -> dict[str, Any]
 
 
 @pytest.mark.parametrize("version", [".".join(map(str, MIN_VERSION)), kubernetes_validate.latest_version()])
-def test_every_resource_is_valid_for_the_oldest_and_the_newest_api(
-    version: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_resource_is_valid_for_the_oldest_and_newest_api(version: str, monkeypatch: pytest.MonkeyPatch) -> None:
     # The schema is read only once, because it consists of megabytes of JSON.
     monkeypatch.setattr(kubernetes_validate.utils, "schema_contents", cache(kubernetes_validate.utils.schema_contents))
     for each in every_shape():
@@ -338,9 +336,7 @@ def test_all_other_callers_are_refused() -> None:
 
 @pytest.mark.parametrize("switches", ["istio-mtls", "kong-mtls"])
 @pytest.mark.parametrize("topology", ["hybrid", "grpc"])
-def test_clients_without_a_certificate_may_enter_by_the_gateway_and_get_to_the_edge(
-    topology: str, switches: str
-) -> None:
+def test_clients_without_a_certificate_enter_by_the_gateway_and_reach_the_edge(topology: str, switches: str) -> None:
     resources = everything(topology, switches)
     gateway = one(resources, "Gateway", "shop")["metadata"]
     # The policy that refuses all other callers applies to the gateway's pods too; only a policy for the gateway itself

@@ -59,9 +59,7 @@ def test_a_kubelets_counters_are_used_from_one_look_to_the_next(cluster: FakeClu
     assert source.look() == expected, "figures that have not changed are those of the last look"
 
 
-def test_a_container_that_starts_again_counts_from_nothing_and_one_that_is_gone_is_left_out(
-    cluster: FakeCluster,
-) -> None:
+def test_a_container_that_starts_again_counts_from_nothing_and_a_gone_one_is_left_out(cluster: FakeCluster) -> None:
     source = Kubelets(cluster.kubectl().within(NAMESPACE))
     kubelet_says(cluster, ("order-5f-a", "order", 2.5, 0), ("order-5f-b", "order", 2.0, 0))
     source.look()

@@ -53,9 +53,7 @@ def test_the_edge_s_certificate_is_for_the_hosts_by_which_it_is_reached(tmp_path
     assert all(file.stat().st_mode & 0o077 == 0 for file in [*private, *(key.parent for key in private)])
 
 
-def test_a_certificate_ends_with_the_one_that_signed_it(
-    own: Authority, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_certificate_ends_with_its_signer_s(own: Authority, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(certificates, "ROOT_DAYS", 1)
     short = make_authority(tmp_path / "short")
     ends = [
