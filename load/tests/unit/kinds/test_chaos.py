@@ -172,7 +172,7 @@ def test_failed_purchases_repeat_with_the_same_key_and_only_acknowledged_ones_co
             for seq, outcome, journey in sent
         )
     )
-    assert write_acknowledged([(rows, path)], tmp_path / "told.jsonl") == 1
-    (line,) = (tmp_path / "told.jsonl").read_text().splitlines()
+    assert write_acknowledged([(rows, path)], tmp_path / "acknowledged.jsonl") == 1
+    (line,) = (tmp_path / "acknowledged.jsonl").read_text().splitlines()
     kept = {"journey": "checkout", "outcome": "ok", "order_id": 70, "user_id": 0, "idempotency_key": "k0"}
     assert json.loads(line) == kept

@@ -236,8 +236,8 @@ def test_data_without_a_password_are_remade(ports: Ports, folder: RunFolder, cap
     (old / "PG_VERSION").write_text("18\n")
     with run(ports, folder) as started:
         assert was_made(started)
-        assert f"The database in {old} " in (told := capfd.readouterr().err)
-        assert "so it is recreated" in told
+        assert f"The database in {old} " in (printed := capfd.readouterr().err)
+        assert "so it is recreated" in printed
         psycopg.connect(database(ports, {}, folder).admin_url).close()
     folder.postgres_password.unlink()
     with run(ports, folder):

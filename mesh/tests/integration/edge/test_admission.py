@@ -220,11 +220,11 @@ def test_a_refusal_has_a_retry_delay(edge: Run, path: str, kind: str) -> None:
     answer = httpx.get(edge.ports.url("edge") + path, trust_env=False)
     assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
     assert answer.headers["content-type"] == kind
-    told = answer.json()
+    body = answer.json()
     if path == "/graphql":
-        assert told["errors"][0]["extensions"] == {"code": "UNAVAILABLE", "retryAfter": 1}
+        assert body["errors"][0]["extensions"] == {"code": "UNAVAILABLE", "retryAfter": 1}
     else:
-        assert told["code"] == "UNAVAILABLE"
+        assert body["code"] == "UNAVAILABLE"
 
 
 def test_a_refused_call_has_a_retry_delay(edge: Run) -> None:

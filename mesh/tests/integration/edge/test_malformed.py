@@ -187,8 +187,8 @@ def answers(
 def test_both_edges_answer_alike(program: str, answers: Answers, version: str, row: Row) -> None:
     answer = answers[version, row.name]
     assert str(answer) == row.but.get(program, row.answer)
-    told = json.dumps(answer.headers).lower()
-    assert not [name for name in ("envoy", "kong", "nginx") if name in told]
+    headers = json.dumps(answer.headers).lower()
+    assert not [name for name in ("envoy", "kong", "nginx") if name in headers]
     if not answer.status or str(answer) == PASSED:
         return
     kind = answer.headers["content-type"]

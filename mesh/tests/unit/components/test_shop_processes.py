@@ -283,7 +283,7 @@ def test_bad_cache_url_is_not_repeated(url: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("info", "told"),
+    ("info", "message"),
     [
         ({"valkey_version": "8.1.8", "redis_version": "7.2.4"}, ""),
         ({"redis_version": "7.2.0"}, ""),
@@ -292,8 +292,8 @@ def test_bad_cache_url_is_not_repeated(url: str) -> None:
         ({}, r"names is Redis None; needed: 7.2"),
     ],
 )
-def test_an_old_cache_is_refused(info: dict[str, str], told: str) -> None:
-    with pytest.raises(StartError, match=told) if told else nullcontext():
+def test_an_old_cache_is_refused(info: dict[str, str], message: str) -> None:
+    with pytest.raises(StartError, match=message) if message else nullcontext():
         require_version(info)
 
 

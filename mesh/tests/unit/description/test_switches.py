@@ -149,7 +149,7 @@ def test_bad_value_names_itself_and_the_choices(name: str, value: str, message: 
 
 
 @pytest.mark.parametrize(
-    ("beside", "message"),
+    ("given", "message"),
     [
         ({"edge": "none", "http": "1"}, "apart=bulk_lines needs an edge"),
         ({"mesh": "envoy"}, "apart=bulk_lines with mesh=envoy: .*; give mesh=none"),
@@ -157,24 +157,24 @@ def test_bad_value_names_itself_and_the_choices(name: str, value: str, message: 
         ({"runtime": "kubernetes"}, "apart=bulk_lines with runtime=kubernetes: .*; give runtime=native"),
     ],
 )
-def test_separate_components_need_an_edge_this_machine_and_one_database(beside: dict[str, str], message: str) -> None:
+def test_separate_components_need_an_edge_this_machine_and_one_database(given: dict[str, str], message: str) -> None:
     assert parse_switches(apart="bulk_lines", edge="kong").apart == "bulk_lines"
     with pytest.raises(SwitchError, match=message):
-        parse_switches(apart="bulk_lines", **beside)
+        parse_switches(apart="bulk_lines", **given)
 
 
 @pytest.mark.parametrize(
-    ("beside", "message"),
+    ("given", "message"),
     [
         ({"connections": "8"}, "reuse=off with connections=8: each request opens its own connection; leave conn"),
         ({"network": "4g"}, "reuse=off with visit=warm: connections of a warm visit are open already; give visit="),
     ],
 )
-def test_a_connection_for_each_request(beside: dict[str, str], message: str) -> None:
+def test_a_connection_for_each_request(given: dict[str, str], message: str) -> None:
     for taken in ({}, {"http": "3"}, {"edge": "none", "http": "1"}, {"network": "4g", "visit": "first"}):
         assert parse_switches(reuse="off", **taken).reuse == "off"
     with pytest.raises(SwitchError, match=message):
-        parse_switches(reuse="off", **beside)
+        parse_switches(reuse="off", **given)
 
 
 def test_first_visits_have_no_client_cache() -> None:

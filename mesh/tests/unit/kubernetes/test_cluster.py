@@ -83,9 +83,9 @@ def test_the_next_run_removes_what_a_killed_one_left(
     with pytest.raises(ClusterError, match="does not answer"), system:
         pytest.fail("it must not begin")
     assert deleted(cluster, "hopwise-left")
-    told = capsys.readouterr().err
-    assert "hopwise-left" in told
-    assert "Uncordoning the node node-7" in told
+    printed = capsys.readouterr().err
+    assert "hopwise-left" in printed
+    assert "Uncordoning the node node-7" in printed
     assert "uncordon node-7" in cluster.commands
     assert not note.exists()
 
@@ -99,9 +99,9 @@ def test_a_remaining_namespace_is_reported_with_the_clusters_reason(
     cluster.says(f"get namespace {system.namespace}", {"status": {"conditions": [why]}})
     with pytest.raises(ClusterError, match="no"), system:
         pytest.fail("it must not begin")
-    told = capsys.readouterr().err
-    assert "Discovery failed for metrics.k8s.io" in told
-    assert f"kubectl --context=kind get namespace {system.namespace}" in told
+    printed = capsys.readouterr().err
+    assert "Discovery failed for metrics.k8s.io" in printed
+    assert f"kubectl --context=kind get namespace {system.namespace}" in printed
     assert (tmp_path / ".run" / "1" / "namespace.json").exists()
 
 

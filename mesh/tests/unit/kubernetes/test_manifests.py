@@ -182,13 +182,13 @@ def test_references_of_resources_exist(variant: tuple[str, str]) -> None:
                 assert {item["key"] for item in volume["secret"]["items"]} <= keys[volume["secret"]["secretName"]]
         for _, each in containers_of(resource):
             assert {mount["name"] for mount in each["volumeMounts"]} <= volumes.keys()
-            told = [(variable["name"], str(variable.get("value"))) for variable in each.get("env", [])]
+            settings = [(variable["name"], str(variable.get("value"))) for variable in each.get("env", [])]
             mounted = {
                 f"{mount['mountPath']}/{item['key']}"
                 for mount in each["volumeMounts"]
                 for item in volumes[mount["name"]].get("secret", {}).get("items", [])
             }
-            assert {file for name, file in told if name.endswith("_FILE")} <= mounted, name_of(each)
+            assert {file for name, file in settings if name.endswith("_FILE")} <= mounted, name_of(each)
 
 
 @pytest.mark.parametrize("variant", VARIANTS, ids="-".join)
@@ -582,8 +582,8 @@ def test_values_that_kubernetes_would_refuse_are_refused_with_a_valid_one(namesp
 
 
 def test_the_edge_refuses_early_with_admission_on() -> None:
-    told = json.dumps(manifests(load_topology("hybrid"), Switches(runtime="kubernetes", admission="on"), OPTIONS))
-    assert "adaptive_concurrency" in told
+    made = json.dumps(manifests(load_topology("hybrid"), Switches(runtime="kubernetes", admission="on"), OPTIONS))
+    assert "adaptive_concurrency" in made
     assert "adaptive_concurrency" not in json.dumps(make("hybrid", "plain"))
 
 

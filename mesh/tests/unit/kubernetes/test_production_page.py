@@ -117,6 +117,6 @@ def test_with_mtls_jaeger_has_a_sidecar_which_every_span_passes(tmp_path: Path, 
 
 
 def test_the_command_names_both_overlays(tmp_path: Path) -> None:
-    told = CliRunner().invoke(app, ["manifests", "--host", "shop.example.com", "--out", str(tmp_path)])
-    assert told.exit_code == 0, told.output
-    assert {f"{tmp_path}/{overlay}" for overlay in (BENCH, PRODUCTION)} <= set(told.output.split())
+    done = CliRunner().invoke(app, ["manifests", "--host", "shop.example.com", "--out", str(tmp_path)])
+    assert done.exit_code == 0, done.output
+    assert {f"{tmp_path}/{overlay}" for overlay in (BENCH, PRODUCTION)} <= set(done.output.split())

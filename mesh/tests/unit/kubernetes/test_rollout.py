@@ -134,10 +134,10 @@ def test_a_job_is_waited_for_until_it_has_succeeded(tmp_path: Path) -> None:
 def test_the_message_for_a_failed_pull_has_the_registry_s_error_from_before_the_back_off(tmp_path: Path) -> None:
     backed_off = {"waiting": {"reason": "ImagePullBackOff", "message": 'Back-off pulling image "shop:1"'}}
     cluster, waiting = rollout(tmp_path, DEPLOYMENT, pod("order-1", ready=False, state=backed_off))
-    told = {"type": "Warning", "involvedObject": {"name": "order-1"}}
+    about = {"type": "Warning", "involvedObject": {"name": "order-1"}}
     messages = {"Failed": "Failed to pull image: registry.example: not found", "BackOff": "Back-off pulling image"}
     events = [
-        {**told, "reason": reason, "message": message, "lastTimestamp": f"2026-01-01T00:00:0{at}Z"}
+        {**about, "reason": reason, "message": message, "lastTimestamp": f"2026-01-01T00:00:0{at}Z"}
         for at, (reason, message) in enumerate(messages.items())
     ]
     cluster.says("get events", {"items": events})

@@ -61,11 +61,11 @@ STREAMING = {
 @pytest.mark.parametrize("topology", STREAMING)
 def test_clusters_with_streams_admit_the_maximum_number_of_streams(topology: str, folder: RunFolder) -> None:
     """This is so at the edge too, which calls its own sidecar in a mesh."""
-    told = load_topology(topology, updates="on")
-    every = workloads(told, PORTS, folder)
+    chosen = load_topology(topology, updates="on")
+    every = workloads(chosen, PORTS, folder)
     mesh = StaticMesh(every, PORTS, parse_switches(mesh="envoy"), {})
     by_edge = next(workload for workload in every if workload.name == EDGE)
-    proxies = {EDGE: (render(edge_plan(told, PORTS, Path("/logs/edge.jsonl"), by_edge)), EDGE)}
+    proxies = {EDGE: (render(edge_plan(chosen, PORTS, Path("/logs/edge.jsonl"), by_edge)), EDGE)}
     proxies |= {workload.sidecar: (mesh.render(workload), workload.service) for workload in every}
     led_to = set()
     for config, service in proxies.values():

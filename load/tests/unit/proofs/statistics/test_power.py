@@ -11,8 +11,8 @@ CHOSEN = {("step", 0.05), ("step", 0.1), ("step", 0.3), ("blocks", 3), ("blocks"
 
 
 def test_larger_differences_are_shown_more_often_and_shifts_of_whole_blocks_hide_none():
-    told_by = {"step": 4, "blocks": 1, "noise": 3}
-    chosen = [cell for cell in CELLS if (cell[0], cell[told_by[cell[0]]]) in CHOSEN]
+    places = {"step": 4, "blocks": 1, "noise": 3}
+    chosen = [cell for cell in CELLS if (cell[0], cell[places[cell[0]]]) in CHOSEN]
     cells = measure_power(4, seed=3, chosen=chosen)["cells"]
     assert len(cells) == len(CHOSEN)
     by_step = {cell["step"]: cell["mix"]["share"] for cell in cells if cell["about"] == "step"}
