@@ -8,8 +8,8 @@ from typing import Any
 
 import httpx
 import pytest
-import stand_ins
 
+import stand_ins
 from mesh.native.system import System
 
 needs_prometheus = pytest.mark.skipif(

@@ -134,8 +134,7 @@ def test_the_shards_together_equal_the_replay_of_one_generator(
     assert len(figures["shards"]) == count
     arrivals_ns = [json.loads(line)["at_ns"] for line in tape.path.read_text().splitlines()[1 : count + 1]]
     starts = {
-        round((row["first_intended_ns"] - at) / 1e6)
-        for row, at in zip(figures["shards"], arrivals_ns, strict=True)
+        round((row["first_intended_ns"] - at) / 1e6) for row, at in zip(figures["shards"], arrivals_ns, strict=True)
     }
     assert len(starts) == 1, "the shards began at different instants"
 

@@ -70,7 +70,7 @@ class Gateway(QuietHandler):
 
     disable_nagle_algorithm = True
 
-    def do_GET(self) -> None:
+    def do_GET(self) -> None:  # noqa: N802  http.server calls it by this name
         time.sleep(float(self.headers.get("x-sleep", "0")))
         request = {"port": self.server.server_port, "path": self.path, "headers": dict(self.headers)}
         self.answer(json.dumps(request).encode())

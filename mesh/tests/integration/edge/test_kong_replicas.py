@@ -24,7 +24,7 @@ ADDRESSES = ("127.0.0.1", "127.0.1.2")
 
 
 class Replica(QuietHandler):
-    def do_GET(self) -> None:
+    def do_GET(self) -> None:  # noqa: N802  http.server calls it by this name
         # A stopped stand-in would keep serving its open connections.
         self.answer(str(self.server.server_address[0]).encode(), connection="close")
 
