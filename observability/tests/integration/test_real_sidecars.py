@@ -253,7 +253,6 @@ def _wait_until_ready(path, process, log):
 
 def budget_of(tree):
     budget = budget_of_tree(tree)
-    assert budget is not None
     assert budget.gap_ns == 0
     return budget
 
@@ -263,13 +262,9 @@ def test_a_call_has_five_legs_and_bypasses_nothing(call):
     budget = budget_of(tree)
     assert tree.quality.complete
     assert budget.crossings == {
-        "wire:order→order-outbound": 1,
-        "proxy:order-outbound": 1,
-        "wire:order-outbound→product-inbound": 1,
-        "proxy:product-inbound": 1,
-        "wire:product-inbound→product": 1,
-        "work:product": 1,
-    }
+        "wire:order→order-outbound": 1, "proxy:order-outbound": 1, "wire:order-outbound→product-inbound": 1,
+        "proxy:product-inbound": 1, "wire:product-inbound→product": 1, "work:product": 1,
+    }  # fmt: skip
     assert not any(map(bypasses_sidecars, budget.crossings))
 
 

@@ -31,14 +31,9 @@ DRAWN = True
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync",
+]  # fmt: skip
 WIDE, PHONE = {"width": 1360, "height": 900}, {"width": 390, "height": 844}
 MODES = {
     "light": {"viewport": WIDE, "color_scheme": "light"},

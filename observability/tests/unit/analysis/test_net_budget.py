@@ -83,11 +83,8 @@ def test_each_span_on_the_path_costs_what_its_own_block_says():
     dear = {kind: 2 * ns for kind, ns in ACCOUNT.items()}
     net = net_budget(hops, {1: {"order": ACCOUNT}, 2: {"order": dear}})
     assert {part: round(one["tracing_ms"] * 2 * NS_PER_MS) for part, one in net.items()} == {
-        "work:order": 2 * 5_000 + 2_000 + 10_000,
-        "db:order": 3 * 3_000,
-        "pool:order": 2_000,
-        "wire:order→user": 6_000,
-    }
+        "work:order": 2 * 5_000 + 2_000 + 10_000, "db:order": 3 * 3_000, "pool:order": 2_000, "wire:order→user": 6_000,
+    }  # fmt: skip
 
 
 def test_a_part_never_loses_more_than_it_has_in_any_trace():

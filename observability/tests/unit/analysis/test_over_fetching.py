@@ -110,7 +110,6 @@ def test_decide_and_the_report_say_it(run, summary):
     ]
     assert [text.rpartition(" [")[0] for text in lines] == over_fetching_sentences(summary["over_fetching"])
     table = over_fetching_table(SummaryView(summary))
-    assert table is not None
     assert len(table.rows) == len(BEYOND)
 
 
@@ -168,7 +167,6 @@ def test_report_conclusions_and_decide_say_what_selection_saves(selecting):
     assert [text.rpartition(" [")[0] for text in decided] == [of_product, of_cpu]
     assert "summary.json: selection" in dict(lines)["sources"]
     table = selection_table(SummaryView(summary))
-    assert table is not None
     assert [[cell.text for cell in row[:3]] for row in table.rows] == [
         ["product", "rest-select-all", "rest-select-off"],
         ["all", "rest-select-all", "rest-select-off"],

@@ -39,28 +39,13 @@ def journeys_file(tmp_path, hops):
         latency = budget.total_ns if budget else int(rng.lognormvariate(16.5, 0.4))
         intended = BASE_NS + seq * 50_000_000
         row = {
-            "seq": seq,
-            "journey": budget.journey if budget else rng.choice(("browse", "checkout")),
-            "channel": "web",
-            "mode": "open",
-            "intended_ns": intended,
-            "started_ns": intended + 1000,
-            "ended_ns": intended + latency,
-            "latency_ns": latency,
-            "outcome": "timeout" if seq == 0 or seq == 100 else "ok",
-            "error": "",
-            "bytes_in": 1000,
-            "bytes_in_raw": 4000,
-            "bytes_out": 100,
-            "requests": 2,
-            "waves": 1,
-            "parallel": 2,
-            "network_ns": 0,
-            "opening_round_trips": 0,
-            "sampled": budget is not None,
-            "trace_id": budget.trace_id if budget else "",
-            "answer_sha256": "00",
-        }
+            "seq": seq, "journey": budget.journey if budget else rng.choice(("browse", "checkout")), "channel": "web",
+            "mode": "open", "intended_ns": intended, "started_ns": intended + 1000, "ended_ns": intended + latency,
+            "latency_ns": latency, "outcome": "timeout" if seq == 0 or seq == 100 else "ok", "error": "",
+            "bytes_in": 1000, "bytes_in_raw": 4000, "bytes_out": 100, "requests": 2, "waves": 1, "parallel": 2,
+            "network_ns": 0, "opening_round_trips": 0, "sampled": budget is not None,
+            "trace_id": budget.trace_id if budget else "", "answer_sha256": "00",
+        }  # fmt: skip
         rows.append(row | ({"order_id": seq} if seq % 2 else {}))
     rng.shuffle(rows)
     path = tmp_path / "journeys.jsonl"

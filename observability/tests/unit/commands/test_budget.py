@@ -141,11 +141,7 @@ WRONG = {
         2,
         "--since 1h is not before --until 2h",
     ),
-    "nobody to ask": (
-        ["budget", "x", "--service", "a"],
-        2,
-        "--service can only be used with an address, but got x",
-    ),
+    "nobody to ask": (["budget", "x", "--service", "a"], 2, "--service can only be used with an address, but got x"),
 }
 
 

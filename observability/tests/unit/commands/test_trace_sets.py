@@ -263,11 +263,7 @@ def test_wrong_input_is_refused_with_the_reason(traces, tmp_path, monkeypatch, a
 
 @pytest.mark.parametrize(
     ("command", "others"),
-    [
-        ("check", ["BUDGETS"]),
-        ("what-if", ["--remove", "order: Pay"]),
-        ("compare-traces", ["TRACES"]),
-    ],
+    [("check", ["BUDGETS"]), ("what-if", ["--remove", "order: Pay"]), ("compare-traces", ["TRACES"])],
 )
 def test_a_refused_input_is_in_the_result_and_in_the_exit_code(traces, tmp_path, command, others):
     (tmp_path / "in").mkdir()

@@ -121,10 +121,7 @@ def summary(medians, comparisons, hops=(), *, valid=True, blocks=5, waves=None, 
                 "cost": {"total": {"value": p50 / 4, "ci95": [p50 / 5, p50 / 3]}},
                 "wire": None,
                 "sidecars": {},
-                "journeys": {
-                    "order_history": cell(p50, waves.get(name, 1.0)),
-                    "all": cell(p50, waves.get(name, 1.0)),
-                },
+                "journeys": {"order_history": cell(p50, waves.get(name, 1.0)), "all": cell(p50, waves.get(name, 1.0))},
             }
             for name, p50 in medians.items()
         },

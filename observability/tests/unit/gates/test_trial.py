@@ -176,10 +176,7 @@ def test_an_edge_that_is_late_itself_sends_its_answers_late(lag_ms, valid):
 
 
 def test_the_journey_farthest_off_for_its_allowance_is_shown():
-    rows = [
-        Agreement("bulk_lines", 100, 1.0, 2.0),
-        Agreement("product", 100, 0.15, 0.2),
-    ]
+    rows = [Agreement("bulk_lines", 100, 1.0, 2.0), Agreement("product", 100, 0.15, 0.2)]
     (gate,) = [one for one in evaluate(dataclasses.replace(SOUND, agreements=rows)) if one["name"] == "edge_off_ms"]
     assert (gate["value"], gate["limit"]) == (pytest.approx(0.15), 0.2)
 
@@ -235,8 +232,7 @@ def test_without_an_audit_the_invariants_are_left_out_and_never_reported_to_hold
 
 
 @pytest.mark.parametrize(
-    "changes",
-    [{}, {"stress": True}, {"traced": False}, {"closed": True}, {"edge_logged": False}, {"audited": False}],
+    "changes", [{}, {"stress": True}, {"traced": False}, {"closed": True}, {"edge_logged": False}, {"audited": False}]
 )
 def test_a_gate_is_either_looked_at_or_left_out(changes):
     evidence = dataclasses.replace(SOUND, **changes)

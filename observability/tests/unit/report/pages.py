@@ -14,22 +14,9 @@ from hops.terminal.console import terminal
 from synthetic.run import write_generated_run
 
 SECTIONS = [
-    "conclusions",
-    "budgets",
-    "meetings",
-    "distance",
-    "resources",
-    "latency",
-    "boxes",
-    "exemplars",
-    "bytes",
-    "rate",
-    "validity",
-    "observer",
-    "setup",
-    "manifest",
-    "glossary",
-]
+    "conclusions", "budgets", "meetings", "distance", "resources", "latency", "boxes", "exemplars", "bytes", "rate",
+    "validity", "observer", "setup", "manifest", "glossary",
+]  # fmt: skip
 
 _UNREAD = ("style", "script", "svg")
 

@@ -272,19 +272,12 @@ def test_a_deep_trace_is_drawn_in_the_order_of_its_path(meshed: Path) -> None:
     waterfall = html.partition('<table class="waterfall"')[2].partition("</table>")[0]
     rows = re.findall(r'style="--d:(\d+)"[^>]*><b>([^<]+)</b>', waterfall)
     assert [name for _, name in rows][2:10] == [
-        "client",
-        "edge",
-        "edge",
-        "edge-outbound",
-        "edge-outbound",
-        "graphql-gateway-inbound",
-        "graphql-gateway-inbound",
-        "graphql-gateway",
-    ]
+        "client", "edge", "edge", "edge-outbound", "edge-outbound", "graphql-gateway-inbound",
+        "graphql-gateway-inbound", "graphql-gateway",
+    ]  # fmt: skip
     deepest = max(int(depth) for depth, _ in rows)
     assert deepest > 12
     step = re.search(r"--step:([\d.]+)rem", waterfall)
-    assert step is not None
     assert deepest * float(step[1]) < 6.1
 
 

@@ -20,15 +20,7 @@ from hops.sources import compressed, files
 from hops.sources.files import opened_file, read_file
 from hops.sources.recognise import FORMATS
 from hops.traces.span import Kind
-from synthetic.formats import (
-    WRITERS,
-    foreign_trace,
-    frame,
-    jaeger_trace,
-    otlp_message,
-    write_traces,
-    zipkin_trace,
-)
+from synthetic.formats import WRITERS, foreign_trace, frame, jaeger_trace, otlp_message, write_traces, zipkin_trace
 from synthetic.traces import otlp_document
 
 zstd = import_module("compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd")

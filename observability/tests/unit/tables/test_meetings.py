@@ -89,7 +89,6 @@ def test_waits_that_matter_are_shown_with_the_kinds_under_way() -> None:
         queue("order", "bulk_lines", 0.39, None),
     ]
     table = queues_table(view(queues=rows))
-    assert table is not None
     assert [(row[1].text, row[2].text) for row in table.rows] == [
         ("gateway", "any kind"),
         ("gateway", "bulk_lines"),

@@ -87,10 +87,7 @@ def test_compare_runs_shows_names_as_they_are(run):
 def test_a_trace_shows_names_as_they_are(tmp_path):
     spans = [
         msgspec.structs.replace(
-            span,
-            name=SPAN if span.kind == "CLIENT" else span.name,
-            service=SERVICE,
-            attributes={"shop.journey": SPAN},
+            span, name=SPAN if span.kind == "CLIENT" else span.name, service=SERVICE, attributes={"shop.journey": SPAN}
         )
         for span in shop_trace(4, spans=12)
     ]

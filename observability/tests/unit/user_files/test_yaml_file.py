@@ -58,10 +58,7 @@ GOOD = "dishes:\n  - name: pea\n"
             "dishes:\n  - name: pea\n    kind: soop",
             ["3: dishes[0].kind: 'soop' is unknown; did you mean soup? valid: soup, cake"],
         ),
-        (
-            "dishes:\n- {name: a}\n- {name: b}\n- {name: c}",
-            ["1: dishes: has 3 entries; it may have at most 2"],
-        ),
+        ("dishes:\n- {name: a}\n- {name: b}\n- {name: c}", ["1: dishes: has 3 entries; it may have at most 2"]),
         (
             "dishes:\n  - nam: pea\n",
             [

@@ -61,15 +61,9 @@ def cell(count, p50, errors=None, traces=0, budget=None, upper=True):
 
 
 BUDGET = {
-    "work:graphql-gateway": 2.5,
-    "db:order": 1.25,
-    "wire:graphql-gateway→payment": 0.75,
-    "wire:client→edge": 0.375,
-    "proxy:edge": 0.25,
-    "start_lag": 0.03125,
-    "client": 0.015625,
-    "unattributed": 0.001,
-}
+    "work:graphql-gateway": 2.5, "db:order": 1.25, "wire:graphql-gateway→payment": 0.75, "wire:client→edge": 0.375,
+    "proxy:edge": 0.25, "start_lag": 0.03125, "client": 0.015625, "unattributed": 0.001,
+}  # fmt: skip
 
 
 @pytest.fixture
@@ -86,14 +80,9 @@ def summary():
         "update_profile": cell(345, 123.456, {"wrong_answer": 4}, 0, upper=False),
     }
     wire = {
-        "bytes_in": 43_207_500,
-        "bytes_out": 2_469_000,
-        "in_per_journey": 3500.0,
-        "out_per_journey": 200.0,
-        "opening_bytes_in": 1234,
-        "opening_bytes_out": 5678,
-        "connections": 4,
-    }
+        "bytes_in": 43_207_500, "bytes_out": 2_469_000, "in_per_journey": 3500.0, "out_per_journey": 200.0,
+        "opening_bytes_in": 1234, "opening_bytes_out": 5678, "connections": 4,
+    }  # fmt: skip
     topology = {
         "throughput_per_s": 20.0,
         "errors": {},
@@ -180,12 +169,9 @@ def meshed(summary):
     """A bench with a mesh: each leg of a call is a separate part, and most of these parts are small."""
     topology = summary["topologies"]["hybrid"]
     legs = {
-        "wire:edge→edge-outbound": 0.04,
-        "proxy:edge-outbound": 0.1,
-        "wire:edge-outbound→graphql-gateway-inbound": 0.03,
-        "proxy:graphql-gateway-inbound": 0.15,
-        "wire:graphql-gateway-inbound→graphql-gateway": 0.02,
-    }
+        "wire:edge→edge-outbound": 0.04, "proxy:edge-outbound": 0.1, "wire:edge-outbound→graphql-gateway-inbound": 0.03,
+        "proxy:graphql-gateway-inbound": 0.15, "wire:graphql-gateway-inbound→graphql-gateway": 0.02,
+    }  # fmt: skip
     topology["journeys"] = {
         name: cell(100, 5.0, None, 20, BUDGET | legs) for name in ("all", "browse", "update_profile")
     }

@@ -43,8 +43,6 @@ def test_a_known_capacity_is_found_within_the_precision(capacity: float) -> None
     plan = dataclasses.replace(PLAN, max_steps=25)
     shop = Shop(capacity)
     found = confirm(shop.confirm, climb(shop.measure, plan), plan)
-    assert found.rate is not None
-    assert found.failed is not None
     assert found.rate <= capacity < found.failed
     assert found.limit == "shop"
     # Rates are rounded to a tenth, which is more than the precision for slow shops.

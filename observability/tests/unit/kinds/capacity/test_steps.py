@@ -103,13 +103,7 @@ def test_a_peak_is_between_two_halves() -> None:
 
 @pytest.mark.parametrize(
     ("slow", "expected"),
-    [
-        ((), 0.0),
-        (((2.0, 6.0),), 0.0),
-        (((5.0, 7.5),), 2.0),
-        (((2.0, 6.4), (8.0, 8.5)), 3.0),
-        (((2.0, 10.0),), None),
-    ],
+    [((), 0.0), (((2.0, 6.0),), 0.0), (((5.0, 7.5),), 2.0), (((2.0, 6.4), (8.0, 8.5)), 3.0), (((2.0, 10.0),), None)],
 )
 def test_it_is_over_when_all_is_well_for_good(slow: tuple[tuple[float, float], ...], expected: float | None) -> None:
     assert recovery_s(journeys(*slow), PART_S, 100.0) == expected

@@ -118,10 +118,7 @@ def test_the_hop_that_carries_the_difference_is_named_and_not_a_larger_one_that_
         tmp_path / "run",
         topologies=["hybrid", "slow"],
         journeys_per_trial=600,
-        delays_ms={
-            "hybrid": {"db:product": 20.0},
-            "slow": {"db:product": 22.0, "work:graphql-gateway": 8.0},
-        },
+        delays_ms={"hybrid": {"db:product": 20.0}, "slow": {"db:product": 22.0, "work:graphql-gateway": 8.0}},
     )
     turn = answer(decide_for(folder), "web")["to_turn"]
     assert (turn["topology"], turn["part"]) == ("slow", "work:graphql-gateway")

@@ -102,7 +102,6 @@ def test_a_short_load_tells_no_growth_and_leaves_slopes_out() -> None:
 
 def test_slopes_are_found_and_their_intervals_hold_them() -> None:
     grows = trend(AT_S.tolist(), memory(growth_mb=6.0).tolist())
-    assert grows is not None
     assert grows.ci95[0] < 6.0 < grows.ci95[1]
     assert grows.per_hour == pytest.approx(6.0, abs=0.7)
     assert trend(AT_S[:5].tolist(), [1.0] * 5) is None

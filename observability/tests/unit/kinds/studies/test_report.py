@@ -68,30 +68,18 @@ def verdicts(replayed: Path) -> dict[str, Verdict]:
 
 def test_each_claim_gets_the_verdict_that_is_true(verdicts: dict[str, Verdict]) -> None:
     assert {name: (one["outcome"], one["size"] and one["size"]["inside"]) for name, one in verdicts.items()} == {
-        "T1": ("holds", True),
-        "T2": ("holds", False),
-        "T3": ("contradicted", None),
-        "T4": ("contradicted", None),
-        "T5": ("holds", None),
-        "T6": ("not comparable", None),
-        "T7": ("not comparable", None),
-        "T8": ("not shown", None),
-        "T9": ("not shown", None),
-        "T10": ("holds", None),
-        "T11": ("not shown", None),
-        "T12": ("holds", None),
-        "T13": ("holds", None),
-        "T14": ("contradicted", None),
-    }
+        "T1": ("holds", True), "T2": ("holds", False), "T3": ("contradicted", None), "T4": ("contradicted", None),
+        "T5": ("holds", None), "T6": ("not comparable", None), "T7": ("not comparable", None),
+        "T8": ("not shown", None), "T9": ("not shown", None), "T10": ("holds", None), "T11": ("not shown", None),
+        "T12": ("holds", None), "T13": ("holds", None), "T14": ("contradicted", None),
+    }  # fmt: skip
     effect = verdicts["T5"]["effect"]
-    assert effect is not None
     assert effect["value"] == pytest.approx(0.7 / 0.4, rel=0.1)  # 1/0.4 there over 1/0.7 here
 
 
 def test_contradictions_are_explained_and_compared_with_one_request_per_item(verdicts: dict[str, Verdict]) -> None:
     assert "between their means" in verdicts["T3"]["why"][0]
     other = verdicts["T4"]["other_client"]
-    assert other is not None
     assert (other["arms"], other["outcome"]) == (["made-up-graphql-flat", "made-up-rest-naive-flat"], "holds")
     reason = "Some level off at the same step. Throughput levels off: rest from 10 users on and grpc from 10 users on"
     assert verdicts["T11"]["reason"] == f"{reason} (of 10, 10)."
@@ -111,7 +99,6 @@ def test_against_one_request_per_item_the_other_client_batches_on_both_sides(tmp
     summary: StudySummary = json.loads((folder / SUMMARY).read_text(encoding="utf-8"))
     (verdict,) = summary["studies"][0]["verdicts"]
     other = verdict["other_client"]
-    assert other is not None
     assert (verdict["outcome"], other["outcome"]) == ("holds", "contradicted")
     assert other["arms"] == ["made-up-graphql-flat", "made-up-rest-flat"]
 

@@ -47,12 +47,7 @@ def watchers_of(block: int, way: str, watchers: int, cpu_s: float, **more: Any) 
 
 def document(*rows: Waited) -> Watched:
     return Watched(
-        topologies=["grpc"],
-        ways=["push", "poll"],
-        counts=[0, 100],
-        blocks=2,
-        interval_s=5.0,
-        waited=list(rows),
+        topologies=["grpc"], ways=["push", "poll"], counts=[0, 100], blocks=2, interval_s=5.0, waited=list(rows)
     )
 
 
