@@ -29,36 +29,39 @@ router request             SERVER 0..100
     assert (quality.complete, quality.joined) == (True, 1)
 
 
-def test_an_answer_that_goes_on_a_little_after_its_call(draw):
-    """The router's span ends with the headers, the callee's with the body."""
-    spans = draw("""
+CASES = {
+    # The router's span ends with the headers, the callee's with the body.
+    "an answer that ends a little after its call": ("""
 router request             SERVER 0..100
 |- router subgraph_request  CLIENT 15..70
 `- accounts POST             SERVER 18..72
-""")
-    assert parts(spans) == {"work:router": 45, "wire:router→accounts": 3, "work:accounts": 52}
-
-
-def test_an_answer_below_a_span_far_above_the_call(draw):
-    """Hive's gateway passes on the context of the whole request in this way."""
-    spans = draw("""
+""", {"work:router": 45, "wire:router→accounts": 3, "work:accounts": 52}),
+    # Hive's gateway passes on the context of the whole request in this way.
+    "an answer below a span far above the call": ("""
 gateway request                SERVER 0..100
 |- gateway graphql.execute      INTERNAL 5..95
 |  `- gateway subgraph.execute    CLIENT 10..90
 |     `- gateway http.fetch         CLIENT 15..85
 `- accounts POST                 SERVER 20..80
-""")
-    assert parts(spans) == {"work:gateway": 20, "wire:gateway→accounts": 20, "work:accounts": 60}
-
-
-def test_an_answer_below_the_librarys_span_and_next_to_the_request(draw):
-    spans = draw("""
+""", {"work:gateway": 20, "wire:gateway→accounts": 20, "work:accounts": 60}),
+    "an answer below the library's span and next to the request": ("""
 gateway request            SERVER 0..100
 `- gateway subgraph.execute CLIENT 10..90
    |- gateway http.fetch      CLIENT 15..85
    `- accounts POST            SERVER 20..80
-""")
-    assert parts(spans) == {"work:gateway": 20, "wire:gateway→accounts": 20, "work:accounts": 60}
+""", {"work:gateway": 20, "wire:gateway→accounts": 20, "work:accounts": 60}),
+    "tries without separate spans": ("""
+router request        SERVER 0..100
+|- router fetch        CLIENT 10..90
+|- accounts POST        SERVER 15..40
+`- accounts POST        SERVER 50..85
+""", {"work:router": 20, "wire:router→accounts": 20, "work:accounts": 60}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("drawing", "expected"), CASES.values(), ids=CASES)
+def test_time_goes_where_the_caller_waited(draw, drawing, expected):
+    assert parts(draw(drawing)) == expected
 
 
 def test_calls_side_by_side_each_get_the_answer_that_only_they_can_have(draw):
@@ -155,16 +158,6 @@ router request        SERVER 0..100
 `- accounts POST        SERVER 10..80
 """)
     assert tree_of(spans).quality.joined == 0
-
-
-def test_tries_without_separate_spans(draw):
-    spans = draw("""
-router request        SERVER 0..100
-|- router fetch        CLIENT 10..90
-|- accounts POST        SERVER 15..40
-`- accounts POST        SERVER 50..85
-""")
-    assert parts(spans) == {"work:router": 20, "wire:router→accounts": 20, "work:accounts": 60}
 
 
 @pytest.mark.parametrize("end", [59, 60, 62])
