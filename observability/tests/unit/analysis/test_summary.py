@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 from dataclasses import replace
 
@@ -20,8 +19,9 @@ from hops.run.files import read_run
 from hops.run.rows import select_rows
 from hops.tables.network import wire_table
 from hops.tables.view import SummaryView
-from hops.terminal.console import terminal
 from synthetic.run import write_generated_run
+
+from ..report.pages import printed
 
 
 @pytest.fixture(scope="module")
@@ -97,9 +97,8 @@ def test_why_journeys_failed_and_whose_answers_differ(run, summary):
     row = failed["failures"][0]
     assert (row["topology"], row["outcome"]) == ("rest", "server")
     assert row["reason"].startswith(reason)
-    seen = io.StringIO()
-    terminal(seen, width=200).print(show_run({**failed, "compared": "target"}))
-    assert f"- {row['count']} server, rest, {row['journey']}: {reason}" in seen.getvalue()
+    seen = printed(show_run({**failed, "compared": "target"}), 200)
+    assert f"- {row['count']} server, rest, {row['journey']}: {reason}" in seen
 
     differing = analyse_with(answer_sha256=pl.lit("other"))["differing"]
     assert sum(row["count"] for row in differing) == 3

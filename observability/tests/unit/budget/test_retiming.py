@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from textwrap import dedent
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -156,13 +154,11 @@ def test_no_more_is_subtracted_than_there_is(draw):
 
 
 def test_what_a_part_loses_comes_from_the_spans_inside_of_it_too(draw):
-    spans = draw(
-        dedent("""
-    order checkout SERVER 0..100
-    `- order price INTERNAL 10..90
-       `- order sum INTERNAL 20..80
-    """)
-    )
+    spans = draw("""
+order checkout SERVER 0..100
+`- order price INTERNAL 10..90
+   `- order sum INTERNAL 20..80
+""")
     assert total_ns(spans, change("work:order", added_ns=-50)) == 50
     assert total_ns(spans, change("work:order", added_ns=50)) == 150
 
@@ -177,14 +173,12 @@ def test_a_sibling_that_had_time_to_spare_delays_nobody_until_it_is_spent(draw):
 
 
 def test_two_equal_calls_side_by_side_take_as_long_as_one(draw):
-    spans = draw(
-        dedent("""
-    client root INTERNAL 0..100
-    `- order checkout SERVER 0..100
-       |- order /v1/A CLIENT 10..40
-       `- order /v1/B CLIENT 40..70
-    """)
-    )
+    spans = draw("""
+client root INTERNAL 0..100
+`- order checkout SERVER 0..100
+   |- order /v1/A CLIENT 10..40
+   `- order /v1/B CLIENT 40..70
+""")
     beside = Scenario(parallel=(Calls("order", ("A", "B")),))
     assert total_ns(spans, beside) == 70
 
@@ -203,15 +197,13 @@ def test_calls_that_are_side_by_side_already_stay_so(draw):
 
 
 def test_a_repeated_call_runs_parallel_to_its_own_neighbour(draw):
-    spans = draw(
-        dedent("""
-    order checkout SERVER 0..100
-    |- order A CLIENT 0..20
-    |- order B CLIENT 20..40
-    |- order A CLIENT 40..60
-    `- order B CLIENT 60..80
-    """)
-    )
+    spans = draw("""
+order checkout SERVER 0..100
+|- order A CLIENT 0..20
+|- order B CLIENT 20..40
+|- order A CLIENT 40..60
+`- order B CLIENT 60..80
+""")
     assert total_ns(spans, Scenario(parallel=(Calls("order", ("A", "B")),))) == 60
     assert total_ns(spans, Scenario(parallel=(Calls("order", ("A", "A", "B", "B")),))) == 40
 
@@ -227,24 +219,20 @@ def test_a_removed_call_takes_all_below_with_it(draw):
 
 
 def test_a_job_that_nobody_waits_for_moves_nothing(draw):
-    spans = draw(
-        dedent("""
-    order checkout SERVER 0..100
-    |- order mail CLIENT 10..900
-    `- order later CLIENT 950..990
-    """)
-    )
+    spans = draw("""
+order checkout SERVER 0..100
+|- order mail CLIENT 10..900
+`- order later CLIENT 950..990
+""")
     assert total_ns(spans, change("unattributed", added_ns=40)) == 100
 
 
 def test_a_callee_that_closes_late_is_waited_for(draw):
-    spans = draw(
-        dedent("""
-    order root INTERNAL 0..100
-    `- order call CLIENT 0..100
-       `- user call SERVER 10..120
-    """)
-    )
+    spans = draw("""
+order root INTERNAL 0..100
+`- order call CLIENT 0..100
+   `- user call SERVER 10..120
+""")
     assert total_ns(spans, change("work:user", added_ns=20)) == 120
 
 
@@ -257,12 +245,10 @@ def test_a_chain_deeper_than_the_stack_is_no_problem():
 
 
 def test_the_time_of_a_queue_stays(draw):
-    spans = draw(
-        dedent("""
-    client root INTERNAL 0..3000000
-    `- client call CLIENT 0..3000000
-       `- user call SERVER 2000000..3000000 shop.loop.busy_ms=1.0 shop.loop.rested_ms=0.0
-    """)
-    )
+    spans = draw("""
+client root INTERNAL 0..3000000
+`- client call CLIENT 0..3000000
+   `- user call SERVER 2000000..3000000 shop.loop.busy_ms=1.0 shop.loop.rested_ms=0.0
+""")
     # Of 2 ms on the way, 1 ms was spent waiting for the callee's event loop.
     assert total_ns(spans, change("wire:client→user", 0.5)) == 2_500_000

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import io
-
 import pytest
 
 from hops.analysis.pairs import Pairs, mirror, mirror_hops
@@ -14,8 +12,8 @@ from hops.elements.numbers import decimals_for, figure
 from hops.tables.conclusion import conclusion_elements
 from hops.tables.view import SummaryView
 from hops.terminal.comparison import compare
-from hops.terminal.console import terminal
 
+from ..report.pages import printed
 from . import summaries as made
 
 SLOW_REST = made.comparison("order_history", "p50", "rest", "hybrid", (13.1, 10.0), [2.7, 3.6], 0.004, "right_lower")
@@ -304,9 +302,7 @@ def test_mirroring_twice_changes_nothing():
 @pytest.mark.parametrize("width", [80, 110])
 def test_the_terminal_view_fits_and_says_everything_without_colour(width):
     summary = made.summary({"rest": 13.1, "hybrid": 10.0}, [SLOW_REST], [ROUND_TRIPS], valid=False)
-    out = io.StringIO()
-    terminal(out, width=width).print(compare(summary))
-    text = out.getvalue()
+    text = printed(compare(summary), width)
     assert max(map(len, text.splitlines())) <= width
     for words in ("What this run says", "rest", "Core-hours", "NOISY: block 1, rest: CPU steal.", "FAILS"):
         assert words in text

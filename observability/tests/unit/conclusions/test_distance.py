@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import io
-
 import pytest
 
 from hops.conclusions.comparison import grouped_conclusions
@@ -13,8 +11,8 @@ from hops.run.network import network_summary
 from hops.tables.distance import break_even_elements
 from hops.tables.view import SummaryView
 from hops.terminal.comparison import compare
-from hops.terminal.console import terminal
 
+from ..report.pages import printed
 from . import summaries as made
 
 AHEAD = made.comparison("order_history", "p50", "rest", "hybrid", (10.0, 13.0), [-3.6, -2.7], 0.004, "left_lower")
@@ -176,7 +174,6 @@ def test_each_verdict_has_its_words(one, words):
 
 
 def test_a_terminal_has_the_pairs_whose_ranking_flips():
-    out = io.StringIO()
-    terminal(out, width=110).print(compare(summary(all=row("never", "rest", None, (None, None)), order_history=row())))
-    assert "hybrid from 9.0 ms (7.0 to 12.0) on" in out.getvalue()
-    assert "never hybrid" not in out.getvalue()
+    text = printed(compare(summary(all=row("never", "rest", None, (None, None)), order_history=row())), 110)
+    assert "hybrid from 9.0 ms (7.0 to 12.0) on" in text
+    assert "never hybrid" not in text

@@ -10,8 +10,10 @@ import pytest
 
 from hops.budget.parts import budgets_of
 from hops.gates.edge_agreement import LoggedRequest, compare_with_edge
-from hops.gates.trial import EDGE_GATES, Evidence, evaluate
+from hops.gates.trial import EDGE_GATES, evaluate
 from hops.traces.span import Kind
+
+from .test_trial import SOUND
 
 TWO_REQUESTS = """
 client login                        INTERNAL 0..20000000 shop.journey=login
@@ -68,25 +70,7 @@ def compare(traces, latencies, log):
 
 
 def failing(found):
-    evidence = Evidence(
-        parity_mismatches=0,
-        invariants_broken=0,
-        journeys_planned=2,
-        journeys_sent=2,
-        start_lag_p99_ms=0.1,
-        start_lag_mean_ms=0.2,
-        answer_lag_ms=0.3,
-        spans_missing=0,
-        spans_outside=0,
-        latency_median_ms=10.0,
-        generator_cores=0.1,
-        failures=0,
-        steal_share=0.0,
-        other_cores=0.0,
-        disk_stall_share=0.0,
-        edge_unmatched=found.unmatched,
-        agreements=found.agreements,
-    )
+    evidence = dataclasses.replace(SOUND, edge_unmatched=found.unmatched, agreements=found.agreements)
     return [gate["name"] for gate in evaluate(evidence) if gate["name"] in EDGE_GATES and not gate["ok"]]
 
 

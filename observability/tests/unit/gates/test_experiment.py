@@ -32,9 +32,10 @@ def change_trial(run, block, topology, **fields):
     return dataclasses.replace(run, trials=trials)
 
 
-def with_latencies(run, latency_ns):
-    """Returns the run with different latencies."""
-    return dataclasses.replace(run, journeys=run.journeys.with_columns(latency_ns=latency_ns))
+def slow_down(run, where, factor=2):
+    """Returns the run with longer latencies in some rows."""
+    latency = pl.when(where).then(pl.col("latency_ns") * factor).otherwise("latency_ns")
+    return dataclasses.replace(run, journeys=run.journeys.with_columns(latency_ns=latency))
 
 
 def test_a_sound_experiment_is_valid(run):
@@ -93,9 +94,7 @@ def test_trials_on_different_code_trip_the_gate(run):
 
 
 def test_blocks_too_far_apart_trip_the_gate(run):
-    slow = (pl.col("block") == 2) & (pl.col("topology") == "graphql")
-    latency = pl.when(slow).then(pl.col("latency_ns") * 2).otherwise(pl.col("latency_ns"))
-    apart = dataclasses.replace(run, journeys=run.journeys.with_columns(latency_ns=latency))
+    apart = slow_down(run, (pl.col("block") == 2) & (pl.col("topology") == "graphql"))
     gate, alone = [gate for gate in experiment_gates(apart) if not gate["ok"]]
     assert (gate["name"], alone["name"]) == ("block_spread_share", "block_worst_share")
     # of four topologies one is twice as slow in a block: relative to the geometric mean r, r * 2^(3/4), r
@@ -124,26 +123,17 @@ def test_arms_at_one_distance_are_compared(tmp_path):
     options = {"blocks": 3, "journeys_per_trial": 300, "seed": 5, "noise": CALM}
     run = read_run(write_generated_run(tmp_path, kind="rtt", arms=arms, **options))
     near = pl.col("topology").str.ends_with("-0ms") & (pl.col("block") == 2)
-    slow = pl.when(near).then(pl.col("latency_ns") * 2).otherwise(pl.col("latency_ns"))
-    assert (
-        failing_gates(experiment_gates(dataclasses.replace(run, journeys=run.journeys.with_columns(latency_ns=slow))))
-        == []
-    )
+    assert failing_gates(experiment_gates(slow_down(run, near))) == []
 
 
 def test_slowing_a_whole_block_is_no_spread(run):
-    slow = pl.when(pl.col("block") == 2).then(pl.col("latency_ns") * 2).otherwise(pl.col("latency_ns"))
-    assert (
-        failing_gates(experiment_gates(dataclasses.replace(run, journeys=run.journeys.with_columns(latency_ns=slow))))
-        == []
-    )
+    assert failing_gates(experiment_gates(slow_down(run, pl.col("block") == 2))) == []
 
 
 def test_blocks_of_one_topology_are_compared(tmp_path):
     alone = read_run(write_generated_run(tmp_path, topologies=("rest",), blocks=3, journeys_per_trial=300, seed=5))
     assert failing_gates(experiment_gates(alone)) == []
-    slow = pl.when(pl.col("block") == 2).then(pl.col("latency_ns") * 2).otherwise(pl.col("latency_ns"))
-    apart = dataclasses.replace(alone, journeys=alone.journeys.with_columns(latency_ns=slow))
+    apart = slow_down(alone, pl.col("block") == 2)
     assert failing_gates(experiment_gates(apart)) == ["block_spread_share", "block_worst_share"]
 
 
@@ -153,8 +143,7 @@ def test_one_bad_block_of_twelve_trips_a_separate_gate(tmp_path):
     )
     assert failing_gates(experiment_gates(twelve)) == []
     bad = (pl.col("block") == 3) & (pl.col("topology") == "grpc")
-    latency = pl.when(bad).then(pl.col("latency_ns") * 1.4).otherwise(pl.col("latency_ns"))
-    spoilt = dataclasses.replace(twelve, journeys=twelve.journeys.with_columns(latency_ns=latency))
+    spoilt = slow_down(twelve, bad, 1.4)
     assert failing_gates(experiment_gates(spoilt)) == ["block_worst_share"]
 
 

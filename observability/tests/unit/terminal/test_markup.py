@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import io
 import json
 from pathlib import Path
 
@@ -17,9 +16,10 @@ from hops.kinds.two_runs.analysis import compare_runs
 from hops.kinds.two_runs.tables import runs_view
 from hops.run.files import read_run
 from hops.terminal.comparison import compare
-from hops.terminal.console import terminal
 from synthetic.run import write_generated_run
 from synthetic.traces import otlp_document, shop_trace
+
+from ..report.pages import printed
 
 ROOT = Path(__file__).resolve().parents[4]
 PACKAGES = (
@@ -34,12 +34,6 @@ PACKAGES = (
 )
 SPAN, SERVICE, PART = "GET /users/[id]", "gw[/red]", "work::key:"
 """Rich reads the first two as markup, one of which closes a tag that was never opened, and the third as a picture."""
-
-
-def print_text(view):
-    out = io.StringIO()
-    terminal(out, width=300).print(view)
-    return out.getvalue()
 
 
 def rename(document, names):
@@ -66,20 +60,20 @@ def summary(run):
 
 
 def test_bench_shows_names_as_they_are(summary):
-    text = print_text(bench(summary | {"topologies": {SERVICE: summary["topologies"][SERVICE]}}))
+    text = printed(bench(summary | {"topologies": {SERVICE: summary["topologies"][SERVICE]}}))
     for name in (SPAN, PART, "gate[/b]"):
         assert name in text
 
 
 def test_compare_shows_names_as_they_are(summary):
-    text = print_text(compare(summary))
+    text = printed(compare(summary))
     for name in (SPAN, SERVICE, "gate[/b]"):
         assert name in text
 
 
 def test_compare_runs_shows_names_as_they_are(run):
     found = compare_runs(read_run(run), read_run(run))
-    text = print_text(runs_view(rename(found, {"rest": SERVICE, "browse": SPAN})))
+    text = printed(runs_view(rename(found, {"rest": SERVICE, "browse": SPAN})))
     assert SPAN in text
     assert SERVICE in text
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import io
-
 import pytest
 
 from hops.elements.element import Fold, Heading, Points, Section, Terms, Text
 from hops.elements.markdown import markdown
 from hops.elements.numbers import OPEN
 from hops.elements.table import Cell, Column, Table, estimate, number, words
-from hops.terminal.console import terminal
 from hops.terminal.render import render
+
+from ..report.pages import printed
 
 LATENCY = Table(
     "latency",
@@ -54,9 +53,7 @@ BUDGET = Table(
 
 
 def show(*elements: object, width: int = 80) -> str:
-    out = io.StringIO()
-    terminal(out, width=width).print(render(elements))  # type: ignore[arg-type]
-    return "".join(line.rstrip() + "\n" for line in out.getvalue().splitlines())
+    return "".join(line.rstrip() + "\n" for line in printed(render(elements), width).splitlines())
 
 
 def test_text_lists_and_folds_are_below_each_other_unchanged():

@@ -13,10 +13,10 @@ from hops.elements.numbers import OPEN
 from hops.kinds.bench.terminal import bench
 from hops.tables.network import bytes_table, wire_table
 from hops.tables.view import SummaryView
-from hops.terminal.console import terminal
 from hops.terminal.render import render as elements
 
 from ...conclusions.summaries import cell as hand_made
+from ...report.pages import printed
 
 GOLDEN = Path(__file__).parent / "golden"
 
@@ -135,9 +135,7 @@ def test_a_run_that_was_slowed_on_purpose_says_so_first(summary, width):
 
 
 def print_text(what, width):
-    out = io.StringIO()
-    terminal(out, width=width).print(what)
-    return "".join(line.rstrip() + "\n" for line in out.getvalue().splitlines())
+    return "".join(line.rstrip() + "\n" for line in printed(what, width).splitlines())
 
 
 def golden(name, text):

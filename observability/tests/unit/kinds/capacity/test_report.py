@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -20,10 +19,9 @@ from hops.kinds.capacity.document import Capacity, Load, capacity_of
 from hops.run.documents.gate import VALID, WRONG
 from hops.run.documents.summary import Summary
 from hops.run.files import RunFiles, read_run
-from hops.terminal.console import terminal
 from synthetic.of_capacity import write_capacity_run
 
-from ...report.pages import page_of
+from ...report.pages import page_of, printed
 
 
 @pytest.fixture(scope="module")
@@ -53,9 +51,7 @@ def change_rows(run: RunFiles, label: str, **columns: pl.Expr) -> RunFiles:
 
 
 def print_run(summary: Summary, *, brief: bool = False) -> str:
-    out = io.StringIO()
-    terminal(out, width=160).print(kinds.show_run(summary, brief=brief))
-    return " ".join(out.getvalue().split())
+    return " ".join(printed(kinds.show_run(summary, brief=brief), 160).split())
 
 
 def test_a_sweep_finds_what_its_rows_show(swept: Summary, runs: Mapping[Load, RunFiles]) -> None:

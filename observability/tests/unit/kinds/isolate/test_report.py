@@ -14,7 +14,7 @@ from hops.kinds.isolate.document import AS_IS, KIND
 from hops.run.files import HOPS_FILE, MANIFEST
 from synthetic.run import Arm, write_generated_run
 
-from ...report.pages import check_terminal, page_of
+from ...report.pages import check_terminal, edited, markdown_of, page_of
 
 WITHOUT, APART = "without-bulk_lines", "apart-bulk_lines"
 ARMS = (Arm(AS_IS, "graphql"), Arm(WITHOUT, "graphql"), Arm(APART, "graphql", {"apart": "bulk_lines"}))
@@ -33,17 +33,12 @@ def isolated(tmp_path_factory: pytest.TempPathFactory) -> Path:
     hops.filter((pl.col("topology") != WITHOUT) | ~pl.col("trace_id").is_in(traces.implode())).write_parquet(
         folder / HOPS_FILE
     )
-    manifest = json.loads((folder / MANIFEST).read_text())
-    manifest["loads"] = {
-        arm.label: {
-            "rate": 50.0,
-            "without": "",
-            "tape": "b" * 64 if arm.label == WITHOUT else "a" * 64,
-            "journeys": 600,
-        }
-        for arm in ARMS
+    loads = {
+        label: {"rate": 50.0, "without": "", "tape": tape * 64, "journeys": 600}
+        for label, tape in ((AS_IS, "a"), (WITHOUT, "b"), (APART, "a"))
     }
-    (folder / MANIFEST).write_text(json.dumps(manifest))
+    with edited(folder / MANIFEST) as manifest:
+        manifest["loads"] = loads
     make_report(folder)
     return folder
 
@@ -62,7 +57,7 @@ def test_an_isolation_begins_with_what_others_gain(isolated: Path) -> None:
 
 
 def test_each_arm_has_a_sentence_with_measured_and_predicted_gain(isolated: Path) -> None:
-    text = (isolated / "report.md").read_text(encoding="utf-8").replace("\\", "")
+    text = markdown_of(isolated)
     for arm in ("without bulk_lines", "bulk_lines apart"):
         (told,) = re.findall(rf"^- {arm}: .*$", text, re.MULTILINE)
         assert re.search(r"measured gain \d\.\d ms \(\d\.\d to \d\.\d\), predicted −?\d", told)

@@ -7,11 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from hops.kinds import make_report
 from synthetic.of_ladder import synthetic_arms
-from synthetic.run import write_generated_run
 
-from ...report.pages import SECTIONS, check_terminal, page_of
+from ...report.pages import SECTIONS, check_terminal, page_of, reported_run
 
 
 @pytest.fixture(scope="module")
@@ -20,9 +18,7 @@ def climbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     arms = synthetic_arms(("no-edge", "edge", "sidecars", "mtls", "untraced"))
     # the wait is outside the sidecars, in a part that does not belong to them
     slowed = {"sidecars": {"work:product": 4.0}}
-    write_generated_run(folder, kind="ladder", arms=arms, blocks=3, journeys_per_trial=400, delays_ms=slowed)
-    make_report(folder)
-    return folder
+    return reported_run(folder, kind="ladder", arms=arms, blocks=3, journeys_per_trial=400, delays_ms=slowed)
 
 
 def test_every_figure_of_a_ladder_is_in_its_report_too(climbed: Path) -> None:
