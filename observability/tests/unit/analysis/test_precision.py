@@ -88,13 +88,9 @@ def test_the_summary_says_what_was_asked_and_what_was_reached(summaries):
     fixed, decided = summaries
     assert "precision" not in fixed
     assert decided["precision"] == {
-        "asked": 0.05,
-        "first_stage": FIRST,
-        "scatter": 0.04,
-        "needed": BLOCKS,
-        "reached": pytest.approx(math.expm1(half_widths(decided["comparisons"])[0])),
-        "met": True,
-    }
+        "asked": 0.05, "first_stage": FIRST, "scatter": 0.04, "needed": BLOCKS,
+        "reached": pytest.approx(math.expm1(half_widths(decided["comparisons"])[0])), "met": True,
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(("needed", "met"), [(BLOCKS + 1, False), (None, False), (BLOCKS, True)])

@@ -21,16 +21,9 @@ NEAR = {"network": "loopback", "rtt_ms": None, "bandwidth": ""}
 
 def row(verdict="from", sooner="hybrid", at_ms=9.0, ci95=(7.0, 12.0), stretches=(), reason=None):
     return {
-        "left": "hybrid",
-        "right": "rest",
-        "verdict": verdict,
-        "sooner": sooner,
-        "at_ms": at_ms,
-        "ci95_ms": list(ci95),
-        "stretches": list(stretches),
-        "p_corrected": [0.01, 0.01],
-        "reason": reason,
-    }
+        "left": "hybrid", "right": "rest", "verdict": verdict, "sooner": sooner, "at_ms": at_ms, "ci95_ms": list(ci95),
+        "stretches": list(stretches), "p_corrected": [0.01, 0.01], "reason": reason,
+    }  # fmt: skip
 
 
 LEVEL = row("not_shown", None, None, (None, None))

@@ -25,16 +25,10 @@ def meeting(
     topology="graphql", journey="order_history", met="bulk_lines", more=LONGER, mean_ms=3.5, tail=TAIL, beyond=0.71
 ):
     return {
-        "topology": topology,
-        "journey": journey,
-        "met": met,
-        "meetings": 500,
-        "share": 0.113,
-        "more": more,
-        "mean_ms": mean_ms,
-        "percentiles": {"p50": more} | ({} if tail is None else {"p99": tail}),
+        "topology": topology, "journey": journey, "met": met, "meetings": 500, "share": 0.113, "more": more,
+        "mean_ms": mean_ms, "percentiles": {"p50": more} | ({} if tail is None else {"p99": tail}),
         "beyond_p99": beyond,
-    }
+    }  # fmt: skip
 
 
 def conclusions(*meetings, journey="order_history"):

@@ -31,18 +31,12 @@ def replay(sampled=20, unsampled=80):
     count = sampled + unsampled
     journeys = pl.DataFrame(
         {
-            "seq": range(count),
-            "journey": ["browse"] * count,
-            "intended_ns": [BASE_NS] * count,
-            "started_ns": [BASE_NS + 100_000] * count,
-            "latency_ns": latencies,
-            "outcome": ["ok"] * count,
-            "parallel": [1] * count,
-            "network_ns": [0] * count,
-            "sampled": [True] * sampled + [False] * unsampled,
+            "seq": range(count), "journey": ["browse"] * count, "intended_ns": [BASE_NS] * count,
+            "started_ns": [BASE_NS + 100_000] * count, "latency_ns": latencies, "outcome": ["ok"] * count,
+            "parallel": [1] * count, "network_ns": [0] * count, "sampled": [True] * sampled + [False] * unsampled,
             "trace_id": [budget.trace_id for budget in budgets] + [""] * unsampled,
         }
-    )
+    )  # fmt: skip
     return journeys, budgets, quality
 
 
@@ -57,14 +51,9 @@ def log_of(budgets):
 
 
 RUN = Observed(
-    journeys_planned=100,
-    parity_mismatches=0,
-    invariants_broken=0,
-    generator_cores=0.2,
-    steal_share=0.0,
-    other_cores=0.0,
-    disk_stall_share=0.0,
-)
+    journeys_planned=100, parity_mismatches=0, invariants_broken=0, generator_cores=0.2, steal_share=0.0,
+    other_cores=0.0, disk_stall_share=0.0,
+)  # fmt: skip
 
 
 def test_a_sound_replay_passes():

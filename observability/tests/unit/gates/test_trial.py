@@ -13,30 +13,14 @@ from hops.run.documents.gate import NOISY, VALID, WRONG
 from hops.traces.tree import Quality
 
 SOUND = Evidence(
-    parity_mismatches=0,
-    invariants_broken=0,
-    journeys_planned=1000,
-    journeys_sent=1000,
-    start_lag_p99_ms=0.4,
-    start_lag_mean_ms=0.2,
-    answer_lag_ms=0.3,
-    spans_missing=0,
-    spans_outside=0,
-    latency_median_ms=8.0,
-    generator_cores=0.3,
-    failures=0,
+    parity_mismatches=0, invariants_broken=0, journeys_planned=1000, journeys_sent=1000, start_lag_p99_ms=0.4,
+    start_lag_mean_ms=0.2, answer_lag_ms=0.3, spans_missing=0, spans_outside=0, latency_median_ms=8.0,
+    generator_cores=0.3, failures=0,
     steal_share=0.001,
-    other_cores=0.03,
-    disk_stall_share=0.0,
-    spans_dropped=0,
-    traces_expected=200,
-    traces_found=200,
-    quality=Quality(traces=200, spans=6000),
-    budget_gap_ns=0,
-    edge_unmatched=0,
-    agreements=[Agreement("browse", 200, 0.01, 0.2)],
-    unattributed_share=0.002,
-)
+    other_cores=0.03, disk_stall_share=0.0, spans_dropped=0,
+    traces_expected=200, traces_found=200, quality=Quality(traces=200, spans=6000), budget_gap_ns=0, edge_unmatched=0,
+    agreements=[Agreement("browse", 200, 0.01, 0.2)], unattributed_share=0.002,
+)  # fmt: skip
 
 MESHED = dataclasses.replace(
     SOUND, bypassed_calls=0, sidecars=Sidecars(silent=0, refused=0, unencrypted=0, encrypted=True)

@@ -53,12 +53,8 @@ def test_a_new_kind_is_in_the_summary_and_the_report(run: RunFiles, tmp_path: Pa
     kind = Kind(
         "Which shade do customers get?",
         lambda summary: Group(str(summary["shade"])),
-        called="colours",
-        pairs_of=pairs_of,
-        figures_of=figures_of,
-        conclusions=conclusions,
-        arms="shades",
-    )
+        called="colours", pairs_of=pairs_of, figures_of=figures_of, conclusions=conclusions, arms="shades",
+    )  # fmt: skip
     summary = summarise(run, name="night", pairs_of=kind.pairs_of, figures_of=kind.figures_of)
     assert {(row["left"], row["right"]) for row in summary["comparisons"]} == {("hybrid", "rest")}
     write_report(run, summary, tmp_path, kind)

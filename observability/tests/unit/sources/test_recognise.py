@@ -42,16 +42,12 @@ def read(content, forced=""):
 def shape(spans, unit=1):
     return sorted(
         (
-            span.trace_id,
-            span.span_id,
-            span.parent_id,
-            span.name,
-            span.service,
+            span.trace_id, span.span_id, span.parent_id, span.name, span.service,
             span.start_ns // unit,
             span.end_ns // unit,
         )
         for span in spans
-    )
+    )  # fmt: skip
 
 
 EVERY = [span for trace in TRACES for span in trace]

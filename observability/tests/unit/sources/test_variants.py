@@ -185,25 +185,16 @@ def proto_span(span: Span, *, hours: int = 0, full: bool = False) -> dict:
         number = list(V_TYPES).index(kind)
         if full:
             return {
-                "key": key,
-                "vType": number,
-                "vStr": "",
-                "vBool": False,
-                "vInt64": "0",
-                "vFloat64": 0,
+                "key": key, "vType": number, "vStr": "", "vBool": False, "vInt64": "0", "vFloat64": 0,
                 V_TYPES[kind]: value,
-            }
+            }  # fmt: skip
         return {"key": key} | ({"vType": kind} if number else {}) | {V_TYPES[kind]: value}
 
     trace_id, took = encode(span.trace_id), span.end_ns - span.start_ns
     parent = {"traceId": trace_id, "spanId": encode(span.parent_id)} | ({"refType": 0} if full else {})
     return {
-        "traceId": trace_id,
-        "spanId": encode(span.span_id),
-        "operationName": span.name,
-        "references": [parent] if span.parent_id else [],
-        "flags": 1,
-        "startTime": moment(span.start_ns, hours),
+        "traceId": trace_id, "spanId": encode(span.span_id), "operationName": span.name,
+        "references": [parent] if span.parent_id else [], "flags": 1, "startTime": moment(span.start_ns, hours),
         "duration": f"{took // NS_PER_S}.{took % NS_PER_S:09}s",
         "tags": [
             tag("internal.span.format", "STRING", "otlp"),
@@ -215,7 +206,7 @@ def proto_span(span: Span, *, hours: int = 0, full: bool = False) -> dict:
             *(tag(name, "STRING", value) for name, value in span.attributes.items()),
         ],
         "process": {"serviceName": span.service, "tags": [tag("host.name", "STRING", "h")]},
-    }
+    }  # fmt: skip
 
 
 def proto_trace(trace: list[Span]) -> dict:

@@ -23,15 +23,9 @@ from ..report.pages import printed
 
 ROOT = Path(__file__).resolve().parents[4]
 PACKAGES = (
-    "observability/hops",
-    "load/experiment",
-    "mesh/mesh",
-    "mesh/provision",
-    "services/shop",
-    "load/proofs",
-    "graphql-gateway/graphql_gateway",
-    "rest-gateway/rest_gateway",
-)
+    "observability/hops", "load/experiment", "mesh/mesh", "mesh/provision", "services/shop", "load/proofs",
+    "graphql-gateway/graphql_gateway", "rest-gateway/rest_gateway",
+)  # fmt: skip
 SPAN, SERVICE, PART = "GET /users/[id]", "gw[/red]", "work::key:"
 """Rich reads the first two as markup, one of which closes a tag that was never opened, and the third as a picture."""
 

@@ -24,40 +24,23 @@ GOLDEN = Path(__file__).parent / "golden"
 def cell(count, p50, errors=None, traces=0, budget=None, upper=True):
     budget = budget or {}
     return hand_made(p50) | {
-        "count": count,
-        "errors": {"client": 0, "server": 0, "timeout": 0, "wrong_answer": 0} | (errors or {}),
-        "requests_per_journey": 1.25,
-        "parallel_mean": 1.25,
-        "bytes_in_mean": 2048.0,
-        "bytes_in_raw_mean": 182_345.6,
-        "bytes_out_mean": 300.0,
-        "wire_in_mean": 22_345.6,
-        "wire_out_mean": 123.4,
+        "count": count, "errors": {"client": 0, "server": 0, "timeout": 0, "wrong_answer": 0} | (errors or {}),
+        "requests_per_journey": 1.25, "parallel_mean": 1.25, "bytes_in_mean": 2048.0, "bytes_in_raw_mean": 182_345.6,
+        "bytes_out_mean": 300.0, "wire_in_mean": 22_345.6, "wire_out_mean": 123.4,
         "latency_ms": {
-            "mean": p50 * 1.1,
-            "p50": p50,
-            "p90": p50 * 2,
-            "p95": p50 * 2.5,
-            "p99": p50 * 4,
-            "p99_9": p50 * 5,
+            "mean": p50 * 1.1, "p50": p50, "p90": p50 * 2, "p95": p50 * 2.5, "p99": p50 * 4, "p99_9": p50 * 5,
             "max": p50 * 6,
         },
         "latency_ci95": {
-            "mean": [p50, p50 * 1.2],
-            "p50": [p50 * 0.9, p50 * 1.1],
-            "p90": [p50 * 1.8, p50 * 2.2],
-            "p95": [p50 * 2, p50 * 3],
-            "p99": [p50 * 3, p50 * 5 if upper else None],
-            "p99_9": [None, None],
+            "mean": [p50, p50 * 1.2], "p50": [p50 * 0.9, p50 * 1.1], "p90": [p50 * 1.8, p50 * 2.2],
+            "p95": [p50 * 2, p50 * 3], "p99": [p50 * 3, p50 * 5 if upper else None], "p99_9": [None, None],
         },
         "budget_ms": {
-            "mean": budget,
-            "p50_band": {part: ms * 0.9 for part, ms in budget.items()},
+            "mean": budget, "p50_band": {part: ms * 0.9 for part, ms in budget.items()},
             "p99_band": {part: ms * 4 for part, ms in budget.items()},
         },
-        "traced_mean_ms": sum(budget.values()) if budget else None,
-        "traces": traces,
-    }
+        "traced_mean_ms": sum(budget.values()) if budget else None, "traces": traces,
+    }  # fmt: skip
 
 
 BUDGET = {
@@ -84,35 +67,21 @@ def summary():
         "opening_bytes_in": 1234, "opening_bytes_out": 5678, "connections": 4,
     }  # fmt: skip
     topology = {
-        "throughput_per_s": 20.0,
-        "errors": {},
-        "cpu_ms_per_journey": {},
-        "rss_mb": {},
-        "wire": wire,
-        "sidecars": {},
+        "throughput_per_s": 20.0, "errors": {}, "cpu_ms_per_journey": {}, "rss_mb": {}, "wire": wire, "sidecars": {},
         "journeys": journeys,
-    }
+    }  # fmt: skip
     return {
-        "mode": "open",
-        "closed": None,
-        "blocks": 1,
-        "verdict": "WRONG",
+        "mode": "open", "closed": None, "blocks": 1, "verdict": "WRONG",
         "verdicts": [
             {
-                "block": 1,
-                "topology": "hybrid",
-                "attempt": 1,
-                "used": True,
-                "verdict": "WRONG",
+                "block": 1, "topology": "hybrid", "attempt": 1, "used": True, "verdict": "WRONG",
                 "reasons": ["failure_share", "steal_share"],
             }
         ],
-        "switches": {"edge": "envoy", "delay_ms": {}},
-        "gates_left_out": [],
-        "gates": gates,
+        "switches": {"edge": "envoy", "delay_ms": {}}, "gates_left_out": [], "gates": gates,
         "topologies": {"hybrid": topology},
         "observer_effect_ms": {"p50": 0.123, "ci95": [-0.01, 0.25], "topologies": {}},
-    }
+    }  # fmt: skip
 
 
 @pytest.fixture

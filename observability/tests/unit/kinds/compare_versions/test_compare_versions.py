@@ -33,14 +33,9 @@ def make_summary(
     """Makes the summary of a made-up run, in which parts of b take longer by the given ms."""
     arms = [Arm("a", "hybrid"), Arm("b", "hybrid")]
     run = write_generated_run(
-        folder,
-        blocks=blocks,
-        journeys_per_trial=200,
-        traced=1.0,
-        kind="compare-versions",
-        arms=arms,
+        folder, blocks=blocks, journeys_per_trial=200, traced=1.0, kind="compare-versions", arms=arms,
         delays_ms={"b": delays or {}},
-    )
+    )  # fmt: skip
     manifest = read_document(run / MANIFEST)
     (run / MANIFEST).write_text(json.dumps({**manifest, **ABOUT, **about}), encoding="utf-8")
     make_report(run)

@@ -40,15 +40,10 @@ def experiment(rng, waits_ms: float, *, remain: float = 0.0, blocks: int = 6, co
             ms = ms + waits
             rows = pl.DataFrame(
                 {
-                    "block": block,
-                    "seq": range(count),
-                    "journey": kinds,
-                    "intended_ns": at_ms * 1e6,
-                    "ended_ns": (at_ms + ms) * 1e6,
-                    "latency_ns": ms * 1e6,
-                    "outcome": "ok",
+                    "block": block, "seq": range(count), "journey": kinds, "intended_ns": at_ms * 1e6,
+                    "ended_ns": (at_ms + ms) * 1e6, "latency_ns": ms * 1e6, "outcome": "ok",
                 }
-            )
+            )  # fmt: skip
             trials[arm].append(rows.filter(pl.lit(arm != WITHOUT) | (pl.col("journey") != "bulk_lines")))
     return {arm: pl.concat(frames) for arm, frames in trials.items()}, waits_ms * float(np.mean(met))
 

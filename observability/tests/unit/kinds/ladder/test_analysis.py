@@ -34,17 +34,12 @@ def experiment(rng, *, hidden_ms: float = 0.0, blocks: int = 5, count: int = 300
             edge_ns = (edge_ms * rng.gamma(4, 0.25, count) * NS_PER_MS).astype(np.int64)
             of_block = pl.DataFrame(
                 {
-                    "block": np.full(count, block),
-                    "seq": np.arange(count),
-                    "journey": names,
-                    "outcome": ["ok"] * count,
-                    "sampled": rng.random(count) < traced,
-                    "latency_ns": work_ns + edge_ns,
-                    "work:order": work_ns,
-                    "proxy:edge": edge_ns,
+                    "block": np.full(count, block), "seq": np.arange(count), "journey": names,
+                    "outcome": ["ok"] * count, "sampled": rng.random(count) < traced, "latency_ns": work_ns + edge_ns,
+                    "work:order": work_ns, "proxy:edge": edge_ns,
                     "trace_id": [f"{arm}/{block}/{seq}" for seq in range(count)],
                 }
-            )
+            )  # fmt: skip
             rows.append(of_block)
             of_parts = of_block.filter("sampled").select("block", "journey", "trace_id", "work:order", "proxy:edge")
             parts.append(

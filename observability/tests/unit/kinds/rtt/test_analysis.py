@@ -49,15 +49,10 @@ def experiment(rng, *, stretch: float = 1.0, blocks: int = 5, count: int = 120) 
                 )
             )
         nearest = frames[0].select(
-            "block",
-            "journey",
-            "channel",
-            at_edge_ms=pl.col("latency_ns") / NS_PER_MS,
-            own_ms=pl.col("latency_ns") / NS_PER_MS,
-            round_trips=pl.lit(float(round_trips)),
-            down=pl.lit(0.0),
+            "block", "journey", "channel", at_edge_ms=pl.col("latency_ns") / NS_PER_MS,
+            own_ms=pl.col("latency_ns") / NS_PER_MS, round_trips=pl.lit(float(round_trips)), down=pl.lit(0.0),
             up=pl.lit(0.0),
-        )
+        )  # fmt: skip
         topologies[name] = AtDistances(labels, nearest, [latencies_of(frame) for frame in frames])
     return distance_check(RTTS_MS, topologies)
 

@@ -36,19 +36,15 @@ def looks(growth_mb: float = 0.0, descriptors: float = 0.0, hours: float = 1.0) 
     of_each = [
         pl.DataFrame(
             {
-                "at_s": AT_S * hours,
-                "held": 0,
-                "component": name,
+                "at_s": AT_S * hours, "held": 0, "component": name,
                 "memory_mb": memory(growth_mb if name == "order" else 0.0),
                 "descriptors": np.floor(20 + (descriptors if name == "user" else 0.0) * AT_S / HOUR_S).astype(int),
-                "threads": 12,
-                "connections": 12,
-                "database_mb": 40.0 + AT_S / 360.0,
+                "threads": 12, "connections": 12, "database_mb": 40.0 + AT_S / 360.0,
             },
             schema=LOOKS,
         )
         for name in COMPONENTS
-    ]
+    ]  # fmt: skip
     return pl.concat(of_each).select(pl.lit(1, pl.Int32).alias("block"), pl.lit("rest").alias("topology"), pl.all())
 
 

@@ -22,25 +22,13 @@ from synthetic.run import Arm, write_generated_run
 def watchers_of(block: int, way: str, watchers: int, cpu_s: float, **more: Any) -> Waited:
     """Makes a load of 30 seconds, which takes 100 MiB without watchers, and 1 MiB more for each watcher."""
     given = {
-        "protocol": "grpc" if watchers else "",
-        "journeys": 600,
-        "failed": 0,
-        "updates": 200 if watchers else 0,
-        "missed": 0,
-        "repeated": 0,
-        "reconnects": 0,
-        "longest_reconnect_s": 0.0,
-        "lateness_ms": {"p50": 8.0, "p90": 20.0, "p99": 40.0} if watchers else {},
-        "opened_s": 0.5,
-        "open_s": 32.0,
-        "seconds": 30.0,
-        "cpu_s": {"order": cpu_s},
-        "memory_mb": {"order": 100.0 + watchers},
-        "bytes": 1_024 * watchers,
-        "budget_ms": {"outbox:order": 3.0, "push": 5.0} if watchers else {},
-        "traced": 40 if watchers else 0,
+        "protocol": "grpc" if watchers else "", "journeys": 600, "failed": 0, "updates": 200 if watchers else 0,
+        "missed": 0, "repeated": 0, "reconnects": 0, "longest_reconnect_s": 0.0,
+        "lateness_ms": {"p50": 8.0, "p90": 20.0, "p99": 40.0} if watchers else {}, "opened_s": 0.5, "open_s": 32.0,
+        "seconds": 30.0, "cpu_s": {"order": cpu_s}, "memory_mb": {"order": 100.0 + watchers}, "bytes": 1_024 * watchers,
+        "budget_ms": {"outbox:order": 3.0, "push": 5.0} if watchers else {}, "traced": 40 if watchers else 0,
         "off_ns": 0,
-    }
+    }  # fmt: skip
     place = {"block": block, "topology": "grpc", "way": way, "watchers": watchers}
     return cast("Waited", {**place, **given, **more})
 
