@@ -166,34 +166,22 @@ def test_check_cannot_tell_from_too_few_traces(tmp_path):
 
 
 WRONG = {
-    "operation": (
-        "checkout: {total: {p50: 1 ms}}\nbuy:\n  total: {p50: 1 ms}",
-        ":2: 'buy' is not an operation in the traces; valid: checkout",
-    ),
-    "part": (
-        "checkout:\n  work:bank: {p50: 1 ms}",
-        ":2: 'work:bank' is not a part of checkout; did you mean work:payment? valid: total, ",
-    ),
-    "figure": (
-        "checkout:\n  total:\n    p98: 1 ms",
-        ":3: checkout.total.p98: is not a figure; did you mean p99? valid: mean, p50",
-    ),
-    "time": (
-        "checkout:\n  total: {p50: 1}",
-        ":2: checkout.total.p50: 1 is not a time; give a number with ns, us, ms or s",
-    ),
-    "form": (
-        "checkout:\n  total: 1 ms",
-        ":2: checkout.total: must be a mapping of figures and times, such as p99: 200 ms, not",
-    ),
-    "twice": (
-        "checkout:\n  total: {p50: 1 ms}\n  total: {p99: 1 ms}",
-        ":3: not valid YAML: the key 'total' appears twice",
-    ),
+    "operation": ("checkout: {total: {p50: 1 ms}}\nbuy:\n  total: {p50: 1 ms}",
+                  ":2: 'buy' is not an operation in the traces; valid: checkout"),
+    "part": ("checkout:\n  work:bank: {p50: 1 ms}",
+             ":2: 'work:bank' is not a part of checkout; did you mean work:payment? valid: total, "),
+    "figure": ("checkout:\n  total:\n    p98: 1 ms",
+               ":3: checkout.total.p98: is not a figure; did you mean p99? valid: mean, p50"),
+    "time": ("checkout:\n  total: {p50: 1}",
+             ":2: checkout.total.p50: 1 is not a time; give a number with ns, us, ms or s"),
+    "form": ("checkout:\n  total: 1 ms",
+             ":2: checkout.total: must be a mapping of figures and times, such as p99: 200 ms, not"),
+    "twice": ("checkout:\n  total: {p50: 1 ms}\n  total: {p99: 1 ms}",
+              ":3: not valid YAML: the key 'total' appears twice"),
     "YAML": ("checkout:\n  total: {p50: 1 ms", ":2: not valid YAML"),
     "nothing": ("", ":1: is empty"),
     "no limits": ("checkout: {}", ":1: has no limits"),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(("text", "told"), WRONG.values(), ids=WRONG)

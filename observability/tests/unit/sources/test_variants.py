@@ -368,22 +368,16 @@ def test_application_insights_is_refused_by_its_name_with_what_to_do(rows, join)
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (
-            "timestamp [UTC],id,operation_Id,name\n5/1/2026,1f,2a,GET /\n",
-            "file: is a CSV file from Application Insights",
-        ),
+        ("timestamp [UTC],id,operation_Id,name\n5/1/2026,1f,2a,GET /\n",
+         "file: is a CSV file from Application Insights"),
         (json.dumps({"Traces": [], "TraceSummaries": []}), "file: is in the format of AWS X-Ray, which is not"),
-        (
-            json.dumps({"@timestamp": "x", "trace": {"id": "1f"}, "transaction": {"id": "2a"}}),
-            "file: is in the format of Elastic APM",
-        ),
-        (
-            json.dumps({"traceId": "1f", "spanId": "2a", "durationInNanos": 5}),
-            "file: is in the format of OpenSearch's Data Prepper",
-        ),
+        (json.dumps({"@timestamp": "x", "trace": {"id": "1f"}, "transaction": {"id": "2a"}}),
+         "file: is in the format of Elastic APM"),
+        (json.dumps({"traceId": "1f", "spanId": "2a", "durationInNanos": 5}),
+         "file: is in the format of OpenSearch's Data Prepper"),
         (json.dumps({"traceEvents": []}), "file: is in the format of Chrome's tracing"),
     ],
-)
+)  # fmt: skip
 def test_other_formats_that_are_not_read_have_names(content: str, said: str) -> None:
     assert read_broken(content)[0].startswith(said)
 
