@@ -83,6 +83,23 @@ def is_statement(span):
     return span.kind is Kind.CLIENT and "db.system.name" in span.attributes
 
 
+def move(spans, which, start_ns=0, end_ns=0):
+    """Returns the spans, some of which start or end later."""
+    return [
+        replace(one, start_ns=one.start_ns + start_ns, end_ns=one.end_ns + end_ns) if which(one) else one
+        for one in spans
+    ]
+
+
+def of_product(span):
+    return span.service == "product"
+
+
+def with_timeouts(journeys, which):
+    outcome = pl.when(which).then(pl.lit("timeout")).otherwise(pl.col("outcome"))
+    return journeys.with_columns(outcome.alias("outcome"))
+
+
 def test_spans_that_were_never_made_are_missed():
     assert not failing(lambda _, spans: spans)
     assert failing(lambda _, spans: [one for one in spans if not is_statement(one)]) == {"spans_missing"}
@@ -116,8 +133,7 @@ def test_what_a_request_waited_for_that_was_given_up_need_not_have_begun():
         return [one for one in spans if one.service in ("client", "edge")] if number == 7 else spans
 
     assert "unattributed_share" in failing(given_up)
-    timed_out = pl.when(pl.col("seq") == 7).then(pl.lit("timeout")).otherwise(pl.col("outcome"))
-    assert "unattributed_share" not in failing(given_up, replay()[0].with_columns(timed_out.alias("outcome")))
+    assert "unattributed_share" not in failing(given_up, with_timeouts(replay()[0], pl.col("seq") == 7))
 
 
 def test_a_cache_hit_needs_no_statement_but_a_trace_needs_one_of_the_two():
@@ -156,51 +172,31 @@ def test_one_lost_call_leaves_an_orphan_which_is_one_too_many():
 
 
 def test_spans_that_end_a_little_after_their_callers_are_no_other_clock():
-    def closed_late(_, spans):
-        return [
-            replace(one, end_ns=one.end_ns + 600_000) if one.service == "product" and one.kind is Kind.SERVER else one
-            for one in spans
-        ]
+    def is_answer(span):
+        return of_product(span) and span.kind is Kind.SERVER
 
-    assert "spans_outside" not in failing(closed_late)
+    assert "spans_outside" not in failing(lambda _, spans: move(spans, is_answer, end_ns=600_000))
 
 
 def test_work_that_continues_after_its_caller_gave_up_is_no_other_clock():
-    def goes_on(number, spans):
-        return [
-            replace(one, start_ns=one.start_ns + 3_000_000, end_ns=one.end_ns + 3_000_000)
-            if number < 15 and one.service == "product"
-            else one
-            for one in spans
-        ]
+    def outlast(number, spans):
+        return move(spans, of_product, 3_000_000, 3_000_000) if number < 15 else spans
 
-    timed_out = pl.when(pl.col("seq") < 15).then(pl.lit("timeout")).otherwise(pl.col("outcome"))
-    assert "spans_outside" in failing(goes_on)
-    assert "spans_outside" not in failing(goes_on, replay()[0].with_columns(timed_out.alias("outcome")))
+    assert "spans_outside" in failing(outlast)
+    assert "spans_outside" not in failing(outlast, with_timeouts(replay()[0], pl.col("seq") < 15))
 
 
 @pytest.mark.parametrize("ahead_ns", [3_000_000, -3_000_000])
 def test_a_component_s_clock_that_is_off_shows(ahead_ns):
-    def shift(_, spans):
-        return [
-            replace(one, start_ns=one.start_ns + ahead_ns, end_ns=one.end_ns + ahead_ns)
-            if one.service == "product"
-            else one
-            for one in spans
-        ]
-
-    assert failing(shift) == {"spans_outside"}
+    assert failing(lambda _, spans: move(spans, of_product, ahead_ns, ahead_ns)) == {"spans_outside"}
 
 
 def test_a_client_that_is_late_to_read_or_now_and_then_very_late_to_send_shows():
-    def read_late(_, spans):
-        return [
-            replace(one, end_ns=one.end_ns + 3_000_000) if one.service == "client" and one.name != "start_lag" else one
-            for one in spans
-        ]
+    def is_reading(span):
+        return span.service == "client" and span.name != "start_lag"
 
     later = replay()[0].with_columns(latency_ns=pl.col("latency_ns") + 3_000_000)
-    assert failing(read_late, later) == {"answer_lag_ms"}
+    assert failing(lambda _, spans: move(spans, is_reading, end_ns=3_000_000), later) == {"answer_lag_ms"}
     # These are fewer than one in a hundred, so they do not change p99.
     few = pl.when(pl.col("seq") < 8).then(60_000_000).otherwise(0)
     many = replay(unsampled=980)[0]

@@ -106,9 +106,7 @@ front get         SERVER 0..100
 `- front publish   PRODUCER 40..41
    `- worker run    {kind} 50..70
 """)
-        assert parts(spans) == {
-            "work:front": 70, "messaging:front": 1, "messaging:front→worker": 9, "work:worker": 20,
-        }, kind  # fmt: skip
+        assert parts(spans) == WAITED, kind
 
 
 def test_nobody_waits_for_process_below_receive_after_the_answer(draw):

@@ -180,8 +180,3 @@ def test_lean_tracing_and_what_the_sdk_adds_to_it_make_stock_tracing(summary, me
     )
     assert lean != 0
     assert stock == pytest.approx(lean + more)
-
-
-def test_other_runs_have_no_ladder(tmp_path):
-    run = read_run(write_generated_run(tmp_path, topologies=["edge", "sidecars"], blocks=3, journeys_per_trial=200))
-    assert "ladder" not in analyse(run, name="compare")

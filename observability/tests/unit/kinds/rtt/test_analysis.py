@@ -153,11 +153,6 @@ def test_arms_are_compared_at_one_distance_only(summary: Summary) -> None:
     }  # fmt: skip
 
 
-def test_other_runs_have_no_distances(tmp_path) -> None:
-    run = read_run(write_generated_run(tmp_path, topologies=["rest", "hybrid"], blocks=3, journeys_per_trial=200))
-    assert "rtt" not in analyse(run, name="compare")
-
-
 @pytest.fixture(scope="module")
 def summary(tmp_path_factory) -> Summary:
     folder = tmp_path_factory.mktemp("rtt")
