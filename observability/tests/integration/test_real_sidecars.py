@@ -1,5 +1,4 @@
-"""Spans of a real Envoy that serves as the sidecars of one call: what they report about attempts, faults and abandoned
-calls."""
+"""Spans of a real Envoy as the sidecars of one call: what they report about attempts, faults and abandoned calls."""
 
 from __future__ import annotations
 

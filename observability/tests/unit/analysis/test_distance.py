@@ -32,11 +32,6 @@ def run(tmp_path_factory):
     return read_run(folder)
 
 
-@pytest.fixture(scope="module")
-def summary(run):
-    return analyse(run, name="night")
-
-
 def pair(summary, journey):
     (row,) = summary["distance"]["journeys"][journey]["pairs"]
     return row

@@ -44,11 +44,6 @@ def run(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def summary(run):
-    return analyse(run, name="night")
-
-
-@pytest.fixture(scope="module")
 def rows(summary):
     return {row["topology"]: row for row in summary["over_fetching"]}
 

@@ -32,11 +32,6 @@ def run(tmp_path_factory):
     )
 
 
-@pytest.fixture(scope="module")
-def summary(run):
-    return analyse(run, name="night")
-
-
 def test_every_key_is_there_and_every_figure_is_a_number(summary):
     assert set(summary) == set(Summary.__required_keys__) | {"distance", "in_use", "meetings"}
     json.dumps(summary, allow_nan=False)

@@ -1,5 +1,4 @@
-"""A run that was disturbed on purpose says how; other runs say nothing, including runs from before the switch
-existed."""
+"""A run that was disturbed on purpose says how; other runs say nothing, also those from before the switch."""
 
 from __future__ import annotations
 

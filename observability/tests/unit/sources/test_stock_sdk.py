@@ -31,8 +31,7 @@ class Kept(SpanExporter):
 
 @pytest.fixture
 def requests():
-    """An order that calls the stock, which queries its database, and then sends a mail, whose handling has a link to
-    it."""
+    """An order that calls the stock, which queries its database, and then sends a mail, handled with a link to it."""
     made = []
     tracers = {}
     for name in ("shop", "stock", "mail"):

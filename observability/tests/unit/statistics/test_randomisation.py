@@ -1,5 +1,4 @@
-"""What a treatment adds, by redrawing the treated rows: compared with medians by hand, and how often intervals are
-right."""
+"""What a treatment adds, by redrawing the treated rows: medians as by hand, and how often intervals are right."""
 
 from __future__ import annotations
 
@@ -10,8 +9,7 @@ from hops.statistics.randomisation import DRAWS, Effect, effect_of, stratum_of
 
 
 def in_bursts(rng: np.random.Generator, rows: int) -> np.ndarray:
-    """Latencies of neighbours that wait together: a burst adds much to about ten consecutive rows, and begins at
-    random."""
+    """Latencies of neighbours that wait together: bursts, which begin at random, add much to ten consecutive rows."""
     burst = np.convolve(rng.random(rows) < 0.02, np.ones(10))[:rows] * rng.pareto(1.5, rows) * 20
     return rng.lognormal(1, 0.4, rows) + burst
 

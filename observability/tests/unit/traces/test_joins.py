@@ -171,8 +171,7 @@ router request          SERVER 0..100
 
 
 def test_a_gateway_that_says_which_spans_ask_a_subgraph(draw):
-    """Hive's and Apollo's gateways do so: a call that joins a request has no CLIENT span for that request, or none at
-    all."""
+    """Hive's and Apollo's gateways do so: a call that joins a request has no CLIENT span for it, or none at all."""
     spans = draw("""
 router request                SERVER 0..100
 |- router operation            CLIENT 10..60 hive.graphql.subgraph.name=accounts

@@ -1,5 +1,4 @@
-"""What a comparison of versions finds: nothing between equal versions, the name of a slower part, and answers that
-differ."""
+"""What a comparison of versions finds: nothing, the name of a slower part, or answers that differ."""
 
 from __future__ import annotations
 

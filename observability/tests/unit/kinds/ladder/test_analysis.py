@@ -20,8 +20,7 @@ EXPERIMENTS = 50
 
 
 def experiment(rng, *, hidden_ms: float = 0.0, blocks: int = 5, count: int = 300, traced: float = 0.3):
-    """Makes an arm with an edge and an arm without. The edge adds a known time, some of which is in no part of the
-    edge."""
+    """Makes an arm with an edge and an arm without; some of the time that the edge adds is in no part of the edge."""
     journeys, hops = {}, {}
     names = rng.choice(list(KINDS), count, p=[0.7, 0.3])
     asked_ms = np.array([KINDS[name] for name in names]) * rng.lognormal(0, 0.3, count)
