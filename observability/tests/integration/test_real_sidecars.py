@@ -40,37 +40,22 @@ def listener(folder, service, cluster, *, direction, filters=(), **route):
         "service_name": service,
         "grpc_service": {"envoy_grpc": {"cluster_name": "otlp"}},
     }
+    provider = {"name": "envoy.tracers.opentelemetry", "typed_config": tracer}
+    routes = [{"match": {"prefix": "/"}, "route": {"cluster": cluster, **route}}]
+    router = {"@type": f"{EXTENSIONS}.filters.http.router.v3.Router"}
     manager = {
         "@type": f"{EXTENSIONS}.filters.network.http_connection_manager.v3.HttpConnectionManager",
         "stat_prefix": service,
-        "tracing": {
-            "spawn_upstream_span": True,
-            "provider": {"name": "envoy.tracers.opentelemetry", "typed_config": tracer},
-        },
-        "route_config": {
-            "virtual_hosts": [
-                {
-                    "name": "all",
-                    "domains": ["*"],
-                    "routes": [{"match": {"prefix": "/"}, "route": {"cluster": cluster, **route}}],
-                }
-            ]
-        },
-        "http_filters": [
-            *filters,
-            {
-                "name": "envoy.filters.http.router",
-                "typed_config": {"@type": f"{EXTENSIONS}.filters.http.router.v3.Router"},
-            },
-        ],
+        "tracing": {"spawn_upstream_span": True, "provider": provider},
+        "route_config": {"virtual_hosts": [{"name": "all", "domains": ["*"], "routes": routes}]},
+        "http_filters": [*filters, {"name": "envoy.filters.http.router", "typed_config": router}],
     }
+    chain = [{"name": "envoy.filters.network.http_connection_manager", "typed_config": manager}]
     return {
         "name": service,
         "traffic_direction": direction,
         "address": {"pipe": {"path": str(folder / f"{service}.sock")}},
-        "filter_chains": [
-            {"filters": [{"name": "envoy.filters.network.http_connection_manager", "typed_config": manager}]}
-        ],
+        "filter_chains": [{"filters": chain}],
     }
 
 
@@ -96,32 +81,18 @@ def config(folder):
         "@type": f"{EXTENSIONS}.filters.http.fault.v3.HTTPFault",
         "abort": {"header_abort": {}, "percentage": {"numerator": 100}},
     }
+    faults = [{"name": "envoy.filters.http.fault", "typed_config": fault}]
     retry = {"retry_policy": {"retry_on": "5xx", "num_retries": 1}}
-    return {
-        "layered_runtime": {
-            "layers": [{"name": "static", "static_layer": {"tracing.opentelemetry.flush_interval_ms": 50}}]
-        },
-        "static_resources": {
-            "listeners": [
-                listener(
-                    folder,
-                    "order-outbound",
-                    "product-inbound",
-                    direction="OUTBOUND",
-                    filters=[{"name": "envoy.filters.http.fault", "typed_config": fault}],
-                    **retry,
-                ),
-                listener(folder, "user-outbound", "nobody", direction="OUTBOUND", **retry),
-                listener(folder, "product-inbound", "product", direction="INBOUND"),
-            ],
-            "clusters": [
-                cluster(folder, "product-inbound"),
-                cluster(folder, "product"),
-                cluster(folder, "nobody"),
-                cluster(folder, "otlp", http2=True),
-            ],
-        },
-    }
+    flushed = {"name": "static", "static_layer": {"tracing.opentelemetry.flush_interval_ms": 50}}
+    listeners = [
+        listener(folder, "order-outbound", "product-inbound", direction="OUTBOUND", filters=faults, **retry),
+        listener(folder, "user-outbound", "nobody", direction="OUTBOUND", **retry),
+        listener(folder, "product-inbound", "product", direction="INBOUND"),
+    ]
+    clusters = [cluster(folder, name) for name in ("product-inbound", "product", "nobody")]
+    clusters.append(cluster(folder, "otlp", http2=True))
+    resources = {"listeners": listeners, "clusters": clusters}
+    return {"layered_runtime": {"layers": [flushed]}, "static_resources": resources}
 
 
 class Collector(otlp_grpc.TraceServiceServicer):

@@ -165,16 +165,11 @@ def test_a_request_at_the_edge_has_the_span_that_its_sidecar_answers(draw):
 @pytest.mark.parametrize(
     "part",
     [
-        "wire:client→edge",
-        "wire:edge→edge-outbound",
-        "wire:edge-outbound→rest-gateway-inbound",
-        "wire:rest-gateway-inbound→rest-gateway",
-        "wire:order-outbound→product-canary-inbound",
-        "work:order",
-        "db:order",
-        "unattributed",
+        "wire:client→edge", "wire:edge→edge-outbound", "wire:edge-outbound→rest-gateway-inbound",
+        "wire:rest-gateway-inbound→rest-gateway", "wire:order-outbound→product-canary-inbound", "work:order",
+        "db:order", "unattributed",
     ],
-)
+)  # fmt: skip
 def test_calls_that_bypass_no_sidecar(part):
     assert not bypasses_sidecars(part)
 
@@ -182,16 +177,10 @@ def test_calls_that_bypass_no_sidecar(part):
 @pytest.mark.parametrize(
     "part",
     [
-        "wire:edge→rest-gateway",
-        "wire:edge→rest-gateway-inbound",
-        "wire:order→product",
-        "wire:order→product-inbound",
-        "wire:order→product-outbound",
-        "wire:order-outbound→product",
-        "wire:order-inbound→product",
-        "wire:client→product-inbound",
-        "wire:client→edge-outbound",
+        "wire:edge→rest-gateway", "wire:edge→rest-gateway-inbound", "wire:order→product", "wire:order→product-inbound",
+        "wire:order→product-outbound", "wire:order-outbound→product", "wire:order-inbound→product",
+        "wire:client→product-inbound", "wire:client→edge-outbound",
     ],
-)
+)  # fmt: skip
 def test_the_ends_of_a_call_show_that_it_bypassed_a_sidecar(part):
     assert bypasses_sidecars(part)

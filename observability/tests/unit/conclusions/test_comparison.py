@@ -167,21 +167,11 @@ def test_one_block_concludes_nothing_and_shows_the_figures():
 
 
 def test_a_metric_that_could_not_be_tested_names_the_reason():
-    rows = [
-        SLOW_REST,
-        made.comparison(
-            "order_history",
-            "p99",
-            "rest",
-            "hybrid",
-            (52, 40),
-            [None, None],
-            None,
-            "unknown",
-            "needs 200 journeys in a block, and there are 70",
-        ),
-    ]
-    found = grouped_conclusions(made.summary({"rest": 13.1, "hybrid": 10.0}, rows))
+    reason = "needs 200 journeys in a block, and there are 70"
+    untested = made.comparison(
+        "order_history", "p99", "rest", "hybrid", (52, 40), [None, None], None, "unknown", reason
+    )
+    found = grouped_conclusions(made.summary({"rest": 13.1, "hybrid": 10.0}, [SLOW_REST, untested]))
     assert not any("p99" in text for text in found.journeys["order_history"])
     assert "Not tested at p99: order_history (needs 200 journeys in a block, and there are 70)." in found.doubts
 

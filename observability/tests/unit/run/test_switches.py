@@ -60,18 +60,13 @@ def test_programs_are_the_files_unless_a_switch_says_otherwise():
     assert programs_of({}, NEW | {"implementation": {"product": "go"}}) == {"product": "go"}
 
 
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [
-        ("canary", "0"),
-        ("tls", "off"),
-        ("replicas", "none"),
-        ("abort_share", "none"),
-        ("store", "postgres"),
-        ("scale", "1"),
-        ("of another version", "-"),
-    ],
-)
+DEFAULTS = {
+    "canary": "0", "tls": "off", "replicas": "none", "abort_share": "none",
+    "store": "postgres", "scale": "1", "of another version": "-",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "text"), DEFAULTS.items())
 def test_a_switch_that_a_run_lacks_has_its_default(name, text):
     assert value_text(OLD, name) == text
 

@@ -16,29 +16,20 @@ LATENCY = Table(
     "latency",
     "Latency, ms, with 95 % intervals",
     [
-        Column("journey", numeric=False),
-        Column("topology", numeric=False),
-        Column("mean", "ms", interval=True, spare=2),
-        Column("p50", "ms", interval=True),
-        Column("p99", "ms", interval=True),
-        Column("max", "ms", spare=1),
-        Column("failed"),
+        Column("journey", numeric=False), Column("topology", numeric=False),
+        Column("mean", "ms", interval=True, spare=2), Column("p50", "ms", interval=True),
+        Column("p99", "ms", interval=True), Column("max", "ms", spare=1), Column("failed"),
     ],
     [
         [
-            words(journey),
-            words(topology),
-            estimate(5.5, (5.0, 6.0)),
-            estimate(5.0, (4.5, 5.5)),
-            estimate(20.0, (15.0, None)),
-            number(31.0),
-            Cell("154", 154, note="150 timeout, 4 wrong answer"),
+            words(journey), words(topology), estimate(5.5, (5.0, 6.0)), estimate(5.0, (4.5, 5.5)),
+            estimate(20.0, (15.0, None)), number(31.0), Cell("154", 154, note="150 timeout, 4 wrong answer"),
         ]
         for journey in ("GET /users/[id]", "all")
         for topology in ("gw[/red]", "rest")
     ],
     heads=2,
-)
+)  # fmt: skip
 BUDGET = Table(
     "budget",
     "Parts of a hop budget, ms",

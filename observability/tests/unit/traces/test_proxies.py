@@ -155,7 +155,7 @@ page index                   SERVER 0..100
 
 
 def test_sidecars_that_share_the_id_of_a_call(draw):
-    """With `shared_span_context`, Zipkin's tracer in Envoy does so: the application's parent is the id of both halves."""
+    """Zipkin's tracer in Envoy does so with `shared_span_context`: the application's parent is both halves' id."""
     spans = draw(f"""
 page.default out              CLIENT 0..100 component=proxy {OUT}
 `- reviews.default in          SERVER 18..82 component=proxy {IN}
