@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import json
 import re
-import tempfile
 from datetime import datetime, timedelta, timezone
 from functools import cache
 from pathlib import Path
@@ -15,12 +14,12 @@ from msgspec.structs import replace
 from typer.testing import CliRunner
 
 from hops.__main__ import app
-from hops.errors import MalformedTraceError
-from hops.sources.files import read_file
 from hops.traces.otlp import KINDS
 from hops.traces.span import Span
 from synthetic.formats import foreign_trace, jaeger_trace, zipkin_trace
 from synthetic.traces import otlp_document
+
+from .content import read, read_broken
 
 NS_PER_S = 1_000_000_000
 V_TYPES = {"STRING": "vStr", "BOOL": "vBool", "INT64": "vInt64", "FLOAT64": "vFloat64", "BINARY": "vBinary"}
@@ -29,12 +28,8 @@ EVERY = [span for trace in TRACES for span in trace]
 
 
 @cache
-def read(content: bytes | str) -> list[Span]:
-    """All spans of a file with this content."""
-    with tempfile.TemporaryFile() as file:
-        file.write(content.encode() if isinstance(content, str) else content)
-        file.seek(0)
-        return [span for _, batch in read_file(file, "file") for span in batch]
+def spans_of(content: bytes | str) -> list[Span]:
+    return read(content)[1]
 
 
 def lines_of(values: list) -> str:
@@ -295,18 +290,7 @@ def shape(spans: list[Span], unit: int) -> list[tuple]:
     ],
 )
 def test_a_variant_of_a_format_has_the_same_spans(content: str, unit: int) -> None:
-    assert shape(read(content), unit) == shape(EVERY, unit)
-
-
-def read_broken(content: str) -> tuple[str, list[Span]]:
-    """Returns the message about a broken file, and the spans that were read from it."""
-    spans: list[Span] = []
-    with tempfile.TemporaryFile() as file:
-        file.write(content.encode())
-        file.seek(0)
-        with pytest.raises(MalformedTraceError) as error:
-            spans += (span for _, batch in read_file(file, "file") for span in batch)
-    return str(error.value), spans
+    assert shape(spans_of(content), unit) == shape(EVERY, unit)
 
 
 BREAKS = {
@@ -325,7 +309,7 @@ BREAKS = {
 def test_a_broken_document_is_refused_with_its_line_and_all_others_are_read(form, breaks, broken) -> None:
     documents = [json.dumps(value, indent=2) for value in OF_FORMATS[form]]
     line = sum(text.count("\n") + 1 for text in documents[: broken % len(documents)]) + 1
-    others = [read(text) for at, text in enumerate(documents) if at != broken % len(documents)]
+    others = [spans_of(text) for at, text in enumerate(documents) if at != broken % len(documents)]
     documents[broken] = breaks(documents[broken])
     said, spans = read_broken("\n".join(documents))
     if breaks is BREAKS["a bracket too much"]:
@@ -420,7 +404,7 @@ def test_references_of_protobuf_json_keep_their_types() -> None:
     }
     written = proto_span(child)
     written["references"] = [follows, *written["references"]]
-    (span,) = read(json.dumps(written))
+    (span,) = spans_of(json.dumps(written))
     assert span.parent_id == child.parent_id
     assert span.links == ((f"{7:032x}", f"{0xC:016x}"),)
 
