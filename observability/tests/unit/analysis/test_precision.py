@@ -102,9 +102,9 @@ def test_a_precision_is_met_if_as_many_blocks_ran_as_it_takes(runs, summaries, n
 
 
 def test_sentences_say_it(summaries):
-    (told,) = [text for text in validity_sentences(summaries[1]) if "precision" in text]
+    (sentence,) = [text for text in validity_sentences(summaries[1]) if "precision" in text]
     reached = f"{100 * summaries[1]['precision']['reached']:.1f} %"
-    assert told == (
+    assert sentence == (
         "A precision of 5.0 % was requested, and 8 blocks reached it. The widest 95 % interval of a ratio of two "
         f"topologies' p50, over all journeys, reaches {reached} beyond the ratio."
     )

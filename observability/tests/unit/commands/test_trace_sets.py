@@ -84,12 +84,12 @@ def test_a_single_trace_is_spoken_of_as_one(tmp_path):
     document["resourceSpans"] = [of for of in document["resourceSpans"] if "payment" not in json.dumps(of["resource"])]
     one.write_text(json.dumps(document))
     said = " ".join(run("what-if", one, "--remove", "order: Pay").output.split())
-    for told in (
+    for words in (
         "1 of 1 trace lacks spans",
         "1 of 1 trace takes a different time",
         "it needs 15 traces, and there is 1",
     ):
-        assert told in said
+        assert words in said
 
 
 def test_what_if_is_written_for_people_too(traces, tmp_path):
@@ -184,20 +184,20 @@ WRONG = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("text", "told"), WRONG.values(), ids=WRONG)
-def test_a_wrong_file_of_limits_is_refused_with_its_line(traces, tmp_path, text, told):
+@pytest.mark.parametrize(("text", "message"), WRONG.values(), ids=WRONG)
+def test_a_wrong_file_of_limits_is_refused_with_its_line(traces, tmp_path, text, message):
     file = tmp_path / "budgets.yaml"
     file.write_text(text)
     result = run("check", file, traces)
     assert result.exit_code == 2
-    assert f"{file}{told}" in result.output
+    assert f"{file}{message}" in result.output
 
 
 def test_all_unknown_names_of_limits_are_reported_at_once(traces, tmp_path):
     file = tmp_path / "budgets.yaml"
     file.write_text("checkout:\n  work:bank: {p50: 1 ms, p99: 1 ms}\nbuy:\n  total: {p50: 1 ms}")
-    told = run("check", file, traces).output
-    assert (told.count(f"{file}:2: 'work:bank'"), told.count(f"{file}:3: 'buy'")) == (1, 1)
+    output = run("check", file, traces).output
+    assert (output.count(f"{file}:2: 'work:bank'"), output.count(f"{file}:3: 'buy'")) == (1, 1)
 
 
 def test_an_operation_may_have_an_arrow_in_its_name(tmp_path):
@@ -232,7 +232,7 @@ def test_equal_sets_show_nothing_and_operations_of_one_are_named(traces, tmp_pat
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (["what-if", "TRACES"], "the scenario changes nothing"),
         (["what-if", "TRACES", "--change", "work:bank -5%"], "choose from"),
@@ -242,11 +242,11 @@ def test_equal_sets_show_nothing_and_operations_of_one_are_named(traces, tmp_pat
         (["compare-traces", "TRACES", "."], "this folder has no files"),
     ],
 )
-def test_wrong_input_is_refused_with_the_reason(traces, tmp_path, monkeypatch, arguments, told):
+def test_wrong_input_is_refused_with_the_reason(traces, tmp_path, monkeypatch, arguments, message):
     monkeypatch.chdir(tmp_path)
     result = run(*(traces if one == "TRACES" else one for one in arguments))
     assert result.exit_code == 2
-    assert told in " ".join(result.output.replace("│", " ").split())
+    assert message in " ".join(result.output.replace("│", " ").split())
 
 
 @pytest.mark.parametrize(

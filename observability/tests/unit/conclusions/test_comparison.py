@@ -68,7 +68,7 @@ def explain(*parts, sides=("rest", "hybrid"), **more):
 
 
 @pytest.mark.parametrize(
-    ("row", "hops", "told"),
+    ("row", "hops", "texts"),
     [
         (two("p50", (10.0, 25.0), [-16.0, -14.0], 0.0002, "left_lower"), [],
          ["a answers order_history 15.0 ms (14.0 to 16.0) faster than b at p50, p < 0.001",
@@ -89,10 +89,10 @@ def explain(*parts, sides=("rest", "hybrid"), **more):
     ids=["a big difference", "a group that saves more than the whole", "means that do not show it", "too few traces",
          "busy components", "a doubling that would not have been seen", "an interval without zero"],
 )  # fmt: skip
-def test_a_difference_comes_with_its_reason_and_its_doubts(row, hops, told):
+def test_a_difference_comes_with_its_reason_and_its_doubts(row, hops, texts):
     values = {row["left"]: row["left_value"], row["right"]: row["right_value"]}
     text = grouped_conclusions(made.summary(values, [row], hops)).journeys["order_history"][0]
-    for words in told:
+    for words in texts:
         assert words in text
 
 
@@ -213,17 +213,17 @@ def test_repeated_trials_do_not_count_among_the_valid_ones():
 
 
 def test_a_machine_that_changed_its_speed_is_reported():
-    told = "around block 1 of rest a fixed piece of work took 1.6 times as long as around the fastest"
+    sentence = "around block 1 of rest a fixed piece of work took 1.6 times as long as around the fastest"
     steady, slowed = (
         conclusions(made.summary({"rest": 13.1, "hybrid": 10.0}, [SLOW_REST], speeds={"rest": rest, "hybrid": 1.0}))
         for rest in (0.93, 0.63)
     )
     assert not any("equally fast" in text for text in steady)
-    assert any(told in text for text in slowed)
+    assert any(sentence in text for text in slowed)
 
 
 @pytest.mark.parametrize(
-    ("machines", "told"),
+    ("machines", "sentence"),
     [
         (
             {"rest": 0.33, "hybrid": 0.61},
@@ -234,12 +234,12 @@ def test_a_machine_that_changed_its_speed_is_reported():
     ],
     ids=["both", "processors not counted", "one topology"],
 )
-def test_how_far_from_saturation_the_run_was_is_reported(machines, told):
+def test_how_far_from_saturation_the_run_was_is_reported(machines, sentence):
     component = {"component": "graphql-gateway", "core": 0.48}
     summary = made.summary(dict.fromkeys(machines, 10.0), [])
     summary["in_use"] = {name: {"machine": machine, **component} for name, machine in machines.items()}
     *machine, busiest = load_sentences(summary)
-    assert machine == ([] if told is None else [told])
+    assert machine == ([] if sentence is None else [sentence])
     where = " in rest" if len(machines) > 1 else ""
     assert busiest == f"The busiest single component was graphql-gateway{where}, with 48 % of one processor."
     assert conclusions(summary).count(busiest) == 1

@@ -110,7 +110,7 @@ def test_over_the_whole_mix_a_topology_is_named_once():
 
 
 @pytest.mark.parametrize(
-    ("low", "mean_ms", "told"),
+    ("low", "mean_ms", "sentences"),
     [
         (28.0, 3.5, ["In graphql, 11.3 % of all journeys ran at the same time as a bulk_lines, and took 31.0 ms "]),
         (-1.0, 3.5, []),
@@ -118,7 +118,7 @@ def test_over_the_whole_mix_a_topology_is_named_once():
     ],
     ids=["shown", "not shown", "too little to tell"],
 )
-def test_the_costliest_meetings_are_reported_if_they_are_a_part_of_the_mean(low, mean_ms, told):
+def test_the_costliest_meetings_are_reported_if_they_are_a_part_of_the_mean(low, mean_ms, sentences):
     one = meeting(journey="all", more={"value": 31.0, "ci95": [low, 34.0]}, mean_ms=mean_ms)
     found = about_meetings(conclusions(one).context)
-    assert [text[: len(begin)] for text, begin in zip(found, told, strict=True)] == told
+    assert [text[: len(begin)] for text, begin in zip(found, sentences, strict=True)] == sentences

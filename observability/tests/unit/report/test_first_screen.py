@@ -56,8 +56,8 @@ def test_few_sentences_are_above_the_folds(sections: Sequence[Section]) -> None:
     above = elements[: folds[0]]
     assert all(isinstance(one, Fold) for one in elements[folds[0] :])
     # the verdict above them has two sentences unless it is VALID
-    told = [sentence for text in _texts(above) for sentence in _sentences(text)]
-    assert 2 <= len(told) <= MAX_SENTENCES - 1
+    sentences = [sentence for text in _texts(above) for sentence in _sentences(text)]
+    assert 2 <= len(sentences) <= MAX_SENTENCES - 1
     assert sum(isinstance(one, Figures) for one in above) == 1
     assert sum(isinstance(one, Table) for one in above) <= 1
 

@@ -193,9 +193,9 @@ def test_replicas_are_below_the_title_in_the_drawing_and_with_their_resources(tm
         manifest["switches"]["replicas"] = {"graphql-gateway": 2, "product": 3}
     make_report(folder)
     text = markdown_of(folder)
-    told = "2 of graphql-gateway, 3 of product"
-    assert f"replicas: {told}" in text
-    assert f"A component's figures are those of all its replicas together ({told})." in text
+    replicas = "2 of graphql-gateway, 3 of product"
+    assert f"replicas: {replicas}" in text
+    assert f"A component's figures are those of all its replicas together ({replicas})." in text
     drawn = (folder / "report.html").read_text(encoding="utf-8")
     assert ">graphql-gateway ×2</text>" in drawn
     assert ">product ×3</text>" in drawn
@@ -217,10 +217,10 @@ def test_the_network_is_below_the_title_and_with_the_load(tmp_path: Path) -> Non
     folder = write_generated_run(tmp_path / "run", topologies=("grpc", "rest"), blocks=1, journeys_per_trial=60)
     manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
     far = manifest["switches"] | {"network": "4g", "rtt_ms": None, "bandwidth": "", "visit": "first"}
-    told = "4g (70 ms, 12/12 Mbit/s), connections opened by each journey"
+    of_4g = "4g (70 ms, 12/12 Mbit/s), connections opened by each journey"
     for arms, network in (
-        ({"grpc": far, "rest": far}, told),
-        ({"grpc": far, "rest": manifest["switches"]}, f"grpc: {told}; rest: none"),
+        ({"grpc": far, "rest": far}, of_4g),
+        ({"grpc": far, "rest": manifest["switches"]}, f"grpc: {of_4g}; rest: none"),
     ):
         (folder / MANIFEST).write_text(json.dumps(manifest | {"arms": arms}), encoding="utf-8")
         make_report(folder)

@@ -91,8 +91,8 @@ def test_a_table_is_not_scanned_for_each_of_its_rows():
 
     rows = Rows([words(f"GET /{at // 2}"), words("p50"), number(1.0)] for at in range(100))
     columns = [Column("operation", numeric=False), Column("figure", numeric=False), Column("mean", "ms")]
-    told = show(Table("sets", "Two sets", columns, rows, heads=2)).splitlines()
-    assert told[told.index(next(line for line in told if "GET /1 " in line)) - 1] == ""
+    lines = show(Table("sets", "Two sets", columns, rows, heads=2)).splitlines()
+    assert lines[lines.index(next(line for line in lines if "GET /1 " in line)) - 1] == ""
     assert rows.gone_through < 50
 
 

@@ -59,16 +59,16 @@ def test_an_isolation_begins_with_what_others_gain(isolated: Path) -> None:
 def test_each_arm_has_a_sentence_with_measured_and_predicted_gain(isolated: Path) -> None:
     text = markdown_of(isolated)
     for arm in ("without bulk_lines", "bulk_lines apart"):
-        (told,) = re.findall(rf"^- {arm}: .*$", text, re.MULTILINE)
-        assert re.search(r"measured gain \d\.\d ms \(\d\.\d to \d\.\d\), predicted −?\d", told)
-        assert re.search(r"; they (agree|differ): difference −?\d\.\d+ ms \(", told)
+        (sentence,) = re.findall(rf"^- {arm}: .*$", text, re.MULTILINE)
+        assert re.search(r"measured gain \d\.\d ms \(\d\.\d to \d\.\d\), predicted −?\d", sentence)
+        assert re.search(r"; they (agree|differ): difference −?\d\.\d+ ms \(", sentence)
 
 
 def test_too_few_journeys_are_reported_once(isolated: Path) -> None:
     _, *rows = page_of(isolated).tables["isolation_journeys"]
     few = [row[-1] for row in rows if row[-1].startswith("too few")]
     assert few
-    assert all(told.count("too few") == 1 and "journeys met a bulk_lines" in told for told in few)
+    assert all(reason.count("too few") == 1 and "journeys met a bulk_lines" in reason for reason in few)
 
 
 def test_only_arms_with_the_same_journeys_are_compared_as_they_are(isolated: Path) -> None:

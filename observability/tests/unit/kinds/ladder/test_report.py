@@ -37,9 +37,9 @@ def test_a_ladder_begins_with_its_steps_and_compares_nothing_else(climbed: Path)
 
 def test_a_ladder_says_where_the_time_is_that_two_measurements_do_not_share(climbed: Path) -> None:
     text = (climbed / "report.md").read_text(encoding="utf-8")
-    (told,) = re.findall(r"^- sidecars: .*$", text, re.MULTILINE)
-    assert re.search(r"They differ by \d\.\d ms", told)
-    assert re.search(r"Parts that do not belong to the step changed by \d\.\d ms .*: services by", told)
+    (sentence,) = re.findall(r"^- sidecars: .*$", text, re.MULTILINE)
+    assert re.search(r"They differ by \d\.\d ms", sentence)
+    assert re.search(r"Parts that do not belong to the step changed by \d\.\d ms .*: services by", sentence)
 
 
 def test_a_ladder_s_arms_are_drawn_and_listed_as_they_ran(climbed: Path) -> None:

@@ -98,8 +98,8 @@ def test_too_few_data_give_figures_and_no_verdict(more: dict[str, int], reason: 
     for slope in check["slopes"]:
         assert slope["slope"]["ci95"] == [None, None]
         assert reason in (slope["reason"] or "")
-    (told,) = break_even_sentences(check)
-    assert told.startswith("Rankings were not tested: needs ")
+    (sentence,) = break_even_sentences(check)
+    assert sentence.startswith("Rankings were not tested: needs ")
     arms = {AXIS.label(name, at): {"journeys": {}} for name in check["topologies"] for at in check["rtts_ms"]}
     summary = {"topologies": arms, "comparisons": [], "hop_differences": [], "rtt": check}
     sentences = rtt_sentences(summary)  # type: ignore[arg-type]

@@ -49,8 +49,7 @@ def test_a_break_even_is_given_as_measured_and_as_predicted(text: str) -> None:
 
 
 def test_the_arms_are_listed_as_they_ran(distant: Path, text: str) -> None:
-    told = "5 blocks of 6 arms (one for each topology and round-trip time) in random order"
-    assert told in page_of(distant).text
+    assert "5 blocks of 6 arms (one for each topology and round-trip time) in random order" in page_of(distant).text
     assert re.search(r"network: 0, 20 and [0-9]+ ms, by arm, connections open", text)
 
 
