@@ -5,8 +5,6 @@ from __future__ import annotations
 import pytest
 
 from hops.analysis.cost import GROUPS, ORIGIN, TOTAL, component_group, cost, used_by_group
-from hops.run.files import read_run
-from synthetic.run import write_generated_run
 
 COMPONENTS = {
     "services": ["order", "product-canary"],
@@ -41,8 +39,8 @@ def test_core_hours_of_a_million_journeys():
     assert cost({TOTAL: {1: (0.0, 0)}}) == {}
 
 
-def test_the_total_is_all_but_the_generator(tmp_path):
-    run = read_run(write_generated_run(tmp_path, topologies=["hybrid"], blocks=3, journeys_per_trial=100))
+def test_the_total_is_all_but_the_generator(make_run):
+    run = make_run(topologies=["hybrid"], blocks=3, journeys_per_trial=100)
     used = used_by_group(run, "hybrid")
     found = cost(used)
     assert set(found) == {"services", "gateways", "edge", "database", "telemetry", "total", "generator"}
@@ -52,8 +50,8 @@ def test_the_total_is_all_but_the_generator(tmp_path):
     assert found["total"]["value"] == pytest.approx(measured / 300 * 1e6 / 3600)
 
 
-def test_the_origin_is_what_a_shared_cache_spares(tmp_path):
-    run = read_run(write_generated_run(tmp_path, topologies=["hybrid"], blocks=3, journeys_per_trial=100))
+def test_the_origin_is_what_a_shared_cache_spares(make_run):
+    run = make_run(topologies=["hybrid"], blocks=3, journeys_per_trial=100)
     assert ORIGIN not in used_by_group(run, "hybrid")
     for trial in run.used:
         trial["cpu_s"] |= {"edge-cache": 1.0, "edge-cache-spans": 0.5, "edge-cache-link": 0.25}

@@ -12,24 +12,18 @@ import pytest
 from hops.analysis.distance import at_channels, at_networks, distance_of
 from hops.analysis.travel import travel_of
 from hops.kinds import analyse
-from hops.run.files import read_run
 from hops.run.network import CHANNELS, NAMED, Network
 from synthetic.experiment import Noise
-from synthetic.run import write_generated_run
 
 CALM = Noise(sigma=0.1, correlation=0.0, block=0.01, trial=0.01)
 """Noise with little scatter, so that a few hundred journeys are enough to distinguish medians."""
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("run")
+def run(make_run):
     # The hybrid shop takes 12 ms longer for each journey, and needs one round trip where rest needs two.
     delays = {"hybrid": {"work:product": 12.0, "work:order": 12.0}}
-    write_generated_run(
-        folder, topologies=["rest", "hybrid"], blocks=5, journeys_per_trial=600, noise=CALM, delays_ms=delays
-    )
-    return read_run(folder)
+    return make_run(topologies=["rest", "hybrid"], blocks=5, journeys_per_trial=600, noise=CALM, delays_ms=delays)
 
 
 def pair(summary, journey):
@@ -183,9 +177,8 @@ def test_segments_have_headers(run, tmp_path, requests, body, carried):
     assert set(rows["up"]) == {carried}
 
 
-def test_two_blocks_give_figures_and_no_verdict(tmp_path):
-    write_generated_run(tmp_path, topologies=["rest", "hybrid"], blocks=2, journeys_per_trial=200)
-    summary = analyse(read_run(tmp_path), name="short")
+def test_two_blocks_give_figures_and_no_verdict(make_run):
+    summary = analyse(make_run(topologies=["rest", "hybrid"], blocks=2, journeys_per_trial=200), name="short")
     row = pair(summary, "order_history")
     assert (row["verdict"], row["reason"]) == ("unknown", "needs 3 blocks, and there are 2")
     assert row["ci95_ms"] == [None, None]
@@ -193,8 +186,7 @@ def test_two_blocks_give_figures_and_no_verdict(tmp_path):
     assert summary["distance"]["journeys"]["all"]["curves_ci95"]["rest"][0] == [None, None]
 
 
-def test_one_topology_has_curves_and_no_pairs(tmp_path):
-    write_generated_run(tmp_path, topologies=["rest"], blocks=1, journeys_per_trial=200)
-    distance = analyse(read_run(tmp_path), name="bench")["distance"]
+def test_one_topology_has_curves_and_no_pairs(make_run):
+    distance = analyse(make_run(topologies=["rest"], blocks=1, journeys_per_trial=200), name="bench")["distance"]
     assert distance["journeys"]["all"]["pairs"] == []
     assert len(distance["journeys"]["all"]["curves"]["rest"]) == len(distance["grid_ms"])

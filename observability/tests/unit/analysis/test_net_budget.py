@@ -13,12 +13,10 @@ from hops.analysis.net_budget import net_budget
 from hops.budget.bands import banded_budgets
 from hops.budget.parts import maker_of
 from hops.kinds import analyse
-from hops.run.files import read_run
 from hops.run.rows import HOPS
 from hops.tables.budget import parts_table
 from hops.tables.net_budget import net_text
 from hops.tables.view import SummaryView
-from synthetic.run import write_generated_run
 
 PARTS = ("client", "wire:client→edge", "proxy:edge", "wire:edge→order", "work:order", "pool:order", "db:order")
 ACCOUNT = {"SERVER": 5_000.0, "CLIENT": 3_000.0, "INTERNAL": 2_000.0}
@@ -107,10 +105,9 @@ def test_spans_inside_a_part_that_an_earlier_version_did_not_count_cost_somethin
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory):
+def run(make_run):
     """Two blocks of one topology whose processes, except the edge, report what their spans cost."""
-    folder = write_generated_run(tmp_path_factory.mktemp("run"), topologies=["rest"], blocks=2, traced=0.5)
-    run = read_run(folder)
+    run = make_run(topologies=["rest"], blocks=2, traced=0.5)
     makers = {maker[0] for part in run.hops["part"].unique() if (maker := maker_of(part)) and maker[0] != "edge"}
     tracing = {"spans": {}, "cost_ns": dict.fromkeys(makers, ACCOUNT)}
     return dataclasses.replace(run, trials=[{**row, "tracing": tracing} for row in run.trials])

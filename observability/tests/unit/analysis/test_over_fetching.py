@@ -108,9 +108,8 @@ def test_decide_and_the_report_say_it(run, summary):
     assert len(table.rows) == len(BEYOND)
 
 
-def test_a_run_without_such_screens_says_nothing_of_it(tmp_path):
-    write_generated_run(tmp_path / "run", topologies=["rest"], blocks=1, journeys_per_trial=60)
-    usual = analyse(read_run(tmp_path / "run"), name="night")
+def test_a_run_without_such_screens_says_nothing_of_it(make_run):
+    usual = analyse(make_run(topologies=["rest"], blocks=1, journeys_per_trial=60), name="night")
     assert "over_fetching" not in usual
     assert over_fetching_table(SummaryView(usual)) is None
 

@@ -15,21 +15,16 @@ from hops.errors import MalformedRunError
 from hops.kinds import analyse, show_run
 from hops.run.documents.cache import CacheCounts, EdgeCacheCounts
 from hops.run.documents.summary import Summary
-from hops.run.files import read_run
 from hops.run.rows import select_rows
 from hops.tables.network import wire_table
 from hops.tables.view import SummaryView
-from synthetic.run import write_generated_run
 
 from ..report.pages import printed
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("run")
-    return read_run(
-        write_generated_run(folder, topologies=["rest", "hybrid"], blocks=3, journeys_per_trial=400, seed=2)
-    )
+def run(make_run):
+    return make_run(topologies=["rest", "hybrid"], blocks=3, journeys_per_trial=400, seed=2)
 
 
 def test_every_key_is_there_and_every_figure_is_a_number(summary):
@@ -212,8 +207,8 @@ def test_failed_journeys_have_no_latency_and_no_hops(run):
     assert {row["verdict"] for row in rows} <= {"unknown"}
 
 
-def test_a_bench_has_intervals_within_its_trial_and_compares_nothing(tmp_path):
-    run = read_run(write_generated_run(tmp_path, topologies=["hybrid"], blocks=1, journeys_per_trial=500))
+def test_a_bench_has_intervals_within_its_trial_and_compares_nothing(make_run):
+    run = make_run(topologies=["hybrid"], blocks=1, journeys_per_trial=500)
     found = analyse(run, name="hybrid")
     assert (found["kind"], found["comparisons"], found["hop_differences"]) == ("bench", [], [])
     assert None not in found["topologies"]["hybrid"]["journeys"]["all"]["latency_ci95"]["p90"]
@@ -221,8 +216,8 @@ def test_a_bench_has_intervals_within_its_trial_and_compares_nothing(tmp_path):
     assert found["topologies"]["hybrid"]["cost"]["total"]["ci95"] == [None, None]
 
 
-def test_one_block_of_several_topologies_shows_figures_and_says_why_no_more(tmp_path):
-    run = read_run(write_generated_run(tmp_path, topologies=["rest", "grpc"], blocks=1, journeys_per_trial=200))
+def test_one_block_of_several_topologies_shows_figures_and_says_why_no_more(make_run):
+    run = make_run(topologies=["rest", "grpc"], blocks=1, journeys_per_trial=200)
     found = analyse(run, name="one")
     assert {row["verdict"] for row in found["comparisons"]} == {"unknown"}
     assert {row["reason"] for row in found["comparisons"]} == {"needs 3 blocks, and there is 1"}

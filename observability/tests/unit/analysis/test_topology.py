@@ -15,9 +15,8 @@ from hops.budget.parts import budgets_of
 from hops.errors import MalformedJourneysError, MalformedRunError, NotEnoughDataError
 from hops.kinds import analyse
 from hops.run.documents.summary import Summary
-from hops.run.files import read_document, read_run, write_summary
+from hops.run.files import read_document, write_summary
 from hops.run.rows import JOURNEYS, SAMPLE, UPDATES, hops_frame, read_rows, write_parquet
-from synthetic.run import write_generated_run
 from synthetic.traces import BASE_NS, shop_trace
 
 TRACED = 60
@@ -193,9 +192,8 @@ def test_a_journey_that_always_fails_has_no_latency(journeys_file, hops):
     assert cell["errors"]["server"] == cell["count"]
 
 
-def test_a_summary_survives_the_disk(tmp_path):
-    run = read_run(write_generated_run(tmp_path / "run", topologies=["hybrid"], blocks=1, journeys_per_trial=200))
-    summary = analyse(run, name="night")
+def test_a_summary_survives_the_disk(make_run, tmp_path):
+    summary = analyse(make_run(topologies=["hybrid"], blocks=1, journeys_per_trial=200), name="night")
     path = tmp_path / "summary.json"
     write_summary(summary, path)
     assert read_document(path) == summary

@@ -12,18 +12,16 @@ import pytest
 from hops.gates.experiment import experiment_gates, experiment_gates_left_out, verdicts
 from hops.gates.verdict import failing_gates, verdict_of
 from hops.run.documents.gate import NOISY, VALID, Gate, LeftOut
-from hops.run.files import read_run
 from synthetic.of_axes import arms_at_distances
-from synthetic.run import Noise, write_generated_run
+from synthetic.run import Noise
 
 CALM = Noise(block=0.01, trial=0.01)
 SPREAD_LIMIT = 0.15
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("run")
-    return read_run(write_generated_run(folder, blocks=3, journeys_per_trial=300, seed=5, noise=CALM))
+def run(make_run):
+    return make_run(blocks=3, journeys_per_trial=300, seed=5, noise=CALM)
 
 
 def change_trial(run, block, topology, **fields):
@@ -107,8 +105,8 @@ def test_blocks_too_far_apart_trip_the_gate(run):
     )
 
 
-def test_what_differs_within_blocks_as_much_as_between_them_is_chance(tmp_path):
-    few = read_run(write_generated_run(tmp_path, blocks=5, journeys_per_trial=60, seed=3, noise=CALM))
+def test_what_differs_within_blocks_as_much_as_between_them_is_chance(make_run):
+    few = make_run(blocks=5, journeys_per_trial=60, seed=3, noise=CALM)
     times = np.random.default_rng(2).lognormal(0, 0.7, few.journeys.height)
     rough = dataclasses.replace(few, journeys=few.journeys.with_columns(latency_ns=pl.col("latency_ns") * times))
     ok = rough.journeys.filter(pl.col("outcome") == "ok")
@@ -118,10 +116,10 @@ def test_what_differs_within_blocks_as_much_as_between_them_is_chance(tmp_path):
     assert failing_gates(experiment_gates(rough)) == []
 
 
-def test_arms_at_one_distance_are_compared(tmp_path):
+def test_arms_at_one_distance_are_compared(make_run):
     arms = arms_at_distances(("rest", "graphql", "grpc", "hybrid"), (0.0, 100.0))
     options = {"blocks": 3, "journeys_per_trial": 300, "seed": 5, "noise": CALM}
-    run = read_run(write_generated_run(tmp_path, kind="rtt", arms=arms, **options))
+    run = make_run(kind="rtt", arms=arms, **options)
     near = pl.col("topology").str.ends_with("-0ms") & (pl.col("block") == 2)
     assert failing_gates(experiment_gates(slow_down(run, near))) == []
 
@@ -130,32 +128,30 @@ def test_slowing_a_whole_block_is_no_spread(run):
     assert failing_gates(experiment_gates(slow_down(run, pl.col("block") == 2))) == []
 
 
-def test_blocks_of_one_topology_are_compared(tmp_path):
-    alone = read_run(write_generated_run(tmp_path, topologies=("rest",), blocks=3, journeys_per_trial=300, seed=5))
+def test_blocks_of_one_topology_are_compared(make_run):
+    alone = make_run(topologies=("rest",), blocks=3, journeys_per_trial=300, seed=5)
     assert failing_gates(experiment_gates(alone)) == []
     apart = slow_down(alone, pl.col("block") == 2)
     assert failing_gates(experiment_gates(apart)) == ["block_spread_share", "block_worst_share"]
 
 
-def test_one_bad_block_of_twelve_trips_a_separate_gate(tmp_path):
-    twelve = read_run(
-        write_generated_run(tmp_path, topologies=["rest", "grpc"], blocks=12, journeys_per_trial=300, seed=5)
-    )
+def test_one_bad_block_of_twelve_trips_a_separate_gate(make_run):
+    twelve = make_run(topologies=["rest", "grpc"], blocks=12, journeys_per_trial=300, seed=5)
     assert failing_gates(experiment_gates(twelve)) == []
     bad = (pl.col("block") == 3) & (pl.col("topology") == "grpc")
     spoilt = slow_down(twelve, bad, 1.4)
     assert failing_gates(experiment_gates(spoilt)) == ["block_worst_share"]
 
 
-def test_one_block_has_no_spread_and_says_so(tmp_path):
-    one = read_run(write_generated_run(tmp_path, blocks=1, journeys_per_trial=100, seed=5))
+def test_one_block_has_no_spread_and_says_so(make_run):
+    one = make_run(blocks=1, journeys_per_trial=100, seed=5)
     names = {"block_spread_share", "block_worst_share"}
     assert names.isdisjoint(gate["name"] for gate in experiment_gates(one))
     assert names <= {row["name"] for row in experiment_gates_left_out(one)}
 
 
-def test_a_bench_has_the_gates_of_its_trial(tmp_path):
-    bench = read_run(write_generated_run(tmp_path, topologies=("hybrid",), blocks=1, journeys_per_trial=100, seed=5))
+def test_a_bench_has_the_gates_of_its_trial(make_run):
+    bench = make_run(topologies=("hybrid",), blocks=1, journeys_per_trial=100, seed=5)
     assert experiment_gates(bench) == bench.trials[0]["gates"]
     assert experiment_gates_left_out(bench) == bench.trials[0]["gates_left_out"]
 

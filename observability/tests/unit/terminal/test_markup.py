@@ -11,12 +11,11 @@ import pytest
 from typer.testing import CliRunner
 
 from hops.__main__ import app
+from hops.kinds import analyse
 from hops.kinds.bench.terminal import bench
 from hops.kinds.two_runs.analysis import compare_runs
 from hops.kinds.two_runs.tables import runs_view
-from hops.run.files import read_run
 from hops.terminal.comparison import compare
-from synthetic.run import write_generated_run
 from synthetic.traces import otlp_document, shop_trace
 
 from ..report.pages import printed
@@ -40,17 +39,14 @@ def rename(document, names):
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("runs") / "run"
-    return write_generated_run(folder, topologies=["rest", "hybrid"], blocks=3, journeys_per_trial=400, traced=0.5)
+def run(make_run):
+    return make_run(topologies=["rest", "hybrid"], blocks=3, journeys_per_trial=400, traced=0.5)
 
 
 @pytest.fixture(scope="module")
 def summary(run):
-    from hops.kinds import analyse
-
     names = {"rest": SERVICE, "browse": SPAN, "work:product": PART, "parity": "gate[/b]"}
-    return rename(analyse(read_run(run), name="run"), names)
+    return rename(analyse(run, name="run"), names)
 
 
 def test_bench_shows_names_as_they_are(summary):
@@ -66,7 +62,7 @@ def test_compare_shows_names_as_they_are(summary):
 
 
 def test_compare_runs_shows_names_as_they_are(run):
-    found = compare_runs(read_run(run), read_run(run))
+    found = compare_runs(run, run)
     text = printed(runs_view(rename(found, {"rest": SERVICE, "browse": SPAN})))
     assert SPAN in text
     assert SERVICE in text

@@ -9,10 +9,8 @@ import pytest
 from hops.kinds import analyse
 from hops.kinds.ladder.analysis import belongs_to, ladder_steps
 from hops.kinds.ladder.arms import ADDS, ARMS, KIND, UPWARDS, steps_of
-from hops.run.files import read_run
 from hops.units import NS_PER_MS
 from synthetic.of_ladder import synthetic_arms
-from synthetic.run import write_generated_run
 
 ADDED_MS = 0.8
 KINDS = {"browse": 10.0, "checkout": 25.0}
@@ -136,11 +134,10 @@ def test_each_step_adds_one_thing_and_an_arm_left_out_makes_one_step_of_two():
 
 
 @pytest.fixture(scope="module")
-def summary(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("ladder")
+def summary(make_run):
     slowed = {"sidecars": {"work:product": 4.0}}
-    write_generated_run(folder, kind=KIND, arms=synthetic_arms(), journeys_per_trial=400, delays_ms=slowed)
-    return analyse(read_run(folder), name="ladder")
+    run = make_run(kind=KIND, arms=synthetic_arms(), journeys_per_trial=400, delays_ms=slowed)
+    return analyse(run, name="ladder")
 
 
 def test_a_ladder_has_every_step_in_all_journeys_and_each(summary):

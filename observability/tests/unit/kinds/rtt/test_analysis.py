@@ -15,10 +15,8 @@ from hops.kinds.rtt.document import AXIS, KIND, DistanceCheck
 from hops.run.documents.distance import BreakEven, Stretch
 from hops.run.documents.estimate import Estimate
 from hops.run.documents.summary import Summary
-from hops.run.files import read_run
 from hops.units import NS_PER_MS
 from synthetic.of_axes import arms_at_distances
-from synthetic.run import write_generated_run
 
 RTTS_MS = (0.0, 20.0, 50.0, 100.0)
 TOPOLOGIES = {"two": (8.0, 2), "one": (20.0, 1)}
@@ -154,9 +152,6 @@ def test_arms_are_compared_at_one_distance_only(summary: Summary) -> None:
 
 
 @pytest.fixture(scope="module")
-def summary(tmp_path_factory) -> Summary:
-    folder = tmp_path_factory.mktemp("rtt")
-    write_generated_run(
-        folder, kind=KIND, arms=arms_at_distances(["rest", "hybrid"], [0.0, 20.0, 60.0]), journeys_per_trial=400
-    )
-    return analyse(read_run(folder), name="rtt")
+def summary(make_run) -> Summary:
+    arms = arms_at_distances(["rest", "hybrid"], [0.0, 20.0, 60.0])
+    return analyse(make_run(kind=KIND, arms=arms, journeys_per_trial=400), name="rtt")
