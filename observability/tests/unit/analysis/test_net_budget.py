@@ -113,8 +113,8 @@ def run(make_run):
     return dataclasses.replace(run, trials=[{**row, "tracing": tracing} for row in run.trials])
 
 
-def test_the_table_has_net_and_gross_and_says_where_net_is_unknown(run):
-    view = SummaryView(analyse(run, name="night"))
+def test_the_table_has_net_and_gross_and_says_where_net_is_unknown(summary):
+    view = SummaryView(summary)
     table = parts_table(view, "all")
     names = [column.name for column in table.columns]
     gross, net = names.index("rest, mean"), names.index("rest, net of tracing (estimate)")
@@ -127,16 +127,15 @@ def test_the_table_has_net_and_gross_and_says_where_net_is_unknown(run):
     assert taken > 0
 
 
-def test_parts_in_one_row_are_net_of_what_is_known(run):
-    table = parts_table(SummaryView(analyse(run, name="night")), "all", min_share=1.0)
+def test_parts_in_one_row_are_net_of_what_is_known(summary):
+    table = parts_table(SummaryView(summary), "all", min_share=1.0)
     net = [column.name for column in table.columns].index("rest, net of tracing (estimate)")
     together, total = table.rows
     assert together[0].text.endswith("smaller parts")
     assert together[net].value == pytest.approx(total[net].value)
 
 
-def test_what_the_accounts_explain_is_next_to_what_was_measured(run):
-    summary = analyse(run, name="night")
+def test_what_the_accounts_explain_is_next_to_what_was_measured(summary):
     text = net_text(SummaryView(summary)).text
     known = [part["tracing_ms"] for part in summary["topologies"]["rest"]["journeys"]["all"]["net_of_tracing"].values()]
     assert f"the accounts explain {sum(one for one in known if one):.3f} ms of a mean journey" in text

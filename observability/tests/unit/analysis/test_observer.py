@@ -101,9 +101,8 @@ def test_trials_without_accounts_of_their_spans_are_left_out(run):
     assert {(place["spans"], place["spans_ms"]) for place in row["places"]} == {(None, None)}
 
 
-def test_the_tables_say_where_and_what_is_left_unexplained(run):
-    view = SummaryView(analyse(run, name="night"))
-    _, places, spans = observer_tables(view)
+def test_the_tables_say_where_and_what_is_left_unexplained(summary):
+    _, places, spans = observer_tables(SummaryView(summary))
     client = next(row for row in places.rows if [cell.text for cell in row[:2]] == ["rest", "client and wire"])
     assert [cell.text for cell in client[2:]] == ["+0.100", "3.00", "0.004", "+0.096"]
     edge = next(row for row in places.rows if [cell.text for cell in row[:2]] == ["rest", "edge"])

@@ -1,3 +1,6 @@
+MEDIANS = {"rest": 13.1, "hybrid": 10.0}
+
+
 """Sentences agree with the figures, name the sides in the right order, and claim nothing else."""
 
 from __future__ import annotations
@@ -44,14 +47,12 @@ def conclusions(summary):
 )
 def test_a_title_says_which_is_the_fastest_and_where(verdict, compared, title):
     row = made.comparison("all", "p50", "rest", "hybrid", (13.1, 10.0), [2.7, 3.6], 0.004, verdict, "too few")
-    assert answer_title(made.summary({"rest": 13.1, "hybrid": 10.0}, [row]) | {"compared": compared}) == title
+    assert answer_title(made.summary(MEDIANS, [row]) | {"compared": compared}) == title
 
 
 def test_a_lead_reads_from_the_faster_side_in_any_order_of_the_row():
     for row, hops in ((SLOW_REST, ROUND_TRIPS), (mirror(SLOW_REST), mirror_hops(ROUND_TRIPS))):
-        found = grouped_conclusions(
-            made.summary({"rest": 13.1, "hybrid": 10.0}, [row], [hops], waves={"rest": 2.0, "hybrid": 1.0})
-        )
+        found = grouped_conclusions(made.summary(MEDIANS, [row], [hops], waves={"rest": 2.0, "hybrid": 1.0}))
         assert found.journeys["order_history"][0] == (
             "hybrid answers order_history 3.1 ms (2.7 to 3.6) faster than rest at p50, p = 0.004 after "
             "correction. Of the 3.0 ms between their means, 2.4 ms (2.1 to 2.7) is the wire from the client "
@@ -106,7 +107,7 @@ def test_where_nothing_is_shown_nobody_is_called_the_fastest():
 
 
 def test_a_missing_comparison_does_not_count_as_a_lead():
-    found = grouped_conclusions(made.summary({"rest": 13.1, "hybrid": 10.0}, [SLOW_REST]))
+    found = grouped_conclusions(made.summary(MEDIANS, [SLOW_REST]))
     assert not any("At p99" in text for text in found.headline)
 
 
@@ -171,7 +172,7 @@ def test_a_metric_that_could_not_be_tested_names_the_reason():
     untested = made.comparison(
         "order_history", "p99", "rest", "hybrid", (52, 40), [None, None], None, "unknown", reason
     )
-    found = grouped_conclusions(made.summary({"rest": 13.1, "hybrid": 10.0}, [SLOW_REST, untested]))
+    found = grouped_conclusions(made.summary(MEDIANS, [SLOW_REST, untested]))
     assert not any("p99" in text for text in found.journeys["order_history"])
     assert "Not tested at p99: order_history (needs 200 journeys in a block, and there are 70)." in found.doubts
 
@@ -189,7 +190,7 @@ def test_an_untested_pair_is_named_with_the_tested_ones():
 
 
 def test_the_first_sentence_of_a_noisy_run_says_so_and_no_other_one():
-    summary = made.summary({"rest": 13.1, "hybrid": 10.0}, [SLOW_REST], [ROUND_TRIPS], valid=False)
+    summary = made.summary(MEDIANS, [SLOW_REST], [ROUND_TRIPS], valid=False)
     first, *others = conclusions(summary)
     assert first.startswith("NOISY: With no distance between customer and edge, at p50 hybrid")
     assert len(others) > 4
@@ -200,13 +201,13 @@ def test_the_first_sentence_of_a_noisy_run_says_so_and_no_other_one():
 
 
 def test_a_valid_run_says_so():
-    summary = made.summary({"rest": 13.1, "hybrid": 10.0}, [SLOW_REST])
+    summary = made.summary(MEDIANS, [SLOW_REST])
     assert verdict_sentence(summary) == "VALID: every gate holds, in 2 trials."
     assert not any("NOISY" in text for text in conclusions(summary))
 
 
 def test_repeated_trials_do_not_count_among_the_valid_ones():
-    summary = made.summary({"rest": 13.1, "hybrid": 10.0}, [SLOW_REST])
+    summary = made.summary(MEDIANS, [SLOW_REST])
     first = next(row for row in summary["verdicts"] if row["topology"] is not None)
     summary["verdicts"].append(first | {"used": False, "verdict": "NOISY", "reasons": ["steal_share"]})
     assert verdict_sentence(summary) == "VALID: every gate holds, in 2 trials; 1 was repeated."
@@ -215,7 +216,7 @@ def test_repeated_trials_do_not_count_among_the_valid_ones():
 def test_a_machine_that_changed_its_speed_is_reported():
     sentence = "around block 1 of rest a fixed piece of work took 1.6 times as long as around the fastest"
     steady, slowed = (
-        conclusions(made.summary({"rest": 13.1, "hybrid": 10.0}, [SLOW_REST], speeds={"rest": rest, "hybrid": 1.0}))
+        conclusions(made.summary(MEDIANS, [SLOW_REST], speeds={"rest": rest, "hybrid": 1.0}))
         for rest in (0.93, 0.63)
     )
     assert not any("equally fast" in text for text in steady)
@@ -247,7 +248,7 @@ def test_how_far_from_saturation_the_run_was_is_reported(machines, sentence):
 
 def test_a_closed_loop_says_what_that_does():
     closed = {"vus": 5, "think_s": 0.1}
-    texts = conclusions(made.summary({"rest": 13.1, "hybrid": 10.0}, [SLOW_REST], closed=closed))
+    texts = conclusions(made.summary(MEDIANS, [SLOW_REST], closed=closed))
     assert any("closed loop" in text for text in texts)
 
 
@@ -291,7 +292,7 @@ def test_mirroring_twice_changes_nothing():
 
 @pytest.mark.parametrize("width", [80, 110])
 def test_the_terminal_view_fits_and_says_everything_without_colour(width):
-    summary = made.summary({"rest": 13.1, "hybrid": 10.0}, [SLOW_REST], [ROUND_TRIPS], valid=False)
+    summary = made.summary(MEDIANS, [SLOW_REST], [ROUND_TRIPS], valid=False)
     text = printed(compare(summary), width)
     assert max(map(len, text.splitlines())) <= width
     for words in ("What this run says", "rest", "Core-hours", "NOISY: block 1, rest: CPU steal.", "FAILS"):
@@ -299,7 +300,7 @@ def test_the_terminal_view_fits_and_says_everything_without_colour(width):
 
 
 def test_slowed_components_are_reported_before_anything_else():
-    summary = made.summary({"rest": 13.1, "hybrid": 10.0}, [SLOW_REST])
+    summary = made.summary(MEDIANS, [SLOW_REST])
     usual = conclusions(summary)
     slowed = conclusions(summary | {"switches": summary["switches"] | {"delay_ms": {"payment": 2.0}}})
     assert slowed[0].startswith("DELAY INJECTED: 2 ms in payment, in every request")

@@ -35,15 +35,10 @@ def change(folder, name, **values):
 def originals(tmp_path_factory):
     """Run a, and run b with the same tape, in which hybrid waits 3 ms longer for the orders' database."""
     root = tmp_path_factory.mktemp("runs")
-    first = write_generated_run(root / "a", topologies=["rest", "hybrid"], blocks=5, journeys_per_trial=1200, seed=1)
-    second = write_generated_run(
-        root / "b",
-        topologies=["rest", "hybrid"],
-        blocks=4,
-        journeys_per_trial=1200,
-        seed=2,
-        delays_ms={"hybrid": {"db:order": 3.0}},
-    )
+    options = {"topologies": ["rest", "hybrid"], "journeys_per_trial": 1200}
+    delays = {"hybrid": {"db:order": 3.0}}
+    first = write_generated_run(root / "a", blocks=5, seed=1, **options)
+    second = write_generated_run(root / "b", blocks=4, seed=2, delays_ms=delays, **options)
     manifest = json.loads((first / MANIFEST).read_text(encoding="utf-8"))
     change(second, MANIFEST, **{name: manifest[name] for name in ("tapes", "seeds", "profile")})
     return first, second
@@ -204,13 +199,9 @@ def test_one_block_on_a_side_shows_figures_and_refuses_intervals(originals, tmp_
 
 
 def test_a_noisy_run_says_so_before_each_finding(runs, tmp_path):
-    spoilt = write_generated_run(
-        tmp_path / "spoilt",
-        topologies=["hybrid"],
-        blocks=3,
-        journeys_per_trial=400,
-        failing={(1, "hybrid"): "steal_share"},
-    )
+    failing = {(1, "hybrid"): "steal_share"}
+    options = {"topologies": ["hybrid"], "blocks": 3, "journeys_per_trial": 400}
+    spoilt = write_generated_run(tmp_path / "spoilt", failing=failing, **options)
     manifest = json.loads((runs[0] / MANIFEST).read_text(encoding="utf-8"))
     change(spoilt, MANIFEST, **{name: manifest[name] for name in ("tapes", "seeds", "profile")})
     compared = compare_runs(read_run(runs[0]), read_run(spoilt))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any, cast
 
@@ -17,6 +16,8 @@ from hops.kinds.watch.tables import budget_table, conclusions, cost_table, laten
 from hops.run.files import MANIFEST, TRIALS, read_run
 from hops.run.rows import HOPS, WATCHED, write_parquet
 from synthetic.run import Arm, write_generated_run
+
+from ...report.pages import edited
 
 
 def watchers_of(block: int, way: str, watchers: int, cpu_s: float, **more: Any) -> Waited:
@@ -74,7 +75,7 @@ def test_the_interval_at_which_polling_costs_what_a_stream_does() -> None:
 
 def test_a_cost_that_may_be_zero_is_no_divisor() -> None:
     rows = [{**one, "cpu_s": {"order": 6.0 + one["block"] * one["watchers"] / 1_000}} for one in SOUND]
-    [said] = conclusions(document(*cast("list[Waited]", rows)))
+    [said] = conclusions(document(*rows))
     assert said.endswith(", which this run cannot distinguish from 0.")
 
 
@@ -85,7 +86,7 @@ def test_a_single_block_tests_no_cost() -> None:
 
 def test_more_watchers_than_the_shop_holds_are_reported_and_not_compared() -> None:
     rows = [{**one, "failed": 60, "missed": 3} if one["way"] == "poll" and one["watchers"] else one for one in SOUND]
-    [said] = conclusions(document(*cast("list[Waited]", rows)))
+    [said] = conclusions(document(*rows))
     assert said == "In grpc, 100 customers who poll every 5 s are more than it holds: 10% of journeys failed."
 
 
@@ -126,7 +127,7 @@ def test_tied_ways_are_named_where_memory_decides() -> None:
 
 def test_a_way_that_failed_is_not_recommended() -> None:
     rows = [{**one, "failed": 1} if one["way"] == "push" and one["watchers"] else one for one in SOUND]
-    assert [one.way for one in choices(document(*cast("list[Waited]", rows)), 100, 10.0)] == ["grpc polling"]
+    assert [one.way for one in choices(document(*rows), 100, 10.0)] == ["grpc polling"]
 
 
 ARMS = {"grpc": ("", 0), "grpc-push-100": ("push", 100)}
@@ -142,15 +143,14 @@ def write_run(folder: Path, *more: tuple[object, ...]) -> Path:
     write_parquet(pl.DataFrame(rows, schema={**labels, **WATCHED}, orient="row"), folder / "updates.parquet")
     hop = (1, "grpc-push-100", "a" * 32, "update", "web", "push", 8_000_000, 1, 1, 0)
     write_parquet(pl.DataFrame([hop], schema={**labels, **HOPS}, orient="row"), folder / "update_hops.parquet")
-    manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
-    manifest[KIND] = {
-        label: Asked(topology="grpc", way=way, watchers=count, interval_s=5.0) for label, (way, count) in ARMS.items()
-    }
-    (folder / MANIFEST).write_text(json.dumps(manifest), encoding="utf-8")
-    trials = json.loads((folder / TRIALS).read_text(encoding="utf-8"))
-    for trial in trials["trials"]:
-        trial["generator"] |= {"wall_s": 10.0, "watchers": {**NOBODY, "protocol": "grpc", "open_s": 10.0}}
-    (folder / TRIALS).write_text(json.dumps(trials), encoding="utf-8")
+    with edited(folder / MANIFEST) as manifest:
+        manifest[KIND] = {
+            label: Asked(topology="grpc", way=way, watchers=count, interval_s=5.0)
+            for label, (way, count) in ARMS.items()
+        }
+    with edited(folder / TRIALS) as trials:
+        for trial in trials["trials"]:
+            trial["generator"] |= {"wall_s": 10.0, "watchers": {**NOBODY, "protocol": "grpc", "open_s": 10.0}}
     return folder
 
 
