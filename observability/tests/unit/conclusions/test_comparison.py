@@ -1,6 +1,3 @@
-MEDIANS = {"rest": 13.1, "hybrid": 10.0}
-
-
 """Sentences agree with the figures, name the sides in the right order, and claim nothing else."""
 
 from __future__ import annotations
@@ -19,6 +16,7 @@ from hops.terminal.comparison import compare
 from ..report.pages import printed
 from . import summaries as made
 
+MEDIANS = {"rest": 13.1, "hybrid": 10.0}
 SLOW_REST = made.comparison("order_history", "p50", "rest", "hybrid", (13.1, 10.0), [2.7, 3.6], 0.004, "right_lower")
 ROUND_TRIPS = made.split(
     "order_history",
