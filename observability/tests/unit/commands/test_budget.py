@@ -213,9 +213,8 @@ def test_a_trace_whose_root_is_of_1970_is_named_and_in_no_figure(draw, tmp_path)
     assert (found["trust"]["complete"], found["trust"]["quality"]["left_out"]) == (20, 1)
     assert found["trust"]["first"]["left_out"] == f"{21:032x}"
     printed = words_of(run("budget", file))
-    assert (
-        "Traces left out of all figures, because their root has no times or impossible times, or ends before" in printed
-    )
+    reason = "Traces left out of all figures, because their root has no times or impossible times, or ends before"
+    assert reason in printed
     assert f"The first is in trace {21:032x}" in printed
 
 

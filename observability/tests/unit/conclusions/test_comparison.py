@@ -1,5 +1,4 @@
 """Sentences agree with the figures, name the sides in the right order, and claim nothing else."""
-
 from __future__ import annotations
 
 import pytest
@@ -166,20 +165,16 @@ def test_one_block_concludes_nothing_and_shows_the_figures():
 
 
 def test_a_metric_that_could_not_be_tested_names_the_reason():
-    reason = "needs 200 journeys in a block, and there are 70"
-    untested = made.comparison(
-        "order_history", "p99", "rest", "hybrid", (52, 40), [None, None], None, "unknown", reason
-    )
+    why = "needs 200 journeys in a block, and there are 70"
+    untested = made.comparison("order_history", "p99", "rest", "hybrid", (52, 40), [None, None], None, "unknown", why)
     found = grouped_conclusions(made.summary(MEDIANS, [SLOW_REST, untested]))
     assert not any("p99" in text for text in found.journeys["order_history"])
     assert "Not tested at p99: order_history (needs 200 journeys in a block, and there are 70)." in found.doubts
 
 
 def test_an_untested_pair_is_named_with_the_tested_ones():
-    reason = "needs 3 blocks, and there are 2"
-    untested = made.comparison(
-        "order_history", "p50", "hybrid", "grpc", (10, 12), [None, None], None, "unknown", reason
-    )
+    why = "needs 3 blocks, and there are 2"
+    untested = made.comparison("order_history", "p50", "hybrid", "grpc", (10, 12), [None, None], None, "unknown", why)
     found = grouped_conclusions(made.summary({"rest": 13.1, "hybrid": 10.0, "grpc": 12.0}, [SLOW_REST, untested]))
     assert found.journeys["order_history"][-1] == (
         "For order_history, p50 was not tested against grpc: it needs 3 blocks, and there are 2. "

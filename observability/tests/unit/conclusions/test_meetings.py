@@ -63,9 +63,7 @@ def test_the_mean_and_the_tail_each_name_the_disturber_behind_what_they_explain(
     "one",
     [
         meeting(more={"value": 31.0, "ci95": [-1.0, 63.0]}, tail={"value": 158.0, "ci95": [-5.0, 321.0]}),
-        meeting(
-            more={"value": -31.0, "ci95": [-40.0, -22.0]}, mean_ms=-3.5, tail={"value": -9.0, "ci95": [-12.0, -6.0]}
-        ),
+        meeting(more={"value": -31.0, "ci95": [-40, -22]}, mean_ms=-3.5, tail={"value": -9.0, "ci95": [-12, -6]}),
         meeting(mean_ms=0.2, beyond=0.3),
         meeting(mean_ms=0.2, beyond=None),
         meeting(topology="rest"),

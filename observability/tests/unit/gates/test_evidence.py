@@ -13,7 +13,7 @@ from hops.budget.parts import POOL_SPAN, budgets_of
 from hops.gates.edge_agreement import LoggedRequest
 from hops.gates.evidence import evidence_of
 from hops.gates.trial import Observed, Sidecars, evaluate, left_out
-from hops.gates.verdict import verdict_of
+from hops.gates.verdict import failing_gates, verdict_of
 from hops.run.documents.gate import VALID
 from hops.traces.span import Kind
 from hops.units import SERVICES
@@ -72,11 +72,8 @@ def failing(spans_of, journeys=None):
     budgets, quality = budgets_of(spans_of(number, spans) for number, spans in enumerate(traces))
     logs = log_of(budgets_of(traces)[0])
     run = dataclasses.replace(RUN, journeys_planned=sound.height)
-    return {
-        gate["name"]
-        for gate in evaluate(evidence_of(sound, budgets, quality, run, logged=logs, keepers=SERVICES))
-        if not gate["ok"]
-    }
+    evidence = evidence_of(sound, budgets, quality, run, logged=logs, keepers=SERVICES)
+    return set(failing_gates(evaluate(evidence)))
 
 
 def is_statement(span):
@@ -145,9 +142,7 @@ def test_a_cache_hit_needs_no_statement_but_a_trace_needs_one_of_the_two():
         return map(in_cache, kept) if number % 10 else spans
 
     assert not failing(some_hits)
-    assert failing(
-        lambda number, spans: [one for one in some_hits(number, spans) if number != 7 or not is_statement(one)]
-    )
+    assert failing(lambda at, spans: [one for one in some_hits(at, spans) if at != 7 or not is_statement(one)])
 
 
 @pytest.mark.parametrize(("status", "lost"), [("hit", False), ("miss", True)])

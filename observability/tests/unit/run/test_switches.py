@@ -45,9 +45,8 @@ def test_what_is_on_is_listed():
         "store memory"
     )
     assert mesh_text(switches) == "Istio, mTLS on, 10 % of the calls to product go to the canary"
-    assert (
-        replicas_text(NEW | {"replicas": {"graphql-gateway": 2, "product": 3}}) == "2 of graphql-gateway, 3 of product"
-    )
+    several = NEW | {"replicas": {"graphql-gateway": 2, "product": 3}}
+    assert replicas_text(several) == "2 of graphql-gateway, 3 of product"
     assert replicas_text(OLD) == ""
     assert value_text(NEW | {"implementation": {"product": "go"}}, "implementation") == "product go"
     assert mesh_text(OLD | {"mesh": "envoy"}) == "Envoy with static configuration, mTLS off"

@@ -30,13 +30,9 @@ TRACES = [foreign_trace(seed, 12) for seed in (1, 2, 3)]
 
 def shape(spans, unit=1):
     return sorted(
-        (
-            span.trace_id, span.span_id, span.parent_id, span.name, span.service,
-            span.start_ns // unit,
-            span.end_ns // unit,
-        )
-        for span in spans
-    )  # fmt: skip
+        (one.trace_id, one.span_id, one.parent_id, one.name, one.service, one.start_ns // unit, one.end_ns // unit)
+        for one in spans
+    )
 
 
 EVERY = [span for trace in TRACES for span in trace]

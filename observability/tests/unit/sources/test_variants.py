@@ -226,9 +226,7 @@ PROTOBUF = {
     "another zone": lines_of([proto_span(span, hours=-7) for span in EVERY]),
     "with defaults and numbers of enums": lines_of([proto_span(span, full=True, hours=2) for span in EVERY]),
     "in snake_case": lines_of([snake_case(proto_span(span)) for span in EVERY]),
-    "some names in snake_case": lines_of(
-        [snake_case(proto_span(span), "vStr|serviceName|startTime") for span in EVERY]
-    ),
+    "some names in snake_case": lines_of([snake_case(proto_span(one), "vStr|serviceName|startTime") for one in EVERY]),
     "ids in hex": lines_of([proto_span(span) | {"traceId": span.trace_id, "spanId": span.span_id} for span in EVERY]),
     "one after the other, pretty": pretty([proto_span(span) for span in EVERY]),
     "a list": json.dumps([proto_span(span) for span in EVERY]),
@@ -263,9 +261,7 @@ JOINED = {
     "the first on a line, the others not": lambda values: lines_of(values[:1]) + "\n" + pretty(values[1:]),
     "the last on a line, the others not": lambda values: pretty(values[:-1]) + "\n" + lines_of(values[-1:]),
 }
-CONCATENATED = {
-    f"{form}, {joined}": join(values) for form, values in OF_FORMATS.items() for joined, join in JOINED.items()
-}
+CONCATENATED = {f"{form}, {way}": join(values) for form, values in OF_FORMATS.items() for way, join in JOINED.items()}
 
 
 def shape(spans: list[Span], unit: int) -> list[tuple]:

@@ -52,9 +52,7 @@ def untested_row(metric: str, reason: str, journey: str = "browse") -> dict[str,
         ),
     ],
 )  # fmt: skip
-def test_untested_pairs_show_no_difference_and_give_the_reason(
-    rows: list[dict[str, Any]], sentences: list[str]
-) -> None:
+def test_untested_pairs_show_no_difference_but_the_reason(rows: list[dict[str, Any]], sentences: list[str]) -> None:
     view = SummaryView({"mode": "open", "verdict": "VALID", "topologies": {}, "comparisons": rows})  # type: ignore[typeddict-item]
     elements = shown_differences(view)
     assert [element.text for element in elements if isinstance(element, Text)] == sentences

@@ -139,9 +139,7 @@ def meshed(summary):
         "wire:edge→edge-outbound": 0.04, "proxy:edge-outbound": 0.1, "wire:edge-outbound→graphql-gateway-inbound": 0.03,
         "proxy:graphql-gateway-inbound": 0.15, "wire:graphql-gateway-inbound→graphql-gateway": 0.02,
     }  # fmt: skip
-    topology["journeys"] = {
-        name: cell(100, 5.0, None, 20, BUDGET | legs) for name in ("all", "browse", "update_profile")
-    }
+    topology["journeys"] = {one: cell(100, 5.0, None, 20, BUDGET | legs) for one in ("all", "browse", "update_profile")}
     topology["sidecars"] = {
         "edge-outbound": {"crossings_per_journey": 1.5, "ms_per_crossing": 0.0667},
         "graphql-gateway-inbound": {"crossings_per_journey": 1.25, "ms_per_crossing": 0.12},

@@ -118,10 +118,7 @@ def test_a_peak_that_was_over_soon_does_not_hide_one_that_was_not(runs: Mapping[
 
 def with_gate(name: str, value: float, limit: float) -> Callable[[Any], Any]:
     """Adds a gate that fails to a trial."""
-    return lambda trial: {
-        **trial,
-        "gates": [*trial["gates"], {"name": name, "value": value, "limit": limit, "ok": False}],
-    }
+    return lambda one: {**one, "gates": [*one["gates"], {"name": name, "value": value, "limit": limit, "ok": False}]}
 
 
 @pytest.mark.parametrize(

@@ -22,20 +22,14 @@ def make_step(
     at = np.arange(count) * 12_500_000
     rows = pl.DataFrame(
         {
-            "intended_ns": at,
-            "started_ns": at,
-            "ended_ns": at + int(ms * 1e6),
-            "latency_ns": np.full(count, int(ms * 1e6)),
-            "outcome": ["server"] * failed + ["ok"] * (count - failed),
+            "intended_ns": at, "started_ns": at, "ended_ns": at + int(ms * 1e6),
+            "latency_ns": np.full(count, int(ms * 1e6)), "outcome": ["server"] * failed + ["ok"] * (count - failed),
         }
-    )
+    )  # fmt: skip
     record = {
-        "topology": "rest-1",
-        "gates": gates,
-        "cpu_s": {"client": 1.0, "order": 6.0, "postgres": 2.0},
-        "generator": {"wall_s": 10.0, "connections": 4},
-        "memory_peak_mb": 600.0,
-    }
+        "topology": "rest-1", "gates": gates, "cpu_s": {"client": 1.0, "order": 6.0, "postgres": 2.0},
+        "generator": {"wall_s": 10.0, "connections": 4}, "memory_peak_mb": 600.0,
+    }  # fmt: skip
     load = {"sending": {"rate": 80.0, "closed": None, "duration_s": 10.0, "steps": []}}
     return step_of("rest", phase, cast("TrialRecord", record), rows, load, 100.0)
 

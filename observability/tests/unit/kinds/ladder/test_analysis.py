@@ -38,10 +38,8 @@ def experiment(rng, *, hidden_ms: float = 0.0, blocks: int = 5, count: int = 300
                 }
             )  # fmt: skip
             rows.append(of_block)
-            of_parts = of_block.filter("sampled").select("block", "journey", "trace_id", "work:order", "proxy:edge")
-            parts.append(
-                of_parts.unpivot(index=["block", "journey", "trace_id"], variable_name="part", value_name="ns")
-            )
+            wide = of_block.filter("sampled").select("block", "journey", "trace_id", "work:order", "proxy:edge")
+            parts.append(wide.unpivot(index=["block", "journey", "trace_id"], variable_name="part", value_name="ns"))
         journeys[arm], hops[arm] = pl.concat(rows), pl.concat(parts)
     load = dict(zip(*np.unique(names, return_counts=True), strict=True))
     every = set(range(1, blocks + 1))
@@ -105,9 +103,7 @@ def test_without_traces_nothing_can_be_attributed():
     ],
 )  # fmt: skip
 def test_parts_that_belong_to_a_step(thing, belong, do_not):
-    lower = {"edge": "no-edge", "sidecars": "edge", "memory": "edge", "cluster": "edge", "cluster-istio": "cluster"}[
-        thing
-    ]
+    lower = {"edge": "no-edge", "cluster-istio": "cluster"}.get(thing, "edge")
     (step,) = steps_of([lower, thing])
     assert [part for part in belong + do_not if belongs_to(step)(part)] == belong
 
@@ -154,9 +150,7 @@ def test_what_slows_a_service_is_no_part_of_the_sidecars_step(summary):
     assert rows["sidecars"]["verdict"] == "differ"
     assert max(rows["sidecars"]["groups"], key=lambda group: group["value"])["group"] == "services"
     assert rows["sidecars"]["remainder"]["ci95"][0] > 1
-    assert all(
-        abs(rows[step]["remainder"]["value"]) < 1 for step in ("edge", "Istio", "tracing", "database", "cluster")
-    )
+    assert all(abs(rows[one]["remainder"]["value"]) < 1 for one in ("edge", "Istio", "tracing", "database", "cluster"))
 
 
 def test_tracing_is_compared_with_the_observer_effect(summary):

@@ -24,14 +24,8 @@ def arms(*topologies: str, rates: list[float] = RATES) -> dict[str, list[Arm]]:
 
 
 def latencies(rng: np.random.Generator, median_ms: float, blocks: int = 5, rows: int = 200) -> Latencies:
-    return Latencies(
-        cells_of(
-            {
-                ("browse", block): median_ms * np.exp(rng.normal(rng.normal(0, 0.01), 0.3, rows))
-                for block in range(blocks)
-            }
-        )
-    )
+    cells = {("browse", at): median_ms * np.exp(rng.normal(rng.normal(0, 0.01), 0.3, rows)) for at in range(blocks)}
+    return Latencies(cells_of(cells))
 
 
 def turn_of(medians: Mapping[str, list[float]], seed: int = 1) -> Crossing:
