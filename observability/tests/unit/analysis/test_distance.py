@@ -61,12 +61,8 @@ def test_the_order_of_the_user_does_not_make_a_never_of_equal_round_trips(run, s
 
 
 def test_fewer_round_trips_may_never_be_enough(run, summary):
-    slow = run.journeys.with_columns(
-        pl.when(pl.col("topology") == "hybrid")
-        .then(pl.col("latency_ns") + 400_000_000)
-        .otherwise("latency_ns")
-        .alias("latency_ns")
-    )
+    later = pl.when(pl.col("topology") == "hybrid").then(pl.col("latency_ns") + 400_000_000).otherwise("latency_ns")
+    slow = run.journeys.with_columns(latency_ns=later)
     row = pair({"distance": distance_of(replace(run, journeys=slow), summary["topologies"])}, "order_history")
     assert (row["left"], row["verdict"], row["sooner"]) == ("hybrid", "never", "rest")
 
@@ -97,9 +93,8 @@ def test_a_named_network_adds_its_round_trips_and_its_bytes(summary):
     cell, network = distance["journeys"]["order_history"], NAMED["3g"]
     place = distance["named"]["3g"]
     for name in ("rest", "hybrid"):
-        bits_ms = 8 * (
-            cell["bytes"][name]["down"] / network.down_mbit / 1e3 + cell["bytes"][name]["up"] / network.up_mbit / 1e3
-        )
+        sent = cell["bytes"][name]
+        bits_ms = 8 * (sent["down"] / network.down_mbit / 1e3 + sent["up"] / network.up_mbit / 1e3)
         expected = cell["own_ms"][name]["value"] + cell["round_trips"][name] * network.rtt_ms + bits_ms
         assert place["p50_ms"]["order_history"][name]["value"] == pytest.approx(expected)
     assert place["fastest"]["order_history"] == ["hybrid"]
@@ -109,17 +104,13 @@ def test_a_named_network_adds_its_round_trips_and_its_bytes(summary):
 
 def test_the_time_of_the_runs_network_is_subtracted(run, summary):
     travel = {name: travel_of(run, name) for name in ("rest", "hybrid")}
-    far = pl.concat(
-        run.journeys.filter(pl.col("topology") == name).with_columns(
-            (
-                pl.col("latency_ns")
-                + pl.Series(1e6 * (30 * frame["round_trips"] + 8 * frame["down"] / 10e3 + 8 * frame["up"] / 5e3)).cast(
-                    pl.Int64
-                )
-            ).alias("latency_ns")
-        )
-        for name, frame in travel.items()
-    )
+
+    def carry(name, frame):
+        ms = 30 * frame["round_trips"] + 8 * frame["down"] / 10e3 + 8 * frame["up"] / 5e3
+        rows = run.journeys.filter(pl.col("topology") == name)
+        return rows.with_columns(latency_ns=pl.col("latency_ns") + pl.Series(1e6 * ms).cast(pl.Int64))
+
+    far = pl.concat(carry(name, frame) for name, frame in travel.items())
     there = {"network": "loopback", "rtt_ms": 30.0, "bandwidth": "10mbit/5mbit"}
     manifest = run.manifest | {"switches": run.manifest["switches"] | {"networks": dict.fromkeys(CHANNELS, there)}}
     distance = analyse(replace(run, journeys=far, manifest=manifest), name="far")["distance"]

@@ -98,11 +98,8 @@ def test_the_headline_has_the_worst_case(summary):
 
 
 def test_decide_and_the_report_say_it(run, summary):
-    lines = [
-        text
-        for about, text in decision_lines(decide(run, summary, Customers("default", None, {})))
-        if about == "over-fetching"
-    ]
+    decided = decision_lines(decide(run, summary, Customers("default", None, {})))
+    lines = [text for about, text in decided if about == "over-fetching"]
     assert [text.rpartition(" [")[0] for text in lines] == over_fetching_sentences(summary["over_fetching"])
     table = over_fetching_table(SummaryView(summary))
     assert len(table.rows) == len(BEYOND)

@@ -163,11 +163,8 @@ def test_comparisons_and_hop_differences_are_of_the_pair(summary):
 
 
 def test_the_order_of_rows_changes_nothing(run, summary):
-    mixed = replace(
-        run,
-        journeys=run.journeys.sample(fraction=1.0, shuffle=True, seed=1),
-        hops=run.hops.sample(fraction=1.0, shuffle=True, seed=1),
-    )
+    shuffled = {"fraction": 1.0, "shuffle": True, "seed": 1}
+    mixed = replace(run, journeys=run.journeys.sample(**shuffled), hops=run.hops.sample(**shuffled))
     again = analyse(mixed, name="night")
     for one, other in zip(again["comparisons"], summary["comparisons"], strict=True):
         assert (one["journey"], one["metric"], one["verdict"]) == (other["journey"], other["metric"], other["verdict"])
@@ -179,9 +176,8 @@ def test_the_order_of_rows_changes_nothing(run, summary):
 def test_rows_of_a_topology_are_slices_of_the_runs_table_where_every_journey_ended_ok(run):
     ok = replace(run, journeys=run.journeys.with_columns(outcome=pl.lit("ok")))
     mixed = run.hops.sample(fraction=1, shuffle=True, seed=1)
-    one_failed = run.journeys.with_columns(
-        outcome=pl.when(pl.int_range(pl.len()) == 0).then(pl.lit("server")).otherwise(pl.lit("ok"))
-    )
+    outcome = pl.when(pl.int_range(pl.len()) == 0).then(pl.lit("server")).otherwise(pl.lit("ok"))
+    one_failed = run.journeys.with_columns(outcome=outcome)
     for some, rows in ((ok, run.hops), (ok, mixed), (replace(run, journeys=one_failed), run.hops)):
         sampled = some.journeys.filter((pl.col("outcome") == "ok") & pl.col("sampled"))["trace_id"]
         for topology, own in of_ok(some, rows).items():
@@ -192,12 +188,8 @@ def test_rows_of_a_topology_are_slices_of_the_runs_table_where_every_journey_end
 
 
 def test_failed_journeys_have_no_latency_and_no_hops(run):
-    failed = replace(
-        run,
-        journeys=run.journeys.with_columns(
-            outcome=pl.when(pl.col("journey") == "login").then(pl.lit("server")).otherwise("outcome")
-        ),
-    )
+    outcome = pl.when(pl.col("journey") == "login").then(pl.lit("server")).otherwise("outcome")
+    failed = replace(run, journeys=run.journeys.with_columns(outcome=outcome))
     found = analyse(failed, name="night")
     cell = found["topologies"]["rest"]["journeys"]["login"]
     assert set(cell["latency_ms"].values()) == {None}
@@ -250,12 +242,9 @@ def test_files_that_contradict_each_other_are_refused(run):
 
 
 def test_a_block_that_lacks_a_topology_counts_for_the_other_only(run):
-    short = replace(
-        run,
-        trials=[row for row in run.trials if (row["block"], row["topology"]) != (3, "hybrid")],
-        journeys=run.journeys.filter((pl.col("block") != 3) | (pl.col("topology") != "hybrid")),
-        hops=run.hops.filter((pl.col("block") != 3) | (pl.col("topology") != "hybrid")),
-    )
+    kept = (pl.col("block") != 3) | (pl.col("topology") != "hybrid")
+    trials = [row for row in run.trials if (row["block"], row["topology"]) != (3, "hybrid")]
+    short = replace(run, trials=trials, journeys=run.journeys.filter(kept), hops=run.hops.filter(kept))
     found = analyse(short, name="night")
     assert found["topologies"]["rest"]["journeys"]["all"]["latency_ci95"]["p50"][0] is not None
     assert {row["reason"] for row in found["comparisons"]} == {"needs 3 blocks, and there are 2"}

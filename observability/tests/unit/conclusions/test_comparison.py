@@ -188,9 +188,8 @@ def test_the_first_sentence_of_a_noisy_run_says_so_and_no_other_one():
     assert first.startswith("NOISY: With no distance between customer and edge, at p50 hybrid")
     assert len(others) > 4
     assert not any("NOISY" in text for text in others)
-    assert verdict_sentence(summary).startswith(
-        "NOISY: CPU steal. 2 of 2 trials fail a gate: answers and budgets are right"
-    )
+    verdict = "NOISY: CPU steal. 2 of 2 trials fail a gate: answers and budgets are right"
+    assert verdict_sentence(summary).startswith(verdict)
 
 
 def test_a_valid_run_says_so():

@@ -77,11 +77,8 @@ def test_channels_have_a_table_where_the_workload_gives_them_networks(view: View
     assert "distance_channels" not in keys
     named = distance["named"]
     channels = {"web": named["wifi"], ALL: named["4g"] | {"network": None}}
-    table = next(
-        table
-        for table in tables_of(section(view, {**distance, "channels": channels}).elements)
-        if table.key == "distance_channels"
-    )
+    with_channels = section(view, {**distance, "channels": channels})
+    table = next(one for one in tables_of(with_channels.elements) if one.key == "distance_channels")
     assert [row[1].text for row in table.rows] == ["wifi (2 ms, 30/15 Mbit/s)", "each its own"]
 
 

@@ -232,9 +232,8 @@ def test_one_topology_leaves_nothing_to_choose(tmp_path):
 
 def test_a_channel_without_a_journey_is_reported_as_unknown(rest_and_hybrid):
     customers = Customers("web", {("browse", "web"): 1.0}, {"web": NAMED["wifi"], "mobile": NAMED["4g"]})
-    assert decide_for(rest_and_hybrid, customers)["unanswered"] == [
-        "mobile: no journey of the mix comes through this channel"
-    ]
+    (unanswered,) = decide_for(rest_and_hybrid, customers)["unanswered"]
+    assert unanswered == "mobile: no journey of the mix comes through this channel"
 
 
 def test_every_figure_names_its_files_and_they_are_there(rest_and_hybrid):

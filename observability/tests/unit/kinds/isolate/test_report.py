@@ -30,9 +30,8 @@ def isolated(tmp_path_factory: pytest.TempPathFactory) -> Path:
     traces = journeys.filter(gone)["trace_id"]
     journeys.filter(~gone).write_parquet(folder / "journeys.parquet")
     hops = pl.read_parquet(folder / HOPS_FILE)
-    hops.filter((pl.col("topology") != WITHOUT) | ~pl.col("trace_id").is_in(traces.implode())).write_parquet(
-        folder / HOPS_FILE
-    )
+    kept = (pl.col("topology") != WITHOUT) | ~pl.col("trace_id").is_in(traces.implode())
+    hops.filter(kept).write_parquet(folder / HOPS_FILE)
     loads = {
         label: {"rate": 50.0, "without": "", "tape": tape * 64, "journeys": 600}
         for label, tape in ((AS_IS, "a"), (WITHOUT, "b"), (APART, "a"))

@@ -124,9 +124,8 @@ def test_each_step_adds_one_thing_and_an_arm_left_out_makes_one_step_of_two():
         ("cluster", "cluster-istio", "Istio in the cluster"),
     ]
     assert set(ADDS) == set(ARMS) - {UPWARDS[0]}
-    assert [(step.lower, step.upper, step.adds) for step in steps_of(["mtls", "edge"])] == [
-        ("edge", "mtls", "sidecars and mTLS")
-    ]
+    (step,) = steps_of(["mtls", "edge"])
+    assert (step.lower, step.upper, step.adds) == ("edge", "mtls", "sidecars and mTLS")
 
 
 @pytest.fixture(scope="module")

@@ -100,10 +100,8 @@ def test_too_few_data_give_figures_and_no_verdict(more: dict[str, int], reason: 
     summary = {"topologies": arms, "comparisons": [], "hop_differences": [], "rtt": check}
     sentences = rtt_sentences(summary)  # type: ignore[arg-type]
     assert "None of them has an interval" in sentences[0]
-    assert [sentence.partition(": ")[0] for sentence in sentences[1:]] == [
-        "The model was not tested",
-        "Break-evens were not tested",
-    ]
+    untested = [sentence.partition(": ")[0] for sentence in sentences[1:]]
+    assert untested == ["The model was not tested", "Break-evens were not tested"]
 
 
 def broken_even(

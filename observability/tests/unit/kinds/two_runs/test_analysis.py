@@ -124,10 +124,8 @@ def test_all_reasons_are_given_at_once(runs):
 
 
 def test_one_topology_each_are_a_pair_under_any_names(tmp_path):
-    folders = [
-        write_generated_run(tmp_path / name, topologies=[name], blocks=3, journeys_per_trial=400)
-        for name in ("rest", "hybrid")
-    ]
+    options = {"blocks": 3, "journeys_per_trial": 400}
+    folders = [write_generated_run(tmp_path / name, topologies=[name], **options) for name in ("rest", "hybrid")]
     compared = compare_runs(*map(read_run, folders))
     assert {(row["topology_a"], row["topology_b"]) for row in compared["rows"]} == {("rest", "hybrid")}
     assert "rest (a) against hybrid (b)" in findings(compared)[0]
