@@ -37,16 +37,11 @@ def write(path, traces, payment_ms=4.0, seed=1, operation="checkout", payment_ah
         ]
         made = [
             Span(
-                f"{seed:016x}{number + 1:016x}",
-                f"{at:016x}",
-                parent.rjust(16, "0") if parent else "",
-                *named,
-                began + low,
-                began + high,
-                {} if parent else {"shop.journey": operation},
+                f"{seed:016x}{number + 1:016x}", f"{at:016x}", parent.rjust(16, "0") if parent else "", *named,
+                began + low, began + high, {} if parent else {"shop.journey": operation},
             )
             for at, (parent, *named, low, high) in enumerate(spans, 1)
-        ]
+        ]  # fmt: skip
         lines.append(json.dumps(otlp_document(made)))
     path.write_text("\n".join(lines))
     return path

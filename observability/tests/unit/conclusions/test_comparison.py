@@ -17,12 +17,8 @@ from . import summaries as made
 
 MEDIANS = {"rest": 13.1, "hybrid": 10.0}
 SLOW_REST = made.comparison("order_history", "p50", "rest", "hybrid", (13.1, 10.0), [2.7, 3.6], 0.004, "right_lower")
-ROUND_TRIPS = made.split(
-    "order_history",
-    "rest",
-    "hybrid",
-    [made.part("client wire", 5.0, 2.6), made.part("services", 4.0, 3.2), made.part("gateways", 0.0, 0.2, 0.1)],
-)
+PARTS = [made.part("client wire", 5.0, 2.6), made.part("services", 4.0, 3.2), made.part("gateways", 0.0, 0.2, 0.1)]
+ROUND_TRIPS = made.split("order_history", "rest", "hybrid", PARTS)
 
 
 def conclusions(summary):

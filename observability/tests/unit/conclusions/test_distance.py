@@ -26,6 +26,7 @@ def row(verdict="from", sooner="hybrid", at_ms=9.0, ci95=(7.0, 12.0), stretches=
     }  # fmt: skip
 
 
+STRETCHES = [{"sooner": "rest", "from_ms": 0.0, "to_ms": 4.0}, {"sooner": "hybrid", "from_ms": 9.0, "to_ms": 200.0}]
 LEVEL = row("not_shown", None, None, (None, None))
 UNTESTED = row("unknown", None, 9.0, (None, None), reason="needs 3 blocks, and there are 2")
 
@@ -66,12 +67,10 @@ def summary(switches=NEAR, **rows):
         (NEAR | {"rtt_ms": 40.0}, "At 40.0 ms of round-trip time"),
         (NEAR | {"rtt_ms": 40.0, "bandwidth": "10mbit/2mbit"}, "At 40 ms, 10/2 Mbit/s"),
         (NEAR | {"network": "4g"}, "On 4g (70 ms, 12/12 Mbit/s)"),
-        (
-            {"networks": {"web": NEAR | {"network": "wifi"}, "partner": NEAR | {"network": "lan"}}},
-            "With web on wifi (2 ms, 30/15 Mbit/s) and partner on lan (0.5 ms, 1000/1000 Mbit/s)",
-        ),
+        ({"networks": {"web": NEAR | {"network": "wifi"}, "partner": NEAR | {"network": "lan"}}},
+         "With web on wifi (2 ms, 30/15 Mbit/s) and partner on lan (0.5 ms, 1000/1000 Mbit/s)"),
     ],
-)
+)  # fmt: skip
 def test_the_first_sentence_names_the_network_for_which_it_holds(switches, place):
     headline = grouped_conclusions(summary(switches)).headline
     assert headline[0] == f"{place}, at p50 rest is the fastest in the one journey."
@@ -117,13 +116,11 @@ def test_untested_pairs_do_not_count_as_pairs_that_do_not_flip():
     ("rows", "text"),
     [
         ((UNTESTED, UNTESTED), "Break-evens were not tested: needs 3 blocks, and there are 2."),
-        (
-            (LEVEL, UNTESTED),
-            "No pair is shown to change its order (1 of 2 not tested: needs 3 blocks, and there are 2).",
-        ),
+        ((LEVEL, UNTESTED),
+         "No pair is shown to change its order (1 of 2 not tested: needs 3 blocks, and there are 2)."),
         ((LEVEL, LEVEL), "No pair is shown to change its order."),
     ],
-)
+)  # fmt: skip
 def test_a_break_even_that_was_not_tested_is_not_called_none(rows, text):
     one = summary(all=rows[0], order_history=rows[1])
     assert break_even_elements(SummaryView(one), one["distance"])[0] == Text(text)
@@ -147,19 +144,7 @@ def test_one_sentence_says_that_no_ranking_flips():
         (row("never", "rest", None, (None, None)), "never hybrid: rest at every distance"),
         (row("not_shown", None, None, (None, None)), "not shown"),
         (row("unknown", None, reason="needs 3 blocks, and there is 1"), "needs 3 blocks, and there is 1"),
-        (
-            row(
-                "several",
-                None,
-                None,
-                (None, None),
-                [
-                    {"sooner": "rest", "from_ms": 0.0, "to_ms": 4.0},
-                    {"sooner": "hybrid", "from_ms": 9.0, "to_ms": 200.0},
-                ],
-            ),
-            "rest from 0 to 4.00 ms and hybrid from 9.00 to 200 ms",
-        ),
+        (row("several", None, None, (None, None), STRETCHES), "rest from 0 to 4.00 ms and hybrid from 9.00 to 200 ms"),
     ],
 )
 def test_each_verdict_has_its_words(one, words):

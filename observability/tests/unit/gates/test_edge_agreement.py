@@ -59,13 +59,8 @@ def run(draw):
 
 
 def compare(traces, latencies, log):
-    journeys = pl.DataFrame(
-        {
-            "trace_id": [*latencies, "c" * 32],
-            "latency_ns": [*latencies.values(), 1],
-            "sampled": [True] * len(latencies) + [False],
-        }
-    )
+    ids, ns = [*latencies, "c" * 32], [*latencies.values(), 1]
+    journeys = pl.DataFrame({"trace_id": ids, "latency_ns": ns, "sampled": [True] * len(latencies) + [False]})
     return compare_with_edge(journeys, budgets_of(traces.values())[0], log)
 
 
@@ -84,15 +79,11 @@ def test_a_sound_run_is_off_by_what_envoy_takes_to_end_its_spans(run):
 
 
 def change_spans(traces, which, **changes):
-    return {
-        trace_id: [
-            msgspec.structs.replace(span, **{name: change(span) for name, change in changes.items()})
-            if which(span)
-            else span
-            for span in spans
-        ]
-        for trace_id, spans in traces.items()
-    }
+    def changed(span):
+        new = {name: change(span) for name, change in changes.items()}
+        return msgspec.structs.replace(span, **new) if which(span) else span
+
+    return {trace_id: [changed(span) for span in spans] for trace_id, spans in traces.items()}
 
 
 def of_edge(span):

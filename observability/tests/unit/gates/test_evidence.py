@@ -216,13 +216,8 @@ client product                         INTERNAL 0..100 shop.journey=product
 )
 def test_the_time_of_the_network_is_compared_with_budgets(draw, took_ns, parallel, outcome, off_ns):
     budgets, quality = budgets_of([draw(DISTANT)])
-    journeys = replay()[0].head(1)
-    journeys = journeys.with_columns(
-        trace_id=pl.lit(budgets[0].trace_id),
-        network_ns=pl.lit(took_ns),
-        parallel=pl.lit(parallel),
-        outcome=pl.lit(outcome),
-    )
+    values = {"trace_id": budgets[0].trace_id, "network_ns": took_ns, "parallel": parallel, "outcome": outcome}
+    journeys = replay()[0].head(1).with_columns(pl.lit(value).alias(name) for name, value in values.items())
     assert evidence_of(journeys, budgets, quality, RUN).network_off_ns == off_ns
     assert evidence_of(journeys, [], quality, RUN).network_off_ns is None
 

@@ -93,14 +93,10 @@ def test_figures_follow_from_the_rows(runs: Mapping[Load, RunFiles]) -> None:
         ("stress", "rest-1-users-100", {}, "In every step, fewer than 0.1 % of the journeys failed."),
         ("overload", "rest-1-peak-1", {}, "capacity= says that rest holds 40 journeys a second. At 5 times that rate"),
         ("overload", "rest-2-peak-5", {"outcome": pl.lit("server")}, "0 % of the 40. It had not recovered from a peak"),
-        (
-            "overload",
-            "rest-1-peak-1",
-            {"latency_ns": 100 * pl.col("latency_ns")},
-            "40 journeys a second, but it did not hold that rate in this run (p99 was ",
-        ),
+        ("overload", "rest-1-peak-1", {"latency_ns": 100 * pl.col("latency_ns")},
+         "40 journeys a second, but it did not hold that rate in this run (p99 was "),
     ],
-)
+)  # fmt: skip
 def test_a_sentence_says_what_became_of_a_load(
     runs: Mapping[Load, RunFiles], load: Load, label: str, columns: dict[str, pl.Expr], said: str
 ) -> None:

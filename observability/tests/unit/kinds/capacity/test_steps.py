@@ -81,13 +81,8 @@ def journeys(*slow: tuple[float, float]) -> pl.DataFrame:
     """Makes a journey every 100 ms for 10 s; each takes 10 ms, or 300 ms if it starts within the given times."""
     at_s = [number / 10 for number in range(100)]
     took_s = [0.3 if any(begin <= at < end for begin, end in slow) else 0.01 for at in at_s]
-    return pl.DataFrame(
-        {
-            "intended_ns": [int(at * 1e9) for at in at_s],
-            "latency_ns": [int(took * 1e9) for took in took_s],
-            "outcome": ["ok"] * len(at_s),
-        }
-    )
+    intended_ns, latency_ns = ([int(one * 1e9) for one in column] for column in (at_s, took_s))
+    return pl.DataFrame({"intended_ns": intended_ns, "latency_ns": latency_ns, "outcome": "ok"})
 
 
 def test_a_peak_is_between_two_halves() -> None:

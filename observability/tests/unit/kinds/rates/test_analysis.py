@@ -91,20 +91,12 @@ def test_what_is_full_first_is_found_with_its_rate(blocks: int) -> None:
     # The event loop of product uses 0.01 core for each journey a second; all processes together use 0.016, and 0.1 at
     # rest.
     rng = np.random.default_rng(1)
-    used = {
-        AXIS.label("rest", rate): {
-            block: (
-                rate,
-                {
-                    "product": 0.01 * rate * rng.normal(1, 0.01),
-                    "postgres": 0.006 * rate,
-                    "machine": 0.1 + 0.016 * rate * rng.normal(1, 0.01),
-                },
-            )
-            for block in range(blocks)
-        }
-        for rate in RATES
-    }
+
+    def cores(rate: float) -> dict[str, float]:
+        product, machine = (per_s * rate * rng.normal(1, 0.01) for per_s in (0.01, 0.016))
+        return {"product": product, "postgres": 0.006 * rate, "machine": 0.1 + machine}
+
+    used = {AXIS.label("rest", rate): {block: (rate, cores(rate)) for block in range(blocks)} for rate in RATES}
     run = RunFiles.__new__(RunFiles)
     object.__setattr__(run, "manifest", {"machine": {"cores": 2}})
     product, machine = fillings(run, arms("rest"), used)

@@ -35,17 +35,9 @@ def experiment(rng, *, stretch: float = 1.0, blocks: int = 5, count: int = 120) 
         for rtt_ms in RTTS_MS:
             own = own_ms * rng.lognormal(0, 0.3, (blocks, count)) * (shifts * rng.lognormal(0, 0.02, blocks))[:, None]
             latency_ms = own + round_trips * rtt_ms * stretch
-            frames.append(
-                pl.DataFrame(
-                    {
-                        "block": np.repeat(np.arange(1, blocks + 1), count),
-                        "journey": ["ask"] * blocks * count,
-                        "channel": ["web"] * blocks * count,
-                        "outcome": ["ok"] * blocks * count,
-                        "latency_ns": (latency_ms.ravel() * NS_PER_MS).astype(np.int64),
-                    }
-                )
-            )
+            block, ns = np.repeat(np.arange(1, blocks + 1), count), (latency_ms.ravel() * NS_PER_MS).astype(np.int64)
+            every = {"journey": "ask", "channel": "web", "outcome": "ok"}
+            frames.append(pl.DataFrame({"block": block, **every, "latency_ns": ns}))
         nearest = frames[0].select(
             "block", "journey", "channel", at_edge_ms=pl.col("latency_ns") / NS_PER_MS,
             own_ms=pl.col("latency_ns") / NS_PER_MS, round_trips=pl.lit(float(round_trips)), down=pl.lit(0.0),
