@@ -110,16 +110,11 @@ class Collector(otlp_grpc.TraceServiceServicer):
     @staticmethod
     def _span(service, span):
         return Span(
-            trace_id=span.trace_id.hex(),
-            span_id=span.span_id.hex(),
-            parent_id=span.parent_span_id.hex(),
-            name=span.name,
-            kind={1: Kind.INTERNAL, 2: Kind.SERVER, 3: Kind.CLIENT}[span.kind],
-            service=service,
-            start_ns=span.start_time_unix_nano,
-            end_ns=span.end_time_unix_nano,
+            trace_id=span.trace_id.hex(), span_id=span.span_id.hex(), parent_id=span.parent_span_id.hex(),
+            name=span.name, kind={1: Kind.INTERNAL, 2: Kind.SERVER, 3: Kind.CLIENT}[span.kind], service=service,
+            start_ns=span.start_time_unix_nano, end_ns=span.end_time_unix_nano,
             attributes={one.key: one.value.string_value for one in span.attributes},
-        )
+        )  # fmt: skip
 
 
 class Product(ThreadingMixIn, UnixStreamServer):

@@ -8,7 +8,6 @@ import polars as pl
 import pytest
 
 from hops.analysis.observer import observer_effect_of
-from hops.kinds import analyse
 from hops.tables.observer import observer_tables
 from hops.tables.view import SummaryView
 

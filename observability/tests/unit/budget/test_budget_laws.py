@@ -28,19 +28,12 @@ def traces(draw, longest=200, duplicates=False):
         parent = draw(st.integers(0, count + 1)) if index else 0
         start = draw(st.integers(0, longest))
         span_id = draw(st.integers(2, count + 1)) if duplicates and index else index + 1
-        spans.append(
-            Span(
-                trace_id="1" * 32,
-                span_id=f"{span_id:016x}",
-                parent_id=f"{parent:016x}" if parent else "",
-                name=draw(st.sampled_from(NAMES)),
-                kind=draw(st.sampled_from(list(Kind))),
-                service=draw(st.sampled_from(SERVICES)),
-                start_ns=start,
-                end_ns=start + draw(st.integers(-5, longest)),
-                attributes=draw(st.sampled_from(ATTRIBUTES)),
-            )
-        )
+        spans.append(Span(
+            trace_id="1" * 32, span_id=f"{span_id:016x}", parent_id=f"{parent:016x}" if parent else "",
+            name=draw(st.sampled_from(NAMES)), kind=draw(st.sampled_from(list(Kind))),
+            service=draw(st.sampled_from(SERVICES)), start_ns=start, end_ns=start + draw(st.integers(-5, longest)),
+            attributes=draw(st.sampled_from(ATTRIBUTES)),
+        ))  # fmt: skip
     return draw(st.permutations(spans))
 
 
