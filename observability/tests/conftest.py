@@ -32,16 +32,12 @@ def spans_of(drawing: str) -> list[Span]:
             above.pop()
         span_id = f"{len(spans) + 1:016x}"
         span = Span(
-            trace_id=TRACE_ID,
-            span_id=span_id,
-            parent_id="f" * 16 if found["orphan"] else above[-1][1].span_id if above else "",
-            name=found["name"],
-            kind=Kind(found["kind"]),
-            service=found["service"],
-            start_ns=EPOCH_NS + int(found["start"]),
+            trace_id=TRACE_ID, span_id=span_id,
+            parent_id="f" * 16 if found["orphan"] else above[-1][1].span_id if above else "", name=found["name"],
+            kind=Kind(found["kind"]), service=found["service"], start_ns=EPOCH_NS + int(found["start"]),
             end_ns=EPOCH_NS + int(found["end"]),
             attributes={name: _value(text) for name, text in map(_pair, found["attributes"].split())},
-        )
+        )  # fmt: skip
         spans.append(span)
         above.append((depth, span))
     return spans

@@ -73,15 +73,11 @@ class Component:
         **attributes: Any,
     ) -> Span:  # fmt: skip
         span = Span(
-            trace_id=os.urandom(16) if parent is None else parent.trace_id,
-            span_id=os.urandom(8),
-            parent_span_id=b"" if parent is None else parent.span_id,
-            name=name,
-            kind=kind,
-            start_time_unix_nano=start_ns,
-            end_time_unix_nano=end_ns,
+            trace_id=os.urandom(16) if parent is None else parent.trace_id, span_id=os.urandom(8),
+            parent_span_id=b"" if parent is None else parent.span_id, name=name, kind=kind,
+            start_time_unix_nano=start_ns, end_time_unix_nano=end_ns,
             attributes=[_attribute(key, value) for key, value in attributes.items()],
-        )
+        )  # fmt: skip
         self._spans.append(span)
         return span
 

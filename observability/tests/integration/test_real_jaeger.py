@@ -123,14 +123,10 @@ async def test_nanoseconds_survive(jaeger_url, components):
     assert spans[0].attributes[DELAY_TOOK] == 7
 
     budget = budget_of_tree(grow(spans))
-    assert budget is not None
     assert (budget.journey, budget.channel, budget.total_ns) == ("product", "mobile", 1_000_001)
     assert budget.parts == {
-        "client": 29,
-        "wire:client→product": 199_968,
-        "work:product": 699_996,
-        "db:product": 100_008,
-    }
+        "client": 29, "wire:client→product": 199_968, "work:product": 699_996, "db:product": 100_008,
+    }  # fmt: skip
 
 
 async def test_many_traces_arrive_whole(jaeger_url, components):

@@ -1,5 +1,4 @@
-"""Spans of a real Envoy that serves as the sidecars of one call: what they report about attempts, faults and abandoned
-calls."""
+"""Spans of a real Envoy as the sidecars of one call: what they report about attempts, faults and abandoned calls."""
 
 from __future__ import annotations
 
@@ -41,37 +40,22 @@ def listener(folder, service, cluster, *, direction, filters=(), **route):
         "service_name": service,
         "grpc_service": {"envoy_grpc": {"cluster_name": "otlp"}},
     }
+    provider = {"name": "envoy.tracers.opentelemetry", "typed_config": tracer}
+    routes = [{"match": {"prefix": "/"}, "route": {"cluster": cluster, **route}}]
+    router = {"@type": f"{EXTENSIONS}.filters.http.router.v3.Router"}
     manager = {
         "@type": f"{EXTENSIONS}.filters.network.http_connection_manager.v3.HttpConnectionManager",
         "stat_prefix": service,
-        "tracing": {
-            "spawn_upstream_span": True,
-            "provider": {"name": "envoy.tracers.opentelemetry", "typed_config": tracer},
-        },
-        "route_config": {
-            "virtual_hosts": [
-                {
-                    "name": "all",
-                    "domains": ["*"],
-                    "routes": [{"match": {"prefix": "/"}, "route": {"cluster": cluster, **route}}],
-                }
-            ]
-        },
-        "http_filters": [
-            *filters,
-            {
-                "name": "envoy.filters.http.router",
-                "typed_config": {"@type": f"{EXTENSIONS}.filters.http.router.v3.Router"},
-            },
-        ],
+        "tracing": {"spawn_upstream_span": True, "provider": provider},
+        "route_config": {"virtual_hosts": [{"name": "all", "domains": ["*"], "routes": routes}]},
+        "http_filters": [*filters, {"name": "envoy.filters.http.router", "typed_config": router}],
     }
+    chain = [{"name": "envoy.filters.network.http_connection_manager", "typed_config": manager}]
     return {
         "name": service,
         "traffic_direction": direction,
         "address": {"pipe": {"path": str(folder / f"{service}.sock")}},
-        "filter_chains": [
-            {"filters": [{"name": "envoy.filters.network.http_connection_manager", "typed_config": manager}]}
-        ],
+        "filter_chains": [{"filters": chain}],
     }
 
 
@@ -97,32 +81,18 @@ def config(folder):
         "@type": f"{EXTENSIONS}.filters.http.fault.v3.HTTPFault",
         "abort": {"header_abort": {}, "percentage": {"numerator": 100}},
     }
+    faults = [{"name": "envoy.filters.http.fault", "typed_config": fault}]
     retry = {"retry_policy": {"retry_on": "5xx", "num_retries": 1}}
-    return {
-        "layered_runtime": {
-            "layers": [{"name": "static", "static_layer": {"tracing.opentelemetry.flush_interval_ms": 50}}]
-        },
-        "static_resources": {
-            "listeners": [
-                listener(
-                    folder,
-                    "order-outbound",
-                    "product-inbound",
-                    direction="OUTBOUND",
-                    filters=[{"name": "envoy.filters.http.fault", "typed_config": fault}],
-                    **retry,
-                ),
-                listener(folder, "user-outbound", "nobody", direction="OUTBOUND", **retry),
-                listener(folder, "product-inbound", "product", direction="INBOUND"),
-            ],
-            "clusters": [
-                cluster(folder, "product-inbound"),
-                cluster(folder, "product"),
-                cluster(folder, "nobody"),
-                cluster(folder, "otlp", http2=True),
-            ],
-        },
-    }
+    flushed = {"name": "static", "static_layer": {"tracing.opentelemetry.flush_interval_ms": 50}}
+    listeners = [
+        listener(folder, "order-outbound", "product-inbound", direction="OUTBOUND", filters=faults, **retry),
+        listener(folder, "user-outbound", "nobody", direction="OUTBOUND", **retry),
+        listener(folder, "product-inbound", "product", direction="INBOUND"),
+    ]
+    clusters = [cluster(folder, name) for name in ("product-inbound", "product", "nobody")]
+    clusters.append(cluster(folder, "otlp", http2=True))
+    resources = {"listeners": listeners, "clusters": clusters}
+    return {"layered_runtime": {"layers": [flushed]}, "static_resources": resources}
 
 
 class Collector(otlp_grpc.TraceServiceServicer):
@@ -140,16 +110,11 @@ class Collector(otlp_grpc.TraceServiceServicer):
     @staticmethod
     def _span(service, span):
         return Span(
-            trace_id=span.trace_id.hex(),
-            span_id=span.span_id.hex(),
-            parent_id=span.parent_span_id.hex(),
-            name=span.name,
-            kind={1: Kind.INTERNAL, 2: Kind.SERVER, 3: Kind.CLIENT}[span.kind],
-            service=service,
-            start_ns=span.start_time_unix_nano,
-            end_ns=span.end_time_unix_nano,
+            trace_id=span.trace_id.hex(), span_id=span.span_id.hex(), parent_id=span.parent_span_id.hex(),
+            name=span.name, kind={1: Kind.INTERNAL, 2: Kind.SERVER, 3: Kind.CLIENT}[span.kind], service=service,
+            start_ns=span.start_time_unix_nano, end_ns=span.end_time_unix_nano,
             attributes={one.key: one.value.string_value for one in span.attributes},
-        )
+        )  # fmt: skip
 
 
 class Product(ThreadingMixIn, UnixStreamServer):
@@ -253,7 +218,6 @@ def _wait_until_ready(path, process, log):
 
 def budget_of(tree):
     budget = budget_of_tree(tree)
-    assert budget is not None
     assert budget.gap_ns == 0
     return budget
 
@@ -263,13 +227,9 @@ def test_a_call_has_five_legs_and_bypasses_nothing(call):
     budget = budget_of(tree)
     assert tree.quality.complete
     assert budget.crossings == {
-        "wire:order→order-outbound": 1,
-        "proxy:order-outbound": 1,
-        "wire:order-outbound→product-inbound": 1,
-        "proxy:product-inbound": 1,
-        "wire:product-inbound→product": 1,
-        "work:product": 1,
-    }
+        "wire:order→order-outbound": 1, "proxy:order-outbound": 1, "wire:order-outbound→product-inbound": 1,
+        "proxy:product-inbound": 1, "wire:product-inbound→product": 1, "work:product": 1,
+    }  # fmt: skip
     assert not any(map(bypasses_sidecars, budget.crossings))
 
 

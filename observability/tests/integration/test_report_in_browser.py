@@ -31,14 +31,9 @@ DRAWN = True
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync",
+]  # fmt: skip
 WIDE, PHONE = {"width": 1360, "height": 900}, {"width": 390, "height": 844}
 MODES = {
     "light": {"viewport": WIDE, "color_scheme": "light"},
@@ -182,9 +177,7 @@ def test_every_chart_is_drawn(browser: Browser, report: Path) -> None:
         }))""")
         assert len(charts) > 40
         assert [chart for chart in charts if chart["marks"] == 0 or min(chart["box"]) < 20] == []
-        assert [
-            chart for chart in charts if chart["strange"] or chart["role"] != "img" or len(chart["name"]) < 20
-        ] == []
+        assert [one for one in charts if one["strange"] or one["role"] != "img" or len(one["name"]) < 20] == []
 
 
 def test_the_mean_budgets_fit_a_phone(browser: Browser, reports: dict[str, Path]) -> None:

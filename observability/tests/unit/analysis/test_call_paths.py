@@ -1,5 +1,4 @@
-"""Mean traces by call path: they equal the mean hop budgets, and their differences have the intervals of hop
-budgets."""
+"""Mean traces by call path equal the mean hop budgets, and their differences have the same intervals."""
 
 from __future__ import annotations
 
@@ -11,23 +10,10 @@ from hops.analysis.hop_differences import hop_differences
 from hops.analysis.summary import blocks_of, load_of, of_ok
 from hops.budget.bands import banded_budgets
 from hops.budget.parts import budgets_of
-from hops.run.files import read_run
 from hops.run.rows import PATHS, hops_frame, paths_frame
-from synthetic.run import write_generated_run
 from synthetic.traces import shop_trace
 
-DELAY_MS = 2.0
 SERVICE = "client;wire:→order;work:order"
-
-
-@pytest.fixture(scope="module")
-def run(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("run")
-    delays = {"slow": {"work:payment": DELAY_MS}}
-    names = ["plain", "slow", "rest"]
-    return read_run(
-        write_generated_run(folder, topologies=names, blocks=4, journeys_per_trial=1500, delays_ms=delays, seed=5)
-    )
 
 
 def difference(run, left, right):

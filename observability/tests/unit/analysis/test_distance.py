@@ -12,29 +12,18 @@ import pytest
 from hops.analysis.distance import at_channels, at_networks, distance_of
 from hops.analysis.travel import travel_of
 from hops.kinds import analyse
-from hops.run.files import read_run
 from hops.run.network import CHANNELS, NAMED, Network
 from synthetic.experiment import Noise
-from synthetic.run import write_generated_run
 
 CALM = Noise(sigma=0.1, correlation=0.0, block=0.01, trial=0.01)
 """Noise with little scatter, so that a few hundred journeys are enough to distinguish medians."""
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("run")
+def run(make_run):
     # The hybrid shop takes 12 ms longer for each journey, and needs one round trip where rest needs two.
     delays = {"hybrid": {"work:product": 12.0, "work:order": 12.0}}
-    write_generated_run(
-        folder, topologies=["rest", "hybrid"], blocks=5, journeys_per_trial=600, noise=CALM, delays_ms=delays
-    )
-    return read_run(folder)
-
-
-@pytest.fixture(scope="module")
-def summary(run):
-    return analyse(run, name="night")
+    return make_run(topologies=["rest", "hybrid"], blocks=5, journeys_per_trial=600, noise=CALM, delays_ms=delays)
 
 
 def pair(summary, journey):
@@ -72,12 +61,8 @@ def test_the_order_of_the_user_does_not_make_a_never_of_equal_round_trips(run, s
 
 
 def test_fewer_round_trips_may_never_be_enough(run, summary):
-    slow = run.journeys.with_columns(
-        pl.when(pl.col("topology") == "hybrid")
-        .then(pl.col("latency_ns") + 400_000_000)
-        .otherwise("latency_ns")
-        .alias("latency_ns")
-    )
+    later = pl.when(pl.col("topology") == "hybrid").then(pl.col("latency_ns") + 400_000_000).otherwise("latency_ns")
+    slow = run.journeys.with_columns(latency_ns=later)
     row = pair({"distance": distance_of(replace(run, journeys=slow), summary["topologies"])}, "order_history")
     assert (row["left"], row["verdict"], row["sooner"]) == ("hybrid", "never", "rest")
 
@@ -108,9 +93,8 @@ def test_a_named_network_adds_its_round_trips_and_its_bytes(summary):
     cell, network = distance["journeys"]["order_history"], NAMED["3g"]
     place = distance["named"]["3g"]
     for name in ("rest", "hybrid"):
-        bits_ms = 8 * (
-            cell["bytes"][name]["down"] / network.down_mbit / 1e3 + cell["bytes"][name]["up"] / network.up_mbit / 1e3
-        )
+        sent = cell["bytes"][name]
+        bits_ms = 8 * (sent["down"] / network.down_mbit / 1e3 + sent["up"] / network.up_mbit / 1e3)
         expected = cell["own_ms"][name]["value"] + cell["round_trips"][name] * network.rtt_ms + bits_ms
         assert place["p50_ms"]["order_history"][name]["value"] == pytest.approx(expected)
     assert place["fastest"]["order_history"] == ["hybrid"]
@@ -120,17 +104,13 @@ def test_a_named_network_adds_its_round_trips_and_its_bytes(summary):
 
 def test_the_time_of_the_runs_network_is_subtracted(run, summary):
     travel = {name: travel_of(run, name) for name in ("rest", "hybrid")}
-    far = pl.concat(
-        run.journeys.filter(pl.col("topology") == name).with_columns(
-            (
-                pl.col("latency_ns")
-                + pl.Series(1e6 * (30 * frame["round_trips"] + 8 * frame["down"] / 10e3 + 8 * frame["up"] / 5e3)).cast(
-                    pl.Int64
-                )
-            ).alias("latency_ns")
-        )
-        for name, frame in travel.items()
-    )
+
+    def carry(name, frame):
+        ms = 30 * frame["round_trips"] + 8 * frame["down"] / 10e3 + 8 * frame["up"] / 5e3
+        rows = run.journeys.filter(pl.col("topology") == name)
+        return rows.with_columns(latency_ns=pl.col("latency_ns") + pl.Series(1e6 * ms).cast(pl.Int64))
+
+    far = pl.concat(carry(name, frame) for name, frame in travel.items())
     there = {"network": "loopback", "rtt_ms": 30.0, "bandwidth": "10mbit/5mbit"}
     manifest = run.manifest | {"switches": run.manifest["switches"] | {"networks": dict.fromkeys(CHANNELS, there)}}
     distance = analyse(replace(run, journeys=far, manifest=manifest), name="far")["distance"]
@@ -188,9 +168,8 @@ def test_segments_have_headers(run, tmp_path, requests, body, carried):
     assert set(rows["up"]) == {carried}
 
 
-def test_two_blocks_give_figures_and_no_verdict(tmp_path):
-    write_generated_run(tmp_path, topologies=["rest", "hybrid"], blocks=2, journeys_per_trial=200)
-    summary = analyse(read_run(tmp_path), name="short")
+def test_two_blocks_give_figures_and_no_verdict(make_run):
+    summary = analyse(make_run(topologies=["rest", "hybrid"], blocks=2, journeys_per_trial=200), name="short")
     row = pair(summary, "order_history")
     assert (row["verdict"], row["reason"]) == ("unknown", "needs 3 blocks, and there are 2")
     assert row["ci95_ms"] == [None, None]
@@ -198,8 +177,7 @@ def test_two_blocks_give_figures_and_no_verdict(tmp_path):
     assert summary["distance"]["journeys"]["all"]["curves_ci95"]["rest"][0] == [None, None]
 
 
-def test_one_topology_has_curves_and_no_pairs(tmp_path):
-    write_generated_run(tmp_path, topologies=["rest"], blocks=1, journeys_per_trial=200)
-    distance = analyse(read_run(tmp_path), name="bench")["distance"]
+def test_one_topology_has_curves_and_no_pairs(make_run):
+    distance = analyse(make_run(topologies=["rest"], blocks=1, journeys_per_trial=200), name="bench")["distance"]
     assert distance["journeys"]["all"]["pairs"] == []
     assert len(distance["journeys"]["all"]["curves"]["rest"]) == len(distance["grid_ms"])

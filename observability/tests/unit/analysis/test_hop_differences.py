@@ -7,10 +7,6 @@ import pytest
 
 from hops.analysis.hop_differences import hop_differences
 from hops.budget.groups import GROUPS, group_of
-from hops.run.files import read_run
-from synthetic.run import write_generated_run
-
-DELAY_MS = 2.0
 
 
 def split(run):
@@ -18,17 +14,6 @@ def split(run):
     counts = dict(run.journeys.group_by("journey").len().rows())
     blocks = {name: set(range(1, run.blocks + 1)) for name in run.topologies}
     return hop_differences(hops, counts, blocks)
-
-
-@pytest.fixture(scope="module")
-def run(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("run")
-    delays = {"slow": {"work:payment": DELAY_MS}}
-    return read_run(
-        write_generated_run(
-            folder, topologies=["plain", "slow", "rest"], blocks=4, journeys_per_trial=1500, delays_ms=delays, seed=5
-        )
-    )
 
 
 @pytest.fixture(scope="module")
@@ -40,9 +25,8 @@ def test_parts_and_groups_add_up_to_the_whole(found):
     for row in found:
         for split_up in (row["parts"], row["groups"]):
             assert sum(part["difference_ms"] for part in split_up) == pytest.approx(row["difference_ms"], abs=1e-9)
-        assert sum(part["left_ms"] - part["right_ms"] for part in row["parts"]) == pytest.approx(
-            row["difference_ms"], abs=1e-9
-        )
+        differences = [part["left_ms"] - part["right_ms"] for part in row["parts"]]
+        assert sum(differences) == pytest.approx(row["difference_ms"], abs=1e-9)
 
 
 def test_groups_are_the_sums_of_their_parts_in_order(found):
@@ -58,7 +42,7 @@ def test_an_injected_delay_is_found_where_it_is(found):
     row = next(row for row in found if (row["left"], row["right"], row["journey"]) == ("plain", "slow", "order_status"))
     largest = row["parts"][0]
     assert largest["part"] == "work:payment"
-    assert largest["ci95"][0] < -DELAY_MS < largest["ci95"][1] < 0
+    assert largest["ci95"][0] < -2 < largest["ci95"][1] < 0
     others = [part for part in row["parts"][1:] if abs(part["difference_ms"]) > 0.5]
     assert others == []
 

@@ -13,12 +13,10 @@ from hops.analysis.net_budget import net_budget
 from hops.budget.bands import banded_budgets
 from hops.budget.parts import maker_of
 from hops.kinds import analyse
-from hops.run.files import read_run
 from hops.run.rows import HOPS
 from hops.tables.budget import parts_table
 from hops.tables.net_budget import net_text
 from hops.tables.view import SummaryView
-from synthetic.run import write_generated_run
 
 PARTS = ("client", "wire:client→edge", "proxy:edge", "wire:edge→order", "work:order", "pool:order", "db:order")
 ACCOUNT = {"SERVER": 5_000.0, "CLIENT": 3_000.0, "INTERNAL": 2_000.0}
@@ -83,11 +81,8 @@ def test_each_span_on_the_path_costs_what_its_own_block_says():
     dear = {kind: 2 * ns for kind, ns in ACCOUNT.items()}
     net = net_budget(hops, {1: {"order": ACCOUNT}, 2: {"order": dear}})
     assert {part: round(one["tracing_ms"] * 2 * NS_PER_MS) for part, one in net.items()} == {
-        "work:order": 2 * 5_000 + 2_000 + 10_000,
-        "db:order": 3 * 3_000,
-        "pool:order": 2_000,
-        "wire:order→user": 6_000,
-    }
+        "work:order": 2 * 5_000 + 2_000 + 10_000, "db:order": 3 * 3_000, "pool:order": 2_000, "wire:order→user": 6_000,
+    }  # fmt: skip
 
 
 def test_a_part_never_loses_more_than_it_has_in_any_trace():
@@ -110,17 +105,16 @@ def test_spans_inside_a_part_that_an_earlier_version_did_not_count_cost_somethin
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory):
+def run(make_run):
     """Two blocks of one topology whose processes, except the edge, report what their spans cost."""
-    folder = write_generated_run(tmp_path_factory.mktemp("run"), topologies=["rest"], blocks=2, traced=0.5)
-    run = read_run(folder)
+    run = make_run(topologies=["rest"], blocks=2, traced=0.5)
     makers = {maker[0] for part in run.hops["part"].unique() if (maker := maker_of(part)) and maker[0] != "edge"}
     tracing = {"spans": {}, "cost_ns": dict.fromkeys(makers, ACCOUNT)}
     return dataclasses.replace(run, trials=[{**row, "tracing": tracing} for row in run.trials])
 
 
-def test_the_table_has_net_and_gross_and_says_where_net_is_unknown(run):
-    view = SummaryView(analyse(run, name="night"))
+def test_the_table_has_net_and_gross_and_says_where_net_is_unknown(summary):
+    view = SummaryView(summary)
     table = parts_table(view, "all")
     names = [column.name for column in table.columns]
     gross, net = names.index("rest, mean"), names.index("rest, net of tracing (estimate)")
@@ -133,16 +127,15 @@ def test_the_table_has_net_and_gross_and_says_where_net_is_unknown(run):
     assert taken > 0
 
 
-def test_parts_in_one_row_are_net_of_what_is_known(run):
-    table = parts_table(SummaryView(analyse(run, name="night")), "all", min_share=1.0)
+def test_parts_in_one_row_are_net_of_what_is_known(summary):
+    table = parts_table(SummaryView(summary), "all", min_share=1.0)
     net = [column.name for column in table.columns].index("rest, net of tracing (estimate)")
     together, total = table.rows
     assert together[0].text.endswith("smaller parts")
     assert together[net].value == pytest.approx(total[net].value)
 
 
-def test_what_the_accounts_explain_is_next_to_what_was_measured(run):
-    summary = analyse(run, name="night")
+def test_what_the_accounts_explain_is_next_to_what_was_measured(summary):
     text = net_text(SummaryView(summary)).text
     known = [part["tracing_ms"] for part in summary["topologies"]["rest"]["journeys"]["all"]["net_of_tracing"].values()]
     assert f"the accounts explain {sum(one for one in known if one):.3f} ms of a mean journey" in text

@@ -8,11 +8,8 @@ import polars as pl
 import pytest
 
 from hops.analysis.observer import observer_effect_of
-from hops.kinds import analyse
-from hops.run.files import read_run
 from hops.tables.observer import observer_tables
 from hops.tables.view import SummaryView
-from synthetic.run import write_generated_run
 
 CLIENT_NS, EDGE_NS, BEHIND_NS = 100_000, 50_000, 1_000_000
 """Time that tracing adds to a traced journey, ns."""
@@ -21,12 +18,9 @@ COST_NS = {"client": {"INTERNAL": 1_000.0, "CLIENT": 2_000.0}, "product": {"SERV
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory):
+def run(make_run):
     """Four blocks of two topologies; each request is 0.5 ms at the client, 0.2 ms in the edge, the rest behind it."""
-    folder = tmp_path_factory.mktemp("run")
-    run = read_run(
-        write_generated_run(folder, topologies=["hybrid", "rest"], blocks=4, journeys_per_trial=500, traced=0.5)
-    )
+    run = make_run(topologies=["hybrid", "rest"], blocks=4, journeys_per_trial=500, traced=0.5)
     traced = pl.col("sampled").cast(pl.Int64)
     journeys = run.journeys.with_columns(latency_ns=pl.col("latency_ns") + traced * (CLIENT_NS + EDGE_NS + BEHIND_NS))
     journeys = journeys.with_columns(edge_ns=pl.col("latency_ns") - 500_000 - traced * CLIENT_NS)
@@ -106,9 +100,8 @@ def test_trials_without_accounts_of_their_spans_are_left_out(run):
     assert {(place["spans"], place["spans_ms"]) for place in row["places"]} == {(None, None)}
 
 
-def test_the_tables_say_where_and_what_is_left_unexplained(run):
-    view = SummaryView(analyse(run, name="night"))
-    _, places, spans = observer_tables(view)
+def test_the_tables_say_where_and_what_is_left_unexplained(summary):
+    _, places, spans = observer_tables(SummaryView(summary))
     client = next(row for row in places.rows if [cell.text for cell in row[:2]] == ["rest", "client and wire"])
     assert [cell.text for cell in client[2:]] == ["+0.100", "3.00", "0.004", "+0.096"]
     edge = next(row for row in places.rows if [cell.text for cell in row[:2]] == ["rest", "edge"])

@@ -44,11 +44,6 @@ def run(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def summary(run):
-    return analyse(run, name="night")
-
-
-@pytest.fixture(scope="module")
 def rows(summary):
     return {row["topology"]: row for row in summary["over_fetching"]}
 
@@ -103,20 +98,15 @@ def test_the_headline_has_the_worst_case(summary):
 
 
 def test_decide_and_the_report_say_it(run, summary):
-    lines = [
-        text
-        for about, text in decision_lines(decide(run, summary, Customers("default", None, {})))
-        if about == "over-fetching"
-    ]
+    decided = decision_lines(decide(run, summary, Customers("default", None, {})))
+    lines = [text for about, text in decided if about == "over-fetching"]
     assert [text.rpartition(" [")[0] for text in lines] == over_fetching_sentences(summary["over_fetching"])
     table = over_fetching_table(SummaryView(summary))
-    assert table is not None
     assert len(table.rows) == len(BEYOND)
 
 
-def test_a_run_without_such_screens_says_nothing_of_it(tmp_path):
-    write_generated_run(tmp_path / "run", topologies=["rest"], blocks=1, journeys_per_trial=60)
-    usual = analyse(read_run(tmp_path / "run"), name="night")
+def test_a_run_without_such_screens_says_nothing_of_it(make_run):
+    usual = analyse(make_run(topologies=["rest"], blocks=1, journeys_per_trial=60), name="night")
     assert "over_fetching" not in usual
     assert over_fetching_table(SummaryView(usual)) is None
 
@@ -168,7 +158,6 @@ def test_report_conclusions_and_decide_say_what_selection_saves(selecting):
     assert [text.rpartition(" [")[0] for text in decided] == [of_product, of_cpu]
     assert "summary.json: selection" in dict(lines)["sources"]
     table = selection_table(SummaryView(summary))
-    assert table is not None
     assert [[cell.text for cell in row[:3]] for row in table.rows] == [
         ["product", "rest-select-all", "rest-select-off"],
         ["all", "rest-select-all", "rest-select-off"],

@@ -88,13 +88,9 @@ def test_the_summary_says_what_was_asked_and_what_was_reached(summaries):
     fixed, decided = summaries
     assert "precision" not in fixed
     assert decided["precision"] == {
-        "asked": 0.05,
-        "first_stage": FIRST,
-        "scatter": 0.04,
-        "needed": BLOCKS,
-        "reached": pytest.approx(math.expm1(half_widths(decided["comparisons"])[0])),
-        "met": True,
-    }
+        "asked": 0.05, "first_stage": FIRST, "scatter": 0.04, "needed": BLOCKS,
+        "reached": pytest.approx(math.expm1(half_widths(decided["comparisons"])[0])), "met": True,
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(("needed", "met"), [(BLOCKS + 1, False), (None, False), (BLOCKS, True)])
@@ -106,9 +102,9 @@ def test_a_precision_is_met_if_as_many_blocks_ran_as_it_takes(runs, summaries, n
 
 
 def test_sentences_say_it(summaries):
-    (told,) = [text for text in validity_sentences(summaries[1]) if "precision" in text]
+    (sentence,) = [text for text in validity_sentences(summaries[1]) if "precision" in text]
     reached = f"{100 * summaries[1]['precision']['reached']:.1f} %"
-    assert told == (
+    assert sentence == (
         "A precision of 5.0 % was requested, and 8 blocks reached it. The widest 95 % interval of a ratio of two "
         f"topologies' p50, over all journeys, reaches {reached} beyond the ratio."
     )

@@ -36,14 +36,10 @@ ROWS = journeys(("bulk_lines", 0, 60, "a"), ("product", 20, 80, "b"), ("product"
 
 def call(journey, trace_id, began, queued):
     return {
-        "block": 1,
-        "topology": "graphql",
-        "trace_id": trace_id,
-        "journey": journey,
-        "callee": "gateway",
+        "block": 1, "topology": "graphql", "trace_id": trace_id, "journey": journey, "callee": "gateway",
         "began_ns": None if began is None else START_NS + began * 1_000_000,
         "queued_ns": None if queued is None else queued * 1_000_000,
-    }
+    }  # fmt: skip
 
 
 def find_queues(*calls):

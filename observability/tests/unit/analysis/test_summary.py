@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 from dataclasses import replace
 
@@ -16,25 +15,16 @@ from hops.errors import MalformedRunError
 from hops.kinds import analyse, show_run
 from hops.run.documents.cache import CacheCounts, EdgeCacheCounts
 from hops.run.documents.summary import Summary
-from hops.run.files import read_run
 from hops.run.rows import select_rows
 from hops.tables.network import wire_table
 from hops.tables.view import SummaryView
-from hops.terminal.console import terminal
-from synthetic.run import write_generated_run
+
+from ..report.pages import printed
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("run")
-    return read_run(
-        write_generated_run(folder, topologies=["rest", "hybrid"], blocks=3, journeys_per_trial=400, seed=2)
-    )
-
-
-@pytest.fixture(scope="module")
-def summary(run):
-    return analyse(run, name="night")
+def run(make_run):
+    return make_run(topologies=["rest", "hybrid"], blocks=3, journeys_per_trial=400, seed=2)
 
 
 def test_every_key_is_there_and_every_figure_is_a_number(summary):
@@ -97,9 +87,8 @@ def test_why_journeys_failed_and_whose_answers_differ(run, summary):
     row = failed["failures"][0]
     assert (row["topology"], row["outcome"]) == ("rest", "server")
     assert row["reason"].startswith(reason)
-    seen = io.StringIO()
-    terminal(seen, width=200).print(show_run({**failed, "compared": "target"}))
-    assert f"- {row['count']} server, rest, {row['journey']}: {reason}" in seen.getvalue()
+    seen = printed(show_run({**failed, "compared": "target"}), 200)
+    assert f"- {row['count']} server, rest, {row['journey']}: {reason}" in seen
 
     differing = analyse_with(answer_sha256=pl.lit("other"))["differing"]
     assert sum(row["count"] for row in differing) == 3
@@ -174,11 +163,8 @@ def test_comparisons_and_hop_differences_are_of_the_pair(summary):
 
 
 def test_the_order_of_rows_changes_nothing(run, summary):
-    mixed = replace(
-        run,
-        journeys=run.journeys.sample(fraction=1.0, shuffle=True, seed=1),
-        hops=run.hops.sample(fraction=1.0, shuffle=True, seed=1),
-    )
+    shuffled = {"fraction": 1.0, "shuffle": True, "seed": 1}
+    mixed = replace(run, journeys=run.journeys.sample(**shuffled), hops=run.hops.sample(**shuffled))
     again = analyse(mixed, name="night")
     for one, other in zip(again["comparisons"], summary["comparisons"], strict=True):
         assert (one["journey"], one["metric"], one["verdict"]) == (other["journey"], other["metric"], other["verdict"])
@@ -190,9 +176,8 @@ def test_the_order_of_rows_changes_nothing(run, summary):
 def test_rows_of_a_topology_are_slices_of_the_runs_table_where_every_journey_ended_ok(run):
     ok = replace(run, journeys=run.journeys.with_columns(outcome=pl.lit("ok")))
     mixed = run.hops.sample(fraction=1, shuffle=True, seed=1)
-    one_failed = run.journeys.with_columns(
-        outcome=pl.when(pl.int_range(pl.len()) == 0).then(pl.lit("server")).otherwise(pl.lit("ok"))
-    )
+    outcome = pl.when(pl.int_range(pl.len()) == 0).then(pl.lit("server")).otherwise(pl.lit("ok"))
+    one_failed = run.journeys.with_columns(outcome=outcome)
     for some, rows in ((ok, run.hops), (ok, mixed), (replace(run, journeys=one_failed), run.hops)):
         sampled = some.journeys.filter((pl.col("outcome") == "ok") & pl.col("sampled"))["trace_id"]
         for topology, own in of_ok(some, rows).items():
@@ -203,23 +188,21 @@ def test_rows_of_a_topology_are_slices_of_the_runs_table_where_every_journey_end
 
 
 def test_failed_journeys_have_no_latency_and_no_hops(run):
-    failed = replace(
-        run,
-        journeys=run.journeys.with_columns(
-            outcome=pl.when(pl.col("journey") == "login").then(pl.lit("server")).otherwise("outcome")
-        ),
-    )
+    outcome = pl.when(pl.col("journey") == "login").then(pl.lit("server")).otherwise("outcome")
+    failed = replace(run, journeys=run.journeys.with_columns(outcome=outcome))
     found = analyse(failed, name="night")
     cell = found["topologies"]["rest"]["journeys"]["login"]
-    assert cell["latency_ms"]["mean"] is None
+    assert set(cell["latency_ms"].values()) == {None}
+    assert cell["latency_ci95"]["p99"] == [None, None]
+    assert cell["errors"]["server"] == cell["count"]
     assert cell["traces"] == 0
     assert "login" not in {row["journey"] for row in found["hop_differences"]}
     rows = [row for row in found["comparisons"] if row["journey"] == "login"]
     assert {row["verdict"] for row in rows} <= {"unknown"}
 
 
-def test_a_bench_has_intervals_within_its_trial_and_compares_nothing(tmp_path):
-    run = read_run(write_generated_run(tmp_path, topologies=["hybrid"], blocks=1, journeys_per_trial=500))
+def test_a_bench_has_intervals_within_its_trial_and_compares_nothing(make_run):
+    run = make_run(topologies=["hybrid"], blocks=1, journeys_per_trial=500)
     found = analyse(run, name="hybrid")
     assert (found["kind"], found["comparisons"], found["hop_differences"]) == ("bench", [], [])
     assert None not in found["topologies"]["hybrid"]["journeys"]["all"]["latency_ci95"]["p90"]
@@ -227,8 +210,8 @@ def test_a_bench_has_intervals_within_its_trial_and_compares_nothing(tmp_path):
     assert found["topologies"]["hybrid"]["cost"]["total"]["ci95"] == [None, None]
 
 
-def test_one_block_of_several_topologies_shows_figures_and_says_why_no_more(tmp_path):
-    run = read_run(write_generated_run(tmp_path, topologies=["rest", "grpc"], blocks=1, journeys_per_trial=200))
+def test_one_block_of_several_topologies_shows_figures_and_says_why_no_more(make_run):
+    run = make_run(topologies=["rest", "grpc"], blocks=1, journeys_per_trial=200)
     found = analyse(run, name="one")
     assert {row["verdict"] for row in found["comparisons"]} == {"unknown"}
     assert {row["reason"] for row in found["comparisons"]} == {"needs 3 blocks, and there is 1"}
@@ -259,12 +242,9 @@ def test_files_that_contradict_each_other_are_refused(run):
 
 
 def test_a_block_that_lacks_a_topology_counts_for_the_other_only(run):
-    short = replace(
-        run,
-        trials=[row for row in run.trials if (row["block"], row["topology"]) != (3, "hybrid")],
-        journeys=run.journeys.filter((pl.col("block") != 3) | (pl.col("topology") != "hybrid")),
-        hops=run.hops.filter((pl.col("block") != 3) | (pl.col("topology") != "hybrid")),
-    )
+    kept = (pl.col("block") != 3) | (pl.col("topology") != "hybrid")
+    trials = [row for row in run.trials if (row["block"], row["topology"]) != (3, "hybrid")]
+    short = replace(run, trials=trials, journeys=run.journeys.filter(kept), hops=run.hops.filter(kept))
     found = analyse(short, name="night")
     assert found["topologies"]["rest"]["journeys"]["all"]["latency_ci95"]["p50"][0] is not None
     assert {row["reason"] for row in found["comparisons"]} == {"needs 3 blocks, and there are 2"}

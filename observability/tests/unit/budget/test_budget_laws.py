@@ -28,26 +28,18 @@ def traces(draw, longest=200, duplicates=False):
         parent = draw(st.integers(0, count + 1)) if index else 0
         start = draw(st.integers(0, longest))
         span_id = draw(st.integers(2, count + 1)) if duplicates and index else index + 1
-        spans.append(
-            Span(
-                trace_id="1" * 32,
-                span_id=f"{span_id:016x}",
-                parent_id=f"{parent:016x}" if parent else "",
-                name=draw(st.sampled_from(NAMES)),
-                kind=draw(st.sampled_from(list(Kind))),
-                service=draw(st.sampled_from(SERVICES)),
-                start_ns=start,
-                end_ns=start + draw(st.integers(-5, longest)),
-                attributes=draw(st.sampled_from(ATTRIBUTES)),
-            )
-        )
+        spans.append(Span(
+            trace_id="1" * 32, span_id=f"{span_id:016x}", parent_id=f"{parent:016x}" if parent else "",
+            name=draw(st.sampled_from(NAMES)), kind=draw(st.sampled_from(list(Kind))),
+            service=draw(st.sampled_from(SERVICES)), start_ns=start, end_ns=start + draw(st.integers(-5, longest)),
+            attributes=draw(st.sampled_from(ATTRIBUTES)),
+        ))  # fmt: skip
     return draw(st.permutations(spans))
 
 
 @given(traces())
 def test_parts_add_up_to_the_nanosecond_and_none_is_negative(spans):
     budget = budget_of_tree(grow(spans))
-    assert budget is not None
     assert sum(budget.parts.values()) == budget.total_ns
     assert all(ns > 0 for ns in budget.parts.values())
 
@@ -55,7 +47,6 @@ def test_parts_add_up_to_the_nanosecond_and_none_is_negative(spans):
 @given(traces())
 def test_call_paths_add_up_to_the_parts(spans):
     budget = budget_of_tree(grow(spans), with_paths=True)
-    assert budget is not None
     sums = Counter()
     for path, ns in budget.paths.items():
         sums[path.rpartition(";")[2]] += ns
@@ -65,7 +56,6 @@ def test_call_paths_add_up_to_the_parts(spans):
 @given(traces())
 def test_the_path_covers_the_root_exactly_once(spans):
     root = grow(spans).root
-    assert root is not None
     moment = root.end_ns
     for node, start_ns, end_ns in walk(root):
         assert end_ns == moment
@@ -78,7 +68,6 @@ def test_the_path_covers_the_root_exactly_once(spans):
 def test_each_span_on_the_path_counts_once_in_a_part_of_its_component(spans):
     tree = grow(spans)
     budget = budget_of_tree(tree)
-    assert budget is not None
     root = tree.root
     walked = {node for node, *_ in walk(root)}
     counted = sum(node is root or node.span.kind is Kind.INTERNAL or not node.unconnected for node in walked)
@@ -104,15 +93,12 @@ def test_the_order_of_arrival_decides_nothing(data):
     spans = data.draw(traces(longest=4, duplicates=True))
     budget, again = (budget_of_tree(grow(data.draw(st.permutations(spans)))) for _ in range(2))
     assert budget == again
-    assert budget is not None
-    assert again is not None
     assert list(budget.parts.items()) == list(again.parts.items())
 
 
 @given(traces())
 def test_the_path_is_that_of_the_definition(spans):
     root = grow(spans).root
-    assert root is not None
     owners = {at: node for node, start_ns, end_ns in walk(root) for at in range(start_ns, end_ns)}
     assert owners == defined_path(root)
 
@@ -122,7 +108,6 @@ def test_in_a_mesh_each_leg_of_a_call_has_its_own_part(data):
     """Calls one after the other, some tried twice, some answered by a sidecar: the time of each leg is known."""
     journey = MeshJourney(data.draw)
     budget = budget_of_tree(grow(data.draw(st.permutations(journey.spans))))
-    assert budget is not None
     assert budget.parts == {part: ns for part, ns in journey.parts.items() if ns}
     assert budget.gap_ns == 0
     quality = budget.quality

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from textwrap import dedent
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -155,16 +153,49 @@ def test_no_more_is_subtracted_than_there_is(draw):
     assert total_ns(draw(CHAIN), change("work:payment", added_ns=-600)) == 84
 
 
-def test_what_a_part_loses_comes_from_the_spans_inside_of_it_too(draw):
-    spans = draw(
-        dedent("""
-    order checkout SERVER 0..100
-    `- order price INTERNAL 10..90
-       `- order sum INTERNAL 20..80
-    """)
-    )
-    assert total_ns(spans, change("work:order", added_ns=-50)) == 50
-    assert total_ns(spans, change("work:order", added_ns=50)) == 150
+WOULD_HAVE_TAKEN = {
+    "what a part loses comes from the spans inside of it too": ("""
+order checkout SERVER 0..100
+`- order price INTERNAL 10..90
+   `- order sum INTERNAL 20..80
+""", [(change("work:order", added_ns=-50), 50), (change("work:order", added_ns=50), 150)]),
+    "two equal calls side by side take as long as one": ("""
+client root INTERNAL 0..100
+`- order checkout SERVER 0..100
+   |- order /v1/A CLIENT 10..40
+   `- order /v1/B CLIENT 40..70
+""", [(Scenario(parallel=(Calls("order", ("A", "B")),)), 70)]),
+    "a repeated call runs parallel to its own neighbour": ("""
+order checkout SERVER 0..100
+|- order A CLIENT 0..20
+|- order B CLIENT 20..40
+|- order A CLIENT 40..60
+`- order B CLIENT 60..80
+""", [(Scenario(parallel=(Calls("order", ("A", "B")),)), 60),
+      (Scenario(parallel=(Calls("order", ("A", "A", "B", "B")),)), 40)]),
+    "a job that nobody waits for moves nothing": ("""
+order checkout SERVER 0..100
+|- order mail CLIENT 10..900
+`- order later CLIENT 950..990
+""", [(change("unattributed", added_ns=40), 100)]),
+    "a callee that closes late is waited for": ("""
+order root INTERNAL 0..100
+`- order call CLIENT 0..100
+   `- user call SERVER 10..120
+""", [(change("work:user", added_ns=20), 120)]),
+    # Of 2 ms on the way, 1 ms was spent waiting for the callee's event loop.
+    "the time of a queue stays": ("""
+client root INTERNAL 0..3000000
+`- client call CLIENT 0..3000000
+   `- user call SERVER 2000000..3000000 shop.loop.busy_ms=1.0 shop.loop.rested_ms=0.0
+""", [(change("wire:client→user", 0.5), 2_500_000)]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("drawing", "outcomes"), WOULD_HAVE_TAKEN.values(), ids=WOULD_HAVE_TAKEN)
+def test_a_scenario_changes_what_a_trace_would_have_taken(draw, drawing, outcomes):
+    spans = draw(drawing)
+    assert [total_ns(spans, scenario) for scenario, _ in outcomes] == [ns for _, ns in outcomes]
 
 
 def test_a_sibling_that_had_time_to_spare_delays_nobody_until_it_is_spent(draw):
@@ -174,19 +205,6 @@ def test_a_sibling_that_had_time_to_spare_delays_nobody_until_it_is_spent(draw):
     assert total_ns(spans, change("work:user", added_ns=-50)) == 70  # then a is the last
     faster = retime(grow(spans), change("work:user", added_ns=-50))
     assert "work:product" in budget_of_tree(faster).parts
-
-
-def test_two_equal_calls_side_by_side_take_as_long_as_one(draw):
-    spans = draw(
-        dedent("""
-    client root INTERNAL 0..100
-    `- order checkout SERVER 0..100
-       |- order /v1/A CLIENT 10..40
-       `- order /v1/B CLIENT 40..70
-    """)
-    )
-    beside = Scenario(parallel=(Calls("order", ("A", "B")),))
-    assert total_ns(spans, beside) == 70
 
 
 def test_parallel_calls_leave_the_time_between_them_where_it_is(draw):
@@ -202,20 +220,6 @@ def test_calls_that_are_side_by_side_already_stay_so(draw):
     assert retime(grow(draw(FAN)), Scenario(parallel=(Calls("client", ("a", "b")),))) is None
 
 
-def test_a_repeated_call_runs_parallel_to_its_own_neighbour(draw):
-    spans = draw(
-        dedent("""
-    order checkout SERVER 0..100
-    |- order A CLIENT 0..20
-    |- order B CLIENT 20..40
-    |- order A CLIENT 40..60
-    `- order B CLIENT 60..80
-    """)
-    )
-    assert total_ns(spans, Scenario(parallel=(Calls("order", ("A", "B")),))) == 60
-    assert total_ns(spans, Scenario(parallel=(Calls("order", ("A", "A", "B", "B")),))) == 40
-
-
 def test_a_removed_call_takes_all_below_with_it(draw):
     for scenario in (
         Scenario(removed_parts=frozenset({"wire:order→payment"})),
@@ -226,43 +230,9 @@ def test_a_removed_call_takes_all_below_with_it(draw):
         assert total_ns(draw(CHAIN), scenario) == 80
 
 
-def test_a_job_that_nobody_waits_for_moves_nothing(draw):
-    spans = draw(
-        dedent("""
-    order checkout SERVER 0..100
-    |- order mail CLIENT 10..900
-    `- order later CLIENT 950..990
-    """)
-    )
-    assert total_ns(spans, change("unattributed", added_ns=40)) == 100
-
-
-def test_a_callee_that_closes_late_is_waited_for(draw):
-    spans = draw(
-        dedent("""
-    order root INTERNAL 0..100
-    `- order call CLIENT 0..100
-       `- user call SERVER 10..120
-    """)
-    )
-    assert total_ns(spans, change("work:user", added_ns=20)) == 120
-
-
 def test_a_chain_deeper_than_the_stack_is_no_problem():
     spans = [
         Span("1" * 32, f"{at + 1:016x}", f"{at:016x}" if at else "", "call", Kind.INTERNAL, "order", at, 20_000 - at)
         for at in range(9_000)
     ]
     assert total_ns(spans, change("work:order", 0.5)) == pytest.approx(10_000, abs=9_000)
-
-
-def test_the_time_of_a_queue_stays(draw):
-    spans = draw(
-        dedent("""
-    client root INTERNAL 0..3000000
-    `- client call CLIENT 0..3000000
-       `- user call SERVER 2000000..3000000 shop.loop.busy_ms=1.0 shop.loop.rested_ms=0.0
-    """)
-    )
-    # Of 2 ms on the way, 1 ms was spent waiting for the callee's event loop.
-    assert total_ns(spans, change("wire:client→user", 0.5)) == 2_500_000

@@ -60,7 +60,7 @@ def test_names_of_calls_may_have_commas():
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "message"),
     [
         ({"changes": ["work:bank -5%"]}, r"'work:bank' is in no trace; choose from .*work:payment"),
         ({"changes": ["queue:order -5%"]}, "follows from the load and is not modelled"),
@@ -78,8 +78,8 @@ def test_names_of_calls_may_have_commas():
         ({}, "the scenario changes nothing"),
     ],
 )
-def test_unknown_names_are_refused_with_the_valid_ones(given, told):
-    with pytest.raises(InputError, match=told):
+def test_unknown_names_are_refused_with_the_valid_ones(given, message):
+    with pytest.raises(InputError, match=message):
         scenario(**given)
 
 
@@ -92,7 +92,7 @@ def test_a_file_says_the_same_as_options(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("change: [", ":1: not valid YAML: "),
         ("- a", ":1: must be a mapping of sections, which are change, parallel, remove, not a list"),
@@ -107,8 +107,8 @@ def test_a_file_says_the_same_as_options(tmp_path):
         ("remove: db:product", r":1: remove: must be a list, such as \[a, b\], not 'db:product'"),
     ],
 )
-def test_a_file_of_another_form_is_refused(tmp_path, text, told):
+def test_a_file_of_another_form_is_refused(tmp_path, text, message):
     file = tmp_path / "cache.yaml"
     file.write_text(text)
-    with pytest.raises(InputError, match=told):
+    with pytest.raises(InputError, match=message):
         read_scenario(file, [], [], [])

@@ -121,38 +121,22 @@ def test_names_from_a_file(tmp_path):
 
 
 WRONG = {
-    "no source": (["budget"], 2, "SOURCE"),
-    "no file": (["budget", "/nowhere/x.json"], 2, "/nowhere/x.json: there is no such file or folder"),
-    "no Jaeger": (["budget", "http://127.0.0.1:9"], 2, "did not answer"),
-    "no format": (
-        ["budget", "x", "--format", "xml"],
-        2,
-        "choose one of jaeger, otlp-json, otlp-proto, otlp-framed, zipkin",
-    ),
-    "no moment": (
-        ["budget", "http://127.0.0.1:9", "--since", "soon"],
-        2,
-        "--since soon: give how long ago, such as 30s, 15m",
-    ),
-    "no names": (["budget", "x", "--mapping", "/nowhere/names.yaml"], 2, "/nowhere/names.yaml"),
-    "no id": (["budget", "x", "--trace", "zzz"], 2, "--trace zzz: a trace id consists of 1 to 32 hexadecimal digits"),
-    "no window": (
-        ["budget", "http://127.0.0.1:9", "--since", "1h", "--until", "2h"],
-        2,
-        "--since 1h is not before --until 2h",
-    ),
-    "nobody to ask": (
-        ["budget", "x", "--service", "a"],
-        2,
-        "--service can only be used with an address, but got x",
-    ),
+    "no source": ([], "SOURCE"),
+    "no file": (["/nowhere/x.json"], "/nowhere/x.json: there is no such file or folder"),
+    "no Jaeger": (["http://127.0.0.1:9"], "did not answer"),
+    "no format": (["x", "--format", "xml"], "choose one of jaeger, otlp-json, otlp-proto, otlp-framed, zipkin"),
+    "no moment": (["http://127.0.0.1:9", "--since", "soon"], "--since soon: give how long ago, such as 30s, 15m"),
+    "no names": (["x", "--mapping", "/nowhere/names.yaml"], "/nowhere/names.yaml"),
+    "no id": (["x", "--trace", "zzz"], "--trace zzz: a trace id consists of 1 to 32 hexadecimal digits"),
+    "no window": (["http://127.0.0.1:9", "--since", "1h", "--until", "2h"], "--since 1h is not before --until 2h"),
+    "nobody to ask": (["x", "--service", "a"], "--service can only be used with an address, but got x"),
 }
 
 
-@pytest.mark.parametrize(("arguments", "code", "message"), WRONG.values(), ids=WRONG)
-def test_wrong_input_is_refused_with_the_reason(arguments, code, message):
-    result = run(*arguments)
-    assert result.exit_code == code
+@pytest.mark.parametrize(("arguments", "message"), WRONG.values(), ids=WRONG)
+def test_wrong_input_is_refused_with_the_reason(arguments, message):
+    result = run("budget", *arguments)
+    assert result.exit_code == 2
     assert message in result.output
     assert "Traceback" not in result.output
 
@@ -229,9 +213,8 @@ def test_a_trace_whose_root_is_of_1970_is_named_and_in_no_figure(draw, tmp_path)
     assert (found["trust"]["complete"], found["trust"]["quality"]["left_out"]) == (20, 1)
     assert found["trust"]["first"]["left_out"] == f"{21:032x}"
     printed = words_of(run("budget", file))
-    assert (
-        "Traces left out of all figures, because their root has no times or impossible times, or ends before" in printed
-    )
+    reason = "Traces left out of all figures, because their root has no times or impossible times, or ends before"
+    assert reason in printed
     assert f"The first is in trace {21:032x}" in printed
 
 

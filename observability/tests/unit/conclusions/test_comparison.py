@@ -1,8 +1,5 @@
 """Sentences agree with the figures, name the sides in the right order, and claim nothing else."""
-
 from __future__ import annotations
-
-import io
 
 import pytest
 
@@ -14,17 +11,14 @@ from hops.elements.numbers import decimals_for, figure
 from hops.tables.conclusion import conclusion_elements
 from hops.tables.view import SummaryView
 from hops.terminal.comparison import compare
-from hops.terminal.console import terminal
 
+from ..report.pages import printed
 from . import summaries as made
 
+MEDIANS = {"rest": 13.1, "hybrid": 10.0}
 SLOW_REST = made.comparison("order_history", "p50", "rest", "hybrid", (13.1, 10.0), [2.7, 3.6], 0.004, "right_lower")
-ROUND_TRIPS = made.split(
-    "order_history",
-    "rest",
-    "hybrid",
-    [made.part("client wire", 5.0, 2.6), made.part("services", 4.0, 3.2), made.part("gateways", 0.0, 0.2, 0.1)],
-)
+PARTS = [made.part("client wire", 5.0, 2.6), made.part("services", 4.0, 3.2), made.part("gateways", 0.0, 0.2, 0.1)]
+ROUND_TRIPS = made.split("order_history", "rest", "hybrid", PARTS)
 
 
 def conclusions(summary):
@@ -46,14 +40,12 @@ def conclusions(summary):
 )
 def test_a_title_says_which_is_the_fastest_and_where(verdict, compared, title):
     row = made.comparison("all", "p50", "rest", "hybrid", (13.1, 10.0), [2.7, 3.6], 0.004, verdict, "too few")
-    assert answer_title(made.summary({"rest": 13.1, "hybrid": 10.0}, [row]) | {"compared": compared}) == title
+    assert answer_title(made.summary(MEDIANS, [row]) | {"compared": compared}) == title
 
 
 def test_a_lead_reads_from_the_faster_side_in_any_order_of_the_row():
     for row, hops in ((SLOW_REST, ROUND_TRIPS), (mirror(SLOW_REST), mirror_hops(ROUND_TRIPS))):
-        found = grouped_conclusions(
-            made.summary({"rest": 13.1, "hybrid": 10.0}, [row], [hops], waves={"rest": 2.0, "hybrid": 1.0})
-        )
+        found = grouped_conclusions(made.summary(MEDIANS, [row], [hops], waves={"rest": 2.0, "hybrid": 1.0}))
         assert found.journeys["order_history"][0] == (
             "hybrid answers order_history 3.1 ms (2.7 to 3.6) faster than rest at p50, p = 0.004 after "
             "correction. Of the 3.0 ms between their means, 2.4 ms (2.1 to 2.7) is the wire from the client "
@@ -70,7 +62,7 @@ def explain(*parts, sides=("rest", "hybrid"), **more):
 
 
 @pytest.mark.parametrize(
-    ("row", "hops", "told"),
+    ("row", "hops", "texts"),
     [
         (two("p50", (10.0, 25.0), [-16.0, -14.0], 0.0002, "left_lower"), [],
          ["a answers order_history 15.0 ms (14.0 to 16.0) faster than b at p50, p < 0.001",
@@ -91,10 +83,10 @@ def explain(*parts, sides=("rest", "hybrid"), **more):
     ids=["a big difference", "a group that saves more than the whole", "means that do not show it", "too few traces",
          "busy components", "a doubling that would not have been seen", "an interval without zero"],
 )  # fmt: skip
-def test_a_difference_comes_with_its_reason_and_its_doubts(row, hops, told):
+def test_a_difference_comes_with_its_reason_and_its_doubts(row, hops, texts):
     values = {row["left"]: row["left_value"], row["right"]: row["right_value"]}
     text = grouped_conclusions(made.summary(values, [row], hops)).journeys["order_history"][0]
-    for words in told:
+    for words in texts:
         assert words in text
 
 
@@ -108,7 +100,7 @@ def test_where_nothing_is_shown_nobody_is_called_the_fastest():
 
 
 def test_a_missing_comparison_does_not_count_as_a_lead():
-    found = grouped_conclusions(made.summary({"rest": 13.1, "hybrid": 10.0}, [SLOW_REST]))
+    found = grouped_conclusions(made.summary(MEDIANS, [SLOW_REST]))
     assert not any("At p99" in text for text in found.headline)
 
 
@@ -169,30 +161,16 @@ def test_one_block_concludes_nothing_and_shows_the_figures():
 
 
 def test_a_metric_that_could_not_be_tested_names_the_reason():
-    rows = [
-        SLOW_REST,
-        made.comparison(
-            "order_history",
-            "p99",
-            "rest",
-            "hybrid",
-            (52, 40),
-            [None, None],
-            None,
-            "unknown",
-            "needs 200 journeys in a block, and there are 70",
-        ),
-    ]
-    found = grouped_conclusions(made.summary({"rest": 13.1, "hybrid": 10.0}, rows))
+    why = "needs 200 journeys in a block, and there are 70"
+    untested = made.comparison("order_history", "p99", "rest", "hybrid", (52, 40), [None, None], None, "unknown", why)
+    found = grouped_conclusions(made.summary(MEDIANS, [SLOW_REST, untested]))
     assert not any("p99" in text for text in found.journeys["order_history"])
     assert "Not tested at p99: order_history (needs 200 journeys in a block, and there are 70)." in found.doubts
 
 
 def test_an_untested_pair_is_named_with_the_tested_ones():
-    reason = "needs 3 blocks, and there are 2"
-    untested = made.comparison(
-        "order_history", "p50", "hybrid", "grpc", (10, 12), [None, None], None, "unknown", reason
-    )
+    why = "needs 3 blocks, and there are 2"
+    untested = made.comparison("order_history", "p50", "hybrid", "grpc", (10, 12), [None, None], None, "unknown", why)
     found = grouped_conclusions(made.summary({"rest": 13.1, "hybrid": 10.0, "grpc": 12.0}, [SLOW_REST, untested]))
     assert found.journeys["order_history"][-1] == (
         "For order_history, p50 was not tested against grpc: it needs 3 blocks, and there are 2. "
@@ -201,41 +179,40 @@ def test_an_untested_pair_is_named_with_the_tested_ones():
 
 
 def test_the_first_sentence_of_a_noisy_run_says_so_and_no_other_one():
-    summary = made.summary({"rest": 13.1, "hybrid": 10.0}, [SLOW_REST], [ROUND_TRIPS], valid=False)
+    summary = made.summary(MEDIANS, [SLOW_REST], [ROUND_TRIPS], valid=False)
     first, *others = conclusions(summary)
     assert first.startswith("NOISY: With no distance between customer and edge, at p50 hybrid")
     assert len(others) > 4
     assert not any("NOISY" in text for text in others)
-    assert verdict_sentence(summary).startswith(
-        "NOISY: CPU steal. 2 of 2 trials fail a gate: answers and budgets are right"
-    )
+    verdict = "NOISY: CPU steal. 2 of 2 trials fail a gate: answers and budgets are right"
+    assert verdict_sentence(summary).startswith(verdict)
 
 
 def test_a_valid_run_says_so():
-    summary = made.summary({"rest": 13.1, "hybrid": 10.0}, [SLOW_REST])
+    summary = made.summary(MEDIANS, [SLOW_REST])
     assert verdict_sentence(summary) == "VALID: every gate holds, in 2 trials."
     assert not any("NOISY" in text for text in conclusions(summary))
 
 
 def test_repeated_trials_do_not_count_among_the_valid_ones():
-    summary = made.summary({"rest": 13.1, "hybrid": 10.0}, [SLOW_REST])
+    summary = made.summary(MEDIANS, [SLOW_REST])
     first = next(row for row in summary["verdicts"] if row["topology"] is not None)
     summary["verdicts"].append(first | {"used": False, "verdict": "NOISY", "reasons": ["steal_share"]})
     assert verdict_sentence(summary) == "VALID: every gate holds, in 2 trials; 1 was repeated."
 
 
 def test_a_machine_that_changed_its_speed_is_reported():
-    told = "around block 1 of rest a fixed piece of work took 1.6 times as long as around the fastest"
+    sentence = "around block 1 of rest a fixed piece of work took 1.6 times as long as around the fastest"
     steady, slowed = (
-        conclusions(made.summary({"rest": 13.1, "hybrid": 10.0}, [SLOW_REST], speeds={"rest": rest, "hybrid": 1.0}))
+        conclusions(made.summary(MEDIANS, [SLOW_REST], speeds={"rest": rest, "hybrid": 1.0}))
         for rest in (0.93, 0.63)
     )
     assert not any("equally fast" in text for text in steady)
-    assert any(told in text for text in slowed)
+    assert any(sentence in text for text in slowed)
 
 
 @pytest.mark.parametrize(
-    ("machines", "told"),
+    ("machines", "sentence"),
     [
         (
             {"rest": 0.33, "hybrid": 0.61},
@@ -246,12 +223,12 @@ def test_a_machine_that_changed_its_speed_is_reported():
     ],
     ids=["both", "processors not counted", "one topology"],
 )
-def test_how_far_from_saturation_the_run_was_is_reported(machines, told):
+def test_how_far_from_saturation_the_run_was_is_reported(machines, sentence):
     component = {"component": "graphql-gateway", "core": 0.48}
     summary = made.summary(dict.fromkeys(machines, 10.0), [])
     summary["in_use"] = {name: {"machine": machine, **component} for name, machine in machines.items()}
     *machine, busiest = load_sentences(summary)
-    assert machine == ([] if told is None else [told])
+    assert machine == ([] if sentence is None else [sentence])
     where = " in rest" if len(machines) > 1 else ""
     assert busiest == f"The busiest single component was graphql-gateway{where}, with 48 % of one processor."
     assert conclusions(summary).count(busiest) == 1
@@ -259,7 +236,7 @@ def test_how_far_from_saturation_the_run_was_is_reported(machines, told):
 
 def test_a_closed_loop_says_what_that_does():
     closed = {"vus": 5, "think_s": 0.1}
-    texts = conclusions(made.summary({"rest": 13.1, "hybrid": 10.0}, [SLOW_REST], closed=closed))
+    texts = conclusions(made.summary(MEDIANS, [SLOW_REST], closed=closed))
     assert any("closed loop" in text for text in texts)
 
 
@@ -303,17 +280,15 @@ def test_mirroring_twice_changes_nothing():
 
 @pytest.mark.parametrize("width", [80, 110])
 def test_the_terminal_view_fits_and_says_everything_without_colour(width):
-    summary = made.summary({"rest": 13.1, "hybrid": 10.0}, [SLOW_REST], [ROUND_TRIPS], valid=False)
-    out = io.StringIO()
-    terminal(out, width=width).print(compare(summary))
-    text = out.getvalue()
+    summary = made.summary(MEDIANS, [SLOW_REST], [ROUND_TRIPS], valid=False)
+    text = printed(compare(summary), width)
     assert max(map(len, text.splitlines())) <= width
     for words in ("What this run says", "rest", "Core-hours", "NOISY: block 1, rest: CPU steal.", "FAILS"):
         assert words in text
 
 
 def test_slowed_components_are_reported_before_anything_else():
-    summary = made.summary({"rest": 13.1, "hybrid": 10.0}, [SLOW_REST])
+    summary = made.summary(MEDIANS, [SLOW_REST])
     usual = conclusions(summary)
     slowed = conclusions(summary | {"switches": summary["switches"] | {"delay_ms": {"payment": 2.0}}})
     assert slowed[0].startswith("DELAY INJECTED: 2 ms in payment, in every request")

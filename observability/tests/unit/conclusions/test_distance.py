@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import io
-
 import pytest
 
 from hops.conclusions.comparison import grouped_conclusions
@@ -13,8 +11,8 @@ from hops.run.network import network_summary
 from hops.tables.distance import break_even_elements
 from hops.tables.view import SummaryView
 from hops.terminal.comparison import compare
-from hops.terminal.console import terminal
 
+from ..report.pages import printed
 from . import summaries as made
 
 AHEAD = made.comparison("order_history", "p50", "rest", "hybrid", (10.0, 13.0), [-3.6, -2.7], 0.004, "left_lower")
@@ -23,18 +21,12 @@ NEAR = {"network": "loopback", "rtt_ms": None, "bandwidth": ""}
 
 def row(verdict="from", sooner="hybrid", at_ms=9.0, ci95=(7.0, 12.0), stretches=(), reason=None):
     return {
-        "left": "hybrid",
-        "right": "rest",
-        "verdict": verdict,
-        "sooner": sooner,
-        "at_ms": at_ms,
-        "ci95_ms": list(ci95),
-        "stretches": list(stretches),
-        "p_corrected": [0.01, 0.01],
-        "reason": reason,
-    }
+        "left": "hybrid", "right": "rest", "verdict": verdict, "sooner": sooner, "at_ms": at_ms, "ci95_ms": list(ci95),
+        "stretches": list(stretches), "p_corrected": [0.01, 0.01], "reason": reason,
+    }  # fmt: skip
 
 
+STRETCHES = [{"sooner": "rest", "from_ms": 0.0, "to_ms": 4.0}, {"sooner": "hybrid", "from_ms": 9.0, "to_ms": 200.0}]
 LEVEL = row("not_shown", None, None, (None, None))
 UNTESTED = row("unknown", None, 9.0, (None, None), reason="needs 3 blocks, and there are 2")
 
@@ -75,12 +67,10 @@ def summary(switches=NEAR, **rows):
         (NEAR | {"rtt_ms": 40.0}, "At 40.0 ms of round-trip time"),
         (NEAR | {"rtt_ms": 40.0, "bandwidth": "10mbit/2mbit"}, "At 40 ms, 10/2 Mbit/s"),
         (NEAR | {"network": "4g"}, "On 4g (70 ms, 12/12 Mbit/s)"),
-        (
-            {"networks": {"web": NEAR | {"network": "wifi"}, "partner": NEAR | {"network": "lan"}}},
-            "With web on wifi (2 ms, 30/15 Mbit/s) and partner on lan (0.5 ms, 1000/1000 Mbit/s)",
-        ),
+        ({"networks": {"web": NEAR | {"network": "wifi"}, "partner": NEAR | {"network": "lan"}}},
+         "With web on wifi (2 ms, 30/15 Mbit/s) and partner on lan (0.5 ms, 1000/1000 Mbit/s)"),
     ],
-)
+)  # fmt: skip
 def test_the_first_sentence_names_the_network_for_which_it_holds(switches, place):
     headline = grouped_conclusions(summary(switches)).headline
     assert headline[0] == f"{place}, at p50 rest is the fastest in the one journey."
@@ -126,13 +116,11 @@ def test_untested_pairs_do_not_count_as_pairs_that_do_not_flip():
     ("rows", "text"),
     [
         ((UNTESTED, UNTESTED), "Break-evens were not tested: needs 3 blocks, and there are 2."),
-        (
-            (LEVEL, UNTESTED),
-            "No pair is shown to change its order (1 of 2 not tested: needs 3 blocks, and there are 2).",
-        ),
+        ((LEVEL, UNTESTED),
+         "No pair is shown to change its order (1 of 2 not tested: needs 3 blocks, and there are 2)."),
         ((LEVEL, LEVEL), "No pair is shown to change its order."),
     ],
-)
+)  # fmt: skip
 def test_a_break_even_that_was_not_tested_is_not_called_none(rows, text):
     one = summary(all=rows[0], order_history=rows[1])
     assert break_even_elements(SummaryView(one), one["distance"])[0] == Text(text)
@@ -156,19 +144,7 @@ def test_one_sentence_says_that_no_ranking_flips():
         (row("never", "rest", None, (None, None)), "never hybrid: rest at every distance"),
         (row("not_shown", None, None, (None, None)), "not shown"),
         (row("unknown", None, reason="needs 3 blocks, and there is 1"), "needs 3 blocks, and there is 1"),
-        (
-            row(
-                "several",
-                None,
-                None,
-                (None, None),
-                [
-                    {"sooner": "rest", "from_ms": 0.0, "to_ms": 4.0},
-                    {"sooner": "hybrid", "from_ms": 9.0, "to_ms": 200.0},
-                ],
-            ),
-            "rest from 0 to 4.00 ms and hybrid from 9.00 to 200 ms",
-        ),
+        (row("several", None, None, (None, None), STRETCHES), "rest from 0 to 4.00 ms and hybrid from 9.00 to 200 ms"),
     ],
 )
 def test_each_verdict_has_its_words(one, words):
@@ -176,7 +152,6 @@ def test_each_verdict_has_its_words(one, words):
 
 
 def test_a_terminal_has_the_pairs_whose_ranking_flips():
-    out = io.StringIO()
-    terminal(out, width=110).print(compare(summary(all=row("never", "rest", None, (None, None)), order_history=row())))
-    assert "hybrid from 9.0 ms (7.0 to 12.0) on" in out.getvalue()
-    assert "never hybrid" not in out.getvalue()
+    text = printed(compare(summary(all=row("never", "rest", None, (None, None)), order_history=row())), 110)
+    assert "hybrid from 9.0 ms (7.0 to 12.0) on" in text
+    assert "never hybrid" not in text

@@ -25,16 +25,10 @@ def meeting(
     topology="graphql", journey="order_history", met="bulk_lines", more=LONGER, mean_ms=3.5, tail=TAIL, beyond=0.71
 ):
     return {
-        "topology": topology,
-        "journey": journey,
-        "met": met,
-        "meetings": 500,
-        "share": 0.113,
-        "more": more,
-        "mean_ms": mean_ms,
-        "percentiles": {"p50": more} | ({} if tail is None else {"p99": tail}),
+        "topology": topology, "journey": journey, "met": met, "meetings": 500, "share": 0.113, "more": more,
+        "mean_ms": mean_ms, "percentiles": {"p50": more} | ({} if tail is None else {"p99": tail}),
         "beyond_p99": beyond,
-    }
+    }  # fmt: skip
 
 
 def conclusions(*meetings, journey="order_history"):
@@ -69,9 +63,7 @@ def test_the_mean_and_the_tail_each_name_the_disturber_behind_what_they_explain(
     "one",
     [
         meeting(more={"value": 31.0, "ci95": [-1.0, 63.0]}, tail={"value": 158.0, "ci95": [-5.0, 321.0]}),
-        meeting(
-            more={"value": -31.0, "ci95": [-40.0, -22.0]}, mean_ms=-3.5, tail={"value": -9.0, "ci95": [-12.0, -6.0]}
-        ),
+        meeting(more={"value": -31.0, "ci95": [-40, -22]}, mean_ms=-3.5, tail={"value": -9.0, "ci95": [-12, -6]}),
         meeting(mean_ms=0.2, beyond=0.3),
         meeting(mean_ms=0.2, beyond=None),
         meeting(topology="rest"),
@@ -116,7 +108,7 @@ def test_over_the_whole_mix_a_topology_is_named_once():
 
 
 @pytest.mark.parametrize(
-    ("low", "mean_ms", "told"),
+    ("low", "mean_ms", "sentences"),
     [
         (28.0, 3.5, ["In graphql, 11.3 % of all journeys ran at the same time as a bulk_lines, and took 31.0 ms "]),
         (-1.0, 3.5, []),
@@ -124,7 +116,7 @@ def test_over_the_whole_mix_a_topology_is_named_once():
     ],
     ids=["shown", "not shown", "too little to tell"],
 )
-def test_the_costliest_meetings_are_reported_if_they_are_a_part_of_the_mean(low, mean_ms, told):
+def test_the_costliest_meetings_are_reported_if_they_are_a_part_of_the_mean(low, mean_ms, sentences):
     one = meeting(journey="all", more={"value": 31.0, "ci95": [low, 34.0]}, mean_ms=mean_ms)
     found = about_meetings(conclusions(one).context)
-    assert [text[: len(begin)] for text, begin in zip(found, told, strict=True)] == told
+    assert [text[: len(begin)] for text, begin in zip(found, sentences, strict=True)] == sentences

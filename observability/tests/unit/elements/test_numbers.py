@@ -10,17 +10,10 @@ from hops.elements import numbers
 @pytest.mark.parametrize(
     ("value", "text"),
     [
-        (None, "–"),
-        (float("nan"), "–"),
-        (0.0, "0"),
-        (0.0004, "0"),
-        (0.1234, "0.123"),
-        (1.2345, "1.23"),
-        (12.34, "12.3"),
-        (1234.5, "1,234"),
-        (-0.5, "−0.500"),
+        (None, "–"), (float("nan"), "–"), (0.0, "0"), (0.0004, "0"), (0.1234, "0.123"), (1.2345, "1.23"),
+        (12.34, "12.3"), (1234.5, "1,234"), (-0.5, "−0.500"),
     ],
-)
+)  # fmt: skip
 def test_a_figure_has_three_significant_digits(value, text):
     assert numbers.plain(value) == text
 

@@ -10,8 +10,10 @@ import pytest
 
 from hops.budget.parts import budgets_of
 from hops.gates.edge_agreement import LoggedRequest, compare_with_edge
-from hops.gates.trial import EDGE_GATES, Evidence, evaluate
+from hops.gates.trial import EDGE_GATES, evaluate
 from hops.traces.span import Kind
+
+from .test_trial import SOUND
 
 TWO_REQUESTS = """
 client login                        INTERNAL 0..20000000 shop.journey=login
@@ -57,36 +59,13 @@ def run(draw):
 
 
 def compare(traces, latencies, log):
-    journeys = pl.DataFrame(
-        {
-            "trace_id": [*latencies, "c" * 32],
-            "latency_ns": [*latencies.values(), 1],
-            "sampled": [True] * len(latencies) + [False],
-        }
-    )
+    ids, ns = [*latencies, "c" * 32], [*latencies.values(), 1]
+    journeys = pl.DataFrame({"trace_id": ids, "latency_ns": ns, "sampled": [True] * len(latencies) + [False]})
     return compare_with_edge(journeys, budgets_of(traces.values())[0], log)
 
 
 def failing(found):
-    evidence = Evidence(
-        parity_mismatches=0,
-        invariants_broken=0,
-        journeys_planned=2,
-        journeys_sent=2,
-        start_lag_p99_ms=0.1,
-        start_lag_mean_ms=0.2,
-        answer_lag_ms=0.3,
-        spans_missing=0,
-        spans_outside=0,
-        latency_median_ms=10.0,
-        generator_cores=0.1,
-        failures=0,
-        steal_share=0.0,
-        other_cores=0.0,
-        disk_stall_share=0.0,
-        edge_unmatched=found.unmatched,
-        agreements=found.agreements,
-    )
+    evidence = dataclasses.replace(SOUND, edge_unmatched=found.unmatched, agreements=found.agreements)
     return [gate["name"] for gate in evaluate(evidence) if gate["name"] in EDGE_GATES and not gate["ok"]]
 
 
@@ -100,15 +79,11 @@ def test_a_sound_run_is_off_by_what_envoy_takes_to_end_its_spans(run):
 
 
 def change_spans(traces, which, **changes):
-    return {
-        trace_id: [
-            msgspec.structs.replace(span, **{name: change(span) for name, change in changes.items()})
-            if which(span)
-            else span
-            for span in spans
-        ]
-        for trace_id, spans in traces.items()
-    }
+    def changed(span):
+        new = {name: change(span) for name, change in changes.items()}
+        return msgspec.structs.replace(span, **new) if which(span) else span
+
+    return {trace_id: [changed(span) for span in spans] for trace_id, spans in traces.items()}
 
 
 def of_edge(span):

@@ -13,7 +13,7 @@ from hops.budget.parts import POOL_SPAN, budgets_of
 from hops.gates.edge_agreement import LoggedRequest
 from hops.gates.evidence import evidence_of
 from hops.gates.trial import Observed, Sidecars, evaluate, left_out
-from hops.gates.verdict import verdict_of
+from hops.gates.verdict import failing_gates, verdict_of
 from hops.run.documents.gate import VALID
 from hops.traces.span import Kind
 from hops.units import SERVICES
@@ -31,18 +31,12 @@ def replay(sampled=20, unsampled=80):
     count = sampled + unsampled
     journeys = pl.DataFrame(
         {
-            "seq": range(count),
-            "journey": ["browse"] * count,
-            "intended_ns": [BASE_NS] * count,
-            "started_ns": [BASE_NS + 100_000] * count,
-            "latency_ns": latencies,
-            "outcome": ["ok"] * count,
-            "parallel": [1] * count,
-            "network_ns": [0] * count,
-            "sampled": [True] * sampled + [False] * unsampled,
+            "seq": range(count), "journey": ["browse"] * count, "intended_ns": [BASE_NS] * count,
+            "started_ns": [BASE_NS + 100_000] * count, "latency_ns": latencies, "outcome": ["ok"] * count,
+            "parallel": [1] * count, "network_ns": [0] * count, "sampled": [True] * sampled + [False] * unsampled,
             "trace_id": [budget.trace_id for budget in budgets] + [""] * unsampled,
         }
-    )
+    )  # fmt: skip
     return journeys, budgets, quality
 
 
@@ -57,14 +51,9 @@ def log_of(budgets):
 
 
 RUN = Observed(
-    journeys_planned=100,
-    parity_mismatches=0,
-    invariants_broken=0,
-    generator_cores=0.2,
-    steal_share=0.0,
-    other_cores=0.0,
-    disk_stall_share=0.0,
-)
+    journeys_planned=100, parity_mismatches=0, invariants_broken=0, generator_cores=0.2, steal_share=0.0,
+    other_cores=0.0, disk_stall_share=0.0,
+)  # fmt: skip
 
 
 def test_a_sound_replay_passes():
@@ -83,15 +72,29 @@ def failing(spans_of, journeys=None):
     budgets, quality = budgets_of(spans_of(number, spans) for number, spans in enumerate(traces))
     logs = log_of(budgets_of(traces)[0])
     run = dataclasses.replace(RUN, journeys_planned=sound.height)
-    return {
-        gate["name"]
-        for gate in evaluate(evidence_of(sound, budgets, quality, run, logged=logs, keepers=SERVICES))
-        if not gate["ok"]
-    }
+    evidence = evidence_of(sound, budgets, quality, run, logged=logs, keepers=SERVICES)
+    return set(failing_gates(evaluate(evidence)))
 
 
 def is_statement(span):
     return span.kind is Kind.CLIENT and "db.system.name" in span.attributes
+
+
+def move(spans, which, start_ns=0, end_ns=0):
+    """Returns the spans, some of which start or end later."""
+    return [
+        replace(one, start_ns=one.start_ns + start_ns, end_ns=one.end_ns + end_ns) if which(one) else one
+        for one in spans
+    ]
+
+
+def of_product(span):
+    return span.service == "product"
+
+
+def with_timeouts(journeys, which):
+    outcome = pl.when(which).then(pl.lit("timeout")).otherwise(pl.col("outcome"))
+    return journeys.with_columns(outcome.alias("outcome"))
 
 
 def test_spans_that_were_never_made_are_missed():
@@ -127,8 +130,7 @@ def test_what_a_request_waited_for_that_was_given_up_need_not_have_begun():
         return [one for one in spans if one.service in ("client", "edge")] if number == 7 else spans
 
     assert "unattributed_share" in failing(given_up)
-    timed_out = pl.when(pl.col("seq") == 7).then(pl.lit("timeout")).otherwise(pl.col("outcome"))
-    assert "unattributed_share" not in failing(given_up, replay()[0].with_columns(timed_out.alias("outcome")))
+    assert "unattributed_share" not in failing(given_up, with_timeouts(replay()[0], pl.col("seq") == 7))
 
 
 def test_a_cache_hit_needs_no_statement_but_a_trace_needs_one_of_the_two():
@@ -140,9 +142,7 @@ def test_a_cache_hit_needs_no_statement_but_a_trace_needs_one_of_the_two():
         return map(in_cache, kept) if number % 10 else spans
 
     assert not failing(some_hits)
-    assert failing(
-        lambda number, spans: [one for one in some_hits(number, spans) if number != 7 or not is_statement(one)]
-    )
+    assert failing(lambda at, spans: [one for one in some_hits(at, spans) if at != 7 or not is_statement(one)])
 
 
 @pytest.mark.parametrize(("status", "lost"), [("hit", False), ("miss", True)])
@@ -167,51 +167,31 @@ def test_one_lost_call_leaves_an_orphan_which_is_one_too_many():
 
 
 def test_spans_that_end_a_little_after_their_callers_are_no_other_clock():
-    def closed_late(_, spans):
-        return [
-            replace(one, end_ns=one.end_ns + 600_000) if one.service == "product" and one.kind is Kind.SERVER else one
-            for one in spans
-        ]
+    def is_answer(span):
+        return of_product(span) and span.kind is Kind.SERVER
 
-    assert "spans_outside" not in failing(closed_late)
+    assert "spans_outside" not in failing(lambda _, spans: move(spans, is_answer, end_ns=600_000))
 
 
 def test_work_that_continues_after_its_caller_gave_up_is_no_other_clock():
-    def goes_on(number, spans):
-        return [
-            replace(one, start_ns=one.start_ns + 3_000_000, end_ns=one.end_ns + 3_000_000)
-            if number < 15 and one.service == "product"
-            else one
-            for one in spans
-        ]
+    def outlast(number, spans):
+        return move(spans, of_product, 3_000_000, 3_000_000) if number < 15 else spans
 
-    timed_out = pl.when(pl.col("seq") < 15).then(pl.lit("timeout")).otherwise(pl.col("outcome"))
-    assert "spans_outside" in failing(goes_on)
-    assert "spans_outside" not in failing(goes_on, replay()[0].with_columns(timed_out.alias("outcome")))
+    assert "spans_outside" in failing(outlast)
+    assert "spans_outside" not in failing(outlast, with_timeouts(replay()[0], pl.col("seq") < 15))
 
 
 @pytest.mark.parametrize("ahead_ns", [3_000_000, -3_000_000])
 def test_a_component_s_clock_that_is_off_shows(ahead_ns):
-    def shift(_, spans):
-        return [
-            replace(one, start_ns=one.start_ns + ahead_ns, end_ns=one.end_ns + ahead_ns)
-            if one.service == "product"
-            else one
-            for one in spans
-        ]
-
-    assert failing(shift) == {"spans_outside"}
+    assert failing(lambda _, spans: move(spans, of_product, ahead_ns, ahead_ns)) == {"spans_outside"}
 
 
 def test_a_client_that_is_late_to_read_or_now_and_then_very_late_to_send_shows():
-    def read_late(_, spans):
-        return [
-            replace(one, end_ns=one.end_ns + 3_000_000) if one.service == "client" and one.name != "start_lag" else one
-            for one in spans
-        ]
+    def is_reading(span):
+        return span.service == "client" and span.name != "start_lag"
 
     later = replay()[0].with_columns(latency_ns=pl.col("latency_ns") + 3_000_000)
-    assert failing(read_late, later) == {"answer_lag_ms"}
+    assert failing(lambda _, spans: move(spans, is_reading, end_ns=3_000_000), later) == {"answer_lag_ms"}
     # These are fewer than one in a hundred, so they do not change p99.
     few = pl.when(pl.col("seq") < 8).then(60_000_000).otherwise(0)
     many = replay(unsampled=980)[0]
@@ -236,13 +216,8 @@ client product                         INTERNAL 0..100 shop.journey=product
 )
 def test_the_time_of_the_network_is_compared_with_budgets(draw, took_ns, parallel, outcome, off_ns):
     budgets, quality = budgets_of([draw(DISTANT)])
-    journeys = replay()[0].head(1)
-    journeys = journeys.with_columns(
-        trace_id=pl.lit(budgets[0].trace_id),
-        network_ns=pl.lit(took_ns),
-        parallel=pl.lit(parallel),
-        outcome=pl.lit(outcome),
-    )
+    values = {"trace_id": budgets[0].trace_id, "network_ns": took_ns, "parallel": parallel, "outcome": outcome}
+    journeys = replay()[0].head(1).with_columns(pl.lit(value).alias(name) for name, value in values.items())
     assert evidence_of(journeys, budgets, quality, RUN).network_off_ns == off_ns
     assert evidence_of(journeys, [], quality, RUN).network_off_ns is None
 

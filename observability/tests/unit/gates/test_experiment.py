@@ -12,18 +12,16 @@ import pytest
 from hops.gates.experiment import experiment_gates, experiment_gates_left_out, verdicts
 from hops.gates.verdict import failing_gates, verdict_of
 from hops.run.documents.gate import NOISY, VALID, Gate, LeftOut
-from hops.run.files import read_run
 from synthetic.of_axes import arms_at_distances
-from synthetic.run import Noise, write_generated_run
+from synthetic.run import Noise
 
 CALM = Noise(block=0.01, trial=0.01)
 SPREAD_LIMIT = 0.15
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("run")
-    return read_run(write_generated_run(folder, blocks=3, journeys_per_trial=300, seed=5, noise=CALM))
+def run(make_run):
+    return make_run(blocks=3, journeys_per_trial=300, seed=5, noise=CALM)
 
 
 def change_trial(run, block, topology, **fields):
@@ -32,9 +30,10 @@ def change_trial(run, block, topology, **fields):
     return dataclasses.replace(run, trials=trials)
 
 
-def with_latencies(run, latency_ns):
-    """Returns the run with different latencies."""
-    return dataclasses.replace(run, journeys=run.journeys.with_columns(latency_ns=latency_ns))
+def slow_down(run, where, factor=2):
+    """Returns the run with longer latencies in some rows."""
+    latency = pl.when(where).then(pl.col("latency_ns") * factor).otherwise("latency_ns")
+    return dataclasses.replace(run, journeys=run.journeys.with_columns(latency_ns=latency))
 
 
 def test_a_sound_experiment_is_valid(run):
@@ -93,9 +92,7 @@ def test_trials_on_different_code_trip_the_gate(run):
 
 
 def test_blocks_too_far_apart_trip_the_gate(run):
-    slow = (pl.col("block") == 2) & (pl.col("topology") == "graphql")
-    latency = pl.when(slow).then(pl.col("latency_ns") * 2).otherwise(pl.col("latency_ns"))
-    apart = dataclasses.replace(run, journeys=run.journeys.with_columns(latency_ns=latency))
+    apart = slow_down(run, (pl.col("block") == 2) & (pl.col("topology") == "graphql"))
     gate, alone = [gate for gate in experiment_gates(apart) if not gate["ok"]]
     assert (gate["name"], alone["name"]) == ("block_spread_share", "block_worst_share")
     # of four topologies one is twice as slow in a block: relative to the geometric mean r, r * 2^(3/4), r
@@ -108,8 +105,8 @@ def test_blocks_too_far_apart_trip_the_gate(run):
     )
 
 
-def test_what_differs_within_blocks_as_much_as_between_them_is_chance(tmp_path):
-    few = read_run(write_generated_run(tmp_path, blocks=5, journeys_per_trial=60, seed=3, noise=CALM))
+def test_what_differs_within_blocks_as_much_as_between_them_is_chance(make_run):
+    few = make_run(blocks=5, journeys_per_trial=60, seed=3, noise=CALM)
     times = np.random.default_rng(2).lognormal(0, 0.7, few.journeys.height)
     rough = dataclasses.replace(few, journeys=few.journeys.with_columns(latency_ns=pl.col("latency_ns") * times))
     ok = rough.journeys.filter(pl.col("outcome") == "ok")
@@ -119,54 +116,42 @@ def test_what_differs_within_blocks_as_much_as_between_them_is_chance(tmp_path):
     assert failing_gates(experiment_gates(rough)) == []
 
 
-def test_arms_at_one_distance_are_compared(tmp_path):
+def test_arms_at_one_distance_are_compared(make_run):
     arms = arms_at_distances(("rest", "graphql", "grpc", "hybrid"), (0.0, 100.0))
     options = {"blocks": 3, "journeys_per_trial": 300, "seed": 5, "noise": CALM}
-    run = read_run(write_generated_run(tmp_path, kind="rtt", arms=arms, **options))
+    run = make_run(kind="rtt", arms=arms, **options)
     near = pl.col("topology").str.ends_with("-0ms") & (pl.col("block") == 2)
-    slow = pl.when(near).then(pl.col("latency_ns") * 2).otherwise(pl.col("latency_ns"))
-    assert (
-        failing_gates(experiment_gates(dataclasses.replace(run, journeys=run.journeys.with_columns(latency_ns=slow))))
-        == []
-    )
+    assert failing_gates(experiment_gates(slow_down(run, near))) == []
 
 
 def test_slowing_a_whole_block_is_no_spread(run):
-    slow = pl.when(pl.col("block") == 2).then(pl.col("latency_ns") * 2).otherwise(pl.col("latency_ns"))
-    assert (
-        failing_gates(experiment_gates(dataclasses.replace(run, journeys=run.journeys.with_columns(latency_ns=slow))))
-        == []
-    )
+    assert failing_gates(experiment_gates(slow_down(run, pl.col("block") == 2))) == []
 
 
-def test_blocks_of_one_topology_are_compared(tmp_path):
-    alone = read_run(write_generated_run(tmp_path, topologies=("rest",), blocks=3, journeys_per_trial=300, seed=5))
+def test_blocks_of_one_topology_are_compared(make_run):
+    alone = make_run(topologies=("rest",), blocks=3, journeys_per_trial=300, seed=5)
     assert failing_gates(experiment_gates(alone)) == []
-    slow = pl.when(pl.col("block") == 2).then(pl.col("latency_ns") * 2).otherwise(pl.col("latency_ns"))
-    apart = dataclasses.replace(alone, journeys=alone.journeys.with_columns(latency_ns=slow))
+    apart = slow_down(alone, pl.col("block") == 2)
     assert failing_gates(experiment_gates(apart)) == ["block_spread_share", "block_worst_share"]
 
 
-def test_one_bad_block_of_twelve_trips_a_separate_gate(tmp_path):
-    twelve = read_run(
-        write_generated_run(tmp_path, topologies=["rest", "grpc"], blocks=12, journeys_per_trial=300, seed=5)
-    )
+def test_one_bad_block_of_twelve_trips_a_separate_gate(make_run):
+    twelve = make_run(topologies=["rest", "grpc"], blocks=12, journeys_per_trial=300, seed=5)
     assert failing_gates(experiment_gates(twelve)) == []
     bad = (pl.col("block") == 3) & (pl.col("topology") == "grpc")
-    latency = pl.when(bad).then(pl.col("latency_ns") * 1.4).otherwise(pl.col("latency_ns"))
-    spoilt = dataclasses.replace(twelve, journeys=twelve.journeys.with_columns(latency_ns=latency))
+    spoilt = slow_down(twelve, bad, 1.4)
     assert failing_gates(experiment_gates(spoilt)) == ["block_worst_share"]
 
 
-def test_one_block_has_no_spread_and_says_so(tmp_path):
-    one = read_run(write_generated_run(tmp_path, blocks=1, journeys_per_trial=100, seed=5))
+def test_one_block_has_no_spread_and_says_so(make_run):
+    one = make_run(blocks=1, journeys_per_trial=100, seed=5)
     names = {"block_spread_share", "block_worst_share"}
     assert names.isdisjoint(gate["name"] for gate in experiment_gates(one))
     assert names <= {row["name"] for row in experiment_gates_left_out(one)}
 
 
-def test_a_bench_has_the_gates_of_its_trial(tmp_path):
-    bench = read_run(write_generated_run(tmp_path, topologies=("hybrid",), blocks=1, journeys_per_trial=100, seed=5))
+def test_a_bench_has_the_gates_of_its_trial(make_run):
+    bench = make_run(topologies=("hybrid",), blocks=1, journeys_per_trial=100, seed=5)
     assert experiment_gates(bench) == bench.trials[0]["gates"]
     assert experiment_gates_left_out(bench) == bench.trials[0]["gates_left_out"]
 

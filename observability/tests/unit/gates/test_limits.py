@@ -46,19 +46,10 @@ def test_a_gate_must_say_the_verdict_if_it_fails():
     with pytest.raises(TypeError, match="fails"):
         Kind(name="new", text="new", why="")  # type: ignore[call-arg]
     assert {kind.name for kind in GATES if kind.fails == NOISY} == {
-        "start_lag_p99_ms",
-        "start_lag_mean_ms",
-        "answer_lag_ms",
-        "answers_longer",
-        "generator_cores",
-        "unanswered_on_busy",
-        "steal_share",
-        "other_cores",
-        "disk_stall_share",
-        "speed_off_share",
-        "block_spread_share",
+        "start_lag_p99_ms", "start_lag_mean_ms", "answer_lag_ms", "answers_longer", "generator_cores",
+        "unanswered_on_busy", "steal_share", "other_cores", "disk_stall_share", "speed_off_share", "block_spread_share",
         "block_worst_share",
-    }
+    }  # fmt: skip
     assert {kind.fails for kind in GATES} == {NOISY, WRONG}
 
 

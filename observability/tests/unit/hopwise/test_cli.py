@@ -56,9 +56,9 @@ def test_every_command_for_users_is_in_the_table() -> None:
 @pytest.mark.parametrize("group", GROUPS)
 def test_help_of_a_group_says_what_each_command_does(group: str) -> None:
     code, said = hopwise("help", group)
-    told = dict(line.split(maxsplit=1) for line in said.splitlines() if line.startswith("  "))
+    described = dict(line.split(maxsplit=1) for line in said.splitlines() if line.startswith("  "))
     assert code == 0
-    assert told.keys() == GROUPS[group].commands.keys()
+    assert described.keys() == GROUPS[group].commands.keys()
 
 
 def test_help_of_a_command_is_its_own() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,16 +15,14 @@ from hops.errors import MalformedRunError
 from hops.kinds import kind_of, kinds
 from hops.report import write_report
 from hops.report.view import Kind, View
-from hops.run.files import RunFiles, read_run
-from synthetic.run import write_generated_run
+from hops.run.files import RunFiles
 
 from ..report.pages import page_of
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> RunFiles:
-    folder = tmp_path_factory.mktemp("run")
-    return read_run(write_generated_run(folder, topologies=("rest", "hybrid"), blocks=3, journeys_per_trial=60))
+def run(make_run: Callable[..., RunFiles]) -> RunFiles:
+    return make_run(topologies=("rest", "hybrid"), blocks=3, journeys_per_trial=60)
 
 
 def test_a_run_has_the_kind_of_its_manifest(run: RunFiles) -> None:
@@ -53,12 +52,8 @@ def test_a_new_kind_is_in_the_summary_and_the_report(run: RunFiles, tmp_path: Pa
     kind = Kind(
         "Which shade do customers get?",
         lambda summary: Group(str(summary["shade"])),
-        called="colours",
-        pairs_of=pairs_of,
-        figures_of=figures_of,
-        conclusions=conclusions,
-        arms="shades",
-    )
+        called="colours", pairs_of=pairs_of, figures_of=figures_of, conclusions=conclusions, arms="shades",
+    )  # fmt: skip
     summary = summarise(run, name="night", pairs_of=kind.pairs_of, figures_of=kind.figures_of)
     assert {(row["left"], row["right"]) for row in summary["comparisons"]} == {("hybrid", "rest")}
     write_report(run, summary, tmp_path, kind)

@@ -2,34 +2,25 @@
 
 from __future__ import annotations
 
+import csv
 import functools
 import io
 import json
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 from hops.kinds import make_report, show_run
 from hops.terminal.console import terminal
 from synthetic.run import write_generated_run
 
 SECTIONS = [
-    "conclusions",
-    "budgets",
-    "meetings",
-    "distance",
-    "resources",
-    "latency",
-    "boxes",
-    "exemplars",
-    "bytes",
-    "rate",
-    "validity",
-    "observer",
-    "setup",
-    "manifest",
-    "glossary",
-]
+    "conclusions", "budgets", "meetings", "distance", "resources", "latency", "boxes", "exemplars", "bytes", "rate",
+    "validity", "observer", "setup", "manifest", "glossary",
+]  # fmt: skip
 
 _UNREAD = ("style", "script", "svg")
 
@@ -92,11 +83,24 @@ class Page(HTMLParser):
             self.tables[self._table][-1][-1] += data
 
 
-def compared_run(folder: Path) -> Path:
-    """Makes up a comparison of three topologies, with its report."""
-    write_generated_run(folder, topologies=("hybrid", "rest", "grpc"), blocks=3, journeys_per_trial=400)
+def reported_run(folder: Path, **options: Any) -> Path:
+    """Makes up a run, with its report."""
+    write_generated_run(folder, **options)
     make_report(folder)
     return folder
+
+
+def compared_run(folder: Path) -> Path:
+    """Makes up a comparison of three topologies, with its report."""
+    return reported_run(folder, topologies=("hybrid", "rest", "grpc"), blocks=3, journeys_per_trial=400)
+
+
+@contextmanager
+def edited(file: Path) -> Iterator[dict[str, Any]]:
+    """Writes what the context changes in the document of a JSON file."""
+    document = json.loads(file.read_text(encoding="utf-8"))
+    yield document
+    file.write_text(json.dumps(document), encoding="utf-8")
 
 
 def page_of(folder: Path) -> Page:
@@ -108,11 +112,26 @@ def _read(text: str) -> Page:
     return Page(text)
 
 
+def markdown_of(folder: Path) -> str:
+    """Returns the report in Markdown, without its backslashes."""
+    return (folder / "report.md").read_text(encoding="utf-8").replace("\\", "")
+
+
+def csv_rows(folder: Path, key: str) -> list[dict[str, str]]:
+    return list(csv.DictReader((folder / "csv" / f"{key}.csv").read_text(encoding="utf-8").splitlines()))
+
+
+def printed(view: Any, width: int = 400) -> str:
+    """Returns what a terminal of this width shows."""
+    out = io.StringIO()
+    terminal(out, width=width).print(view)
+    return out.getvalue()
+
+
 def check_terminal(folder: Path, *, least: int) -> None:
     """Checks that each figure on the terminal is on the page, and that there are enough figures."""
-    out = io.StringIO()
-    terminal(out, width=400).print(show_run(json.loads((folder / "summary.json").read_text(encoding="utf-8"))))
-    figures = set(re.findall(r"[−+]?\d[\d.,]*\d", out.getvalue()))
+    shown = printed(show_run(json.loads((folder / "summary.json").read_text(encoding="utf-8"))))
+    figures = set(re.findall(r"[−+]?\d[\d.,]*\d", shown))
     assert len(figures) > least
     text = page_of(folder).text
     assert {figure for figure in figures if figure not in text} == set()

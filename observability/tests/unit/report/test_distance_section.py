@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import replace
-from pathlib import Path
 
 import polars as pl
 import pytest
@@ -17,10 +17,9 @@ from hops.kinds.compare.kind import KIND
 from hops.report.csv_files import tables_of
 from hops.report.sections.distance import distance_chart, section
 from hops.report.view import View
-from hops.run.files import read_run
+from hops.run.files import RunFiles
 from hops.units import ALL
 from synthetic.experiment import Noise
-from synthetic.run import write_generated_run
 
 DRAWN = True
 
@@ -28,10 +27,8 @@ CALM = Noise(sigma=0.1, correlation=0.0, block=0.01, trial=0.01)
 
 
 @pytest.fixture(scope="module")
-def view(tmp_path_factory: pytest.TempPathFactory) -> View:
-    folder: Path = tmp_path_factory.mktemp("run")
-    write_generated_run(folder, topologies=("rest", "hybrid"), blocks=4, journeys_per_trial=500, noise=CALM)
-    run = read_run(folder)
+def view(make_run: Callable[..., RunFiles]) -> View:
+    run = make_run(topologies=("rest", "hybrid"), blocks=4, journeys_per_trial=500, noise=CALM)
     return View(analyse(run, name="night"), run, KIND)
 
 
@@ -80,11 +77,8 @@ def test_channels_have_a_table_where_the_workload_gives_them_networks(view: View
     assert "distance_channels" not in keys
     named = distance["named"]
     channels = {"web": named["wifi"], ALL: named["4g"] | {"network": None}}
-    table = next(
-        table
-        for table in tables_of(section(view, {**distance, "channels": channels}).elements)
-        if table.key == "distance_channels"
-    )
+    with_channels = section(view, {**distance, "channels": channels})
+    table = next(one for one in tables_of(with_channels.elements) if one.key == "distance_channels")
     assert [row[1].text for row in table.rows] == ["wifi (2 ms, 30/15 Mbit/s)", "each its own"]
 
 

@@ -11,7 +11,6 @@ def test_topologies_are_next_to_each_other_and_each_trace_is_drawn_once() -> Non
     shown = {}
     for seed, topology in enumerate(("hybrid", "<rest>"), 1):
         tree = grow(shop_trace(seed, 30))
-        assert tree.root is not None
         shown[topology] = {tree.root.span.trace_id: (["checkout p50", "all <p50>"], tree)}
     page = exemplar_page("a-run", "hybrid: 1 exemplar of 9 traces is loaded", shown)
     _, *sections = page.split("<section")

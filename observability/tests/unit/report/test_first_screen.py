@@ -6,42 +6,38 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from hops.elements.element import Element, Figures, Fold, Points, Section, Text
 from hops.elements.table import Table
-from hops.kinds import kind_of, make_report
+from hops.kinds import kind_of
 from hops.report.contents import all_sections
 from hops.report.view import View
 from hops.run.files import SUMMARY, read_run
 from synthetic.experiment import Noise
-from synthetic.run import Arm, write_generated_run
+from synthetic.run import Arm
 
-from .pages import page_of
+from .pages import page_of, reported_run
 
 MAX_SENTENCES, MAX_FIGURES = 10, 3
 _INTERVAL = re.compile(r"\([^()]* to [^()]*\)")
 _NAME = re.compile(r"\bp\d+\b|95 % interval")
 _FIGURE = re.compile(r"\d[\d,.]*\d|\d")
+FOUR = ("rest", "graphql", "grpc", "hybrid")
+CALM = Noise(sigma=0.2, block=0.01, trial=0.01)
+RUNS: dict[str, dict[str, Any]] = {
+    "comparison": {"topologies": FOUR, "noise": CALM, "blocks": 3, "journeys_per_trial": 600},
+    "noisy": {"topologies": FOUR[:2], "blocks": 3, "failing": {(2, "rest"): "steal_share"}},
+    "one block": {"topologies": FOUR[:2], "blocks": 1},
+    "one topology": {"topologies": ("hybrid",), "blocks": 1},
+}
 
 
-@pytest.fixture(scope="module", params=["comparison", "noisy", "one block", "one topology"])
+@pytest.fixture(scope="module", params=RUNS)
 def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("run") / "run"
-    calm, four = Noise(sigma=0.2, block=0.01, trial=0.01), ("rest", "graphql", "grpc", "hybrid")
-    match request.param:
-        case "comparison":
-            write_generated_run(path, topologies=four, noise=calm, blocks=3, journeys_per_trial=600)
-        case "noisy":
-            fails = {(2, "rest"): "steal_share"}
-            write_generated_run(path, topologies=four[:2], blocks=3, journeys_per_trial=300, failing=fails)
-        case "one block":
-            write_generated_run(path, topologies=four[:2], blocks=1, journeys_per_trial=300)
-        case _:
-            write_generated_run(path, topologies=("hybrid",), blocks=1, journeys_per_trial=300)
-    make_report(path)
-    return path
+    return reported_run(tmp_path_factory.mktemp("run") / "run", **{"journeys_per_trial": 300} | RUNS[request.param])
 
 
 @pytest.fixture(scope="module")
@@ -56,8 +52,8 @@ def test_few_sentences_are_above_the_folds(sections: Sequence[Section]) -> None:
     above = elements[: folds[0]]
     assert all(isinstance(one, Fold) for one in elements[folds[0] :])
     # the verdict above them has two sentences unless it is VALID
-    told = [sentence for text in _texts(above) for sentence in _sentences(text)]
-    assert 2 <= len(told) <= MAX_SENTENCES - 1
+    sentences = [sentence for text in _texts(above) for sentence in _sentences(text)]
+    assert 2 <= len(sentences) <= MAX_SENTENCES - 1
     assert sum(isinstance(one, Figures) for one in above) == 1
     assert sum(isinstance(one, Table) for one in above) <= 1
 
@@ -119,8 +115,7 @@ def test_a_section_has_more_than_its_heading(sections: Sequence[Section]) -> Non
 
 def test_a_comparison_of_edges_speaks_of_edges(tmp_path: Path) -> None:
     arms = [Arm(f"hybrid-{edge}", "hybrid", {"edge": edge}) for edge in ("envoy", "kong")]
-    write_generated_run(tmp_path / "run", kind="compare", arms=arms, blocks=3, journeys_per_trial=300)
-    make_report(tmp_path / "run")
+    reported_run(tmp_path / "run", kind="compare", arms=arms, blocks=3, journeys_per_trial=300)
     text = (tmp_path / "run" / "report.md").read_text(encoding="utf-8")
     assert "Fastest edge for each journey" in text
     assert re.findall(".*[Tt]opolog.*", text) == []

@@ -30,9 +30,7 @@ _WORDS = ("accent", "bad", "warn")
 def palette(scheme: str) -> dict[tuple[str, str], Color]:
     """Returns the colours of a scheme, by set and number."""
     light, dark = STYLE.partition("\n* {")[0].split("@media")
-    return {
-        (name, number): Color(color) for name, number, color in _COLOR.findall(light if scheme == "light" else dark)
-    }
+    return {(name, number): Color(one) for name, number, one in _COLOR.findall(light if scheme == "light" else dark)}
 
 
 def texture_of(number: str) -> str:

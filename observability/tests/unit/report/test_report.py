@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import io
 import json
 import os
 import re
@@ -17,10 +16,9 @@ from hops.elements.numbers import NOTHING, plain
 from hops.kinds import make_report
 from hops.run.files import MANIFEST, TRIALS
 from hops.terminal.comparison import compare
-from hops.terminal.console import terminal
 from synthetic.run import write_generated_run
 
-from .pages import SECTIONS, check_terminal, compared_run, page_of
+from .pages import SECTIONS, check_terminal, compared_run, csv_rows, edited, markdown_of, page_of, printed, reported_run
 
 HOSTILE = '</script><img src=x onerror="alert(1)">|*_`'
 
@@ -34,25 +32,19 @@ def compared(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def noisy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("noisy") / "run"
     failing = {(2, "rest"): "steal_share"}
-    write_generated_run(folder, topologies=("hybrid", "rest"), blocks=3, journeys_per_trial=300, failing=failing)
-    make_report(folder)
-    return folder
+    return reported_run(folder, topologies=("hybrid", "rest"), blocks=3, journeys_per_trial=300, failing=failing)
 
 
 @pytest.fixture(scope="module")
 def bench(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("bench") / "run"
-    write_generated_run(folder, topologies=("hybrid",), blocks=1, journeys_per_trial=300)
-    make_report(folder)
-    return folder
+    return reported_run(folder, topologies=("hybrid",), blocks=1, journeys_per_trial=300)
 
 
 @pytest.fixture(scope="module")
 def meshed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("meshed") / "run"
-    write_generated_run(folder, topologies=("hybrid", "grpc"), blocks=2, journeys_per_trial=300, mesh="istio")
-    make_report(folder)
-    return folder
+    return reported_run(folder, topologies=("hybrid", "grpc"), blocks=2, journeys_per_trial=300, mesh="istio")
 
 
 def test_a_report_that_is_made_again_keeps_the_name_of_the_run(compared: Path) -> None:
@@ -71,12 +63,10 @@ def test_the_machines_speed_is_next_to_each_of_several_trials(compared: Path, be
 def test_a_trial_has_the_start_lag_that_its_gate_checks(noisy: Path) -> None:
     """The page does not show the start lag that the generator itself reports, which is a different figure."""
     trials = json.loads((noisy / TRIALS).read_text(encoding="utf-8"))["trials"]
-    lags = {
-        (str(trial["block"]), trial["topology"]): next(
-            gate["value"] for gate in trial["gates"] if gate["name"] == "start_lag_p99_ms"
-        )
-        for trial in trials
-    }
+    lags = {}
+    for trial in trials:
+        values = {gate["name"]: gate["value"] for gate in trial["gates"]}
+        lags[str(trial["block"]), trial["topology"]] = values["start_lag_p99_ms"]
     heads, *rows = page_of(noisy).tables["trials"]
     column = next(index for index, head in enumerate(heads) if "start lag" in head)
     assert {tuple(row[:2]): row[column] for row in rows} == {key: plain(lag) for key, lag in lags.items()}
@@ -147,9 +137,8 @@ def test_one_block_shows_figures_without_comparing(bench: Path) -> None:
 
 def test_names_of_the_run_are_text_and_nothing_else(tmp_path: Path) -> None:
     folder = write_generated_run(tmp_path / "run", topologies=("hybrid",), blocks=1, journeys_per_trial=60)
-    manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
-    manifest["workload"] = manifest["machine"]["cpu"] = manifest["topologies"]["hybrid"]["about"] = HOSTILE
-    (folder / MANIFEST).write_text(json.dumps(manifest), encoding="utf-8")
+    with edited(folder / MANIFEST) as manifest:
+        manifest["workload"] = manifest["machine"]["cpu"] = manifest["topologies"]["hybrid"]["about"] = HOSTILE
     make_report(folder)
     found = page_of(folder)
     assert "img" not in found.tags
@@ -165,13 +154,13 @@ def test_page_markdown_and_csv_have_the_same_figures(compared: Path) -> None:
         with (compared / "csv" / f"{key}.csv").open(encoding="utf-8", newline="") as file:
             written = list(csv.reader(file))
         assert len(written) == len(tables[key])
-    with (compared / "csv" / "latency.csv").open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
+    rows = csv_rows(compared, "latency")
     summary = json.loads((compared / "summary.json").read_text(encoding="utf-8"))
     for row, shown in zip(rows, tables["latency"][1:], strict=True):
         cell = summary["topologies"][row["topology"]]["journeys"][row["journey"]]
         assert float(row["p50_ms"]) == cell["latency_ms"]["p50"]
-        assert [row["p50_ms_low"], row["p50_ms_high"]] == ["" if end is None else str(end) for end in _ends(cell)]
+        ends = ["" if end is None else str(end) for end in cell["latency_ci95"]["p50"]]
+        assert [row["p50_ms_low"], row["p50_ms_high"]] == ends
         figure, _, interval = shown[4].partition(" ")
         figure = figure.replace("\\", "")
         assert f"{figure} ({interval})" in text if interval else figure in text
@@ -181,7 +170,7 @@ def test_a_mesh_has_its_groups_its_sidecars_and_a_line_below_the_title(meshed: P
     found = page_of(meshed)
     groups = [head.removesuffix(" ms") for head in found.tables["budget_groups"][0]]
     assert groups.index("internal calls") < groups.index("sidecars") < groups.index("services")
-    assert "mesh: Istio, mTLS on" in (meshed / "report.md").read_text(encoding="utf-8").replace("\\", "")
+    assert "mesh: Istio, mTLS on" in markdown_of(meshed)
     assert dict(found.tables["setup"])["switches"].startswith("edge envoy, mesh istio, mtls on")
     _, *rows = found.tables["sidecars"]
     assert [row[1] for row in rows if row[0] == "grpc"] == ["edge", "order", "payment", "product", "user"]
@@ -198,14 +187,13 @@ def test_without_a_mesh_there_is_no_sign_of_one(compared: Path) -> None:
 
 def test_replicas_are_below_the_title_in_the_drawing_and_with_their_resources(tmp_path: Path) -> None:
     folder = write_generated_run(tmp_path / "run", topologies=("hybrid",), blocks=1, journeys_per_trial=60)
-    manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
-    manifest["switches"]["replicas"] = {"graphql-gateway": 2, "product": 3}
-    (folder / MANIFEST).write_text(json.dumps(manifest), encoding="utf-8")
+    with edited(folder / MANIFEST) as manifest:
+        manifest["switches"]["replicas"] = {"graphql-gateway": 2, "product": 3}
     make_report(folder)
-    text = (folder / "report.md").read_text(encoding="utf-8").replace("\\", "")
-    told = "2 of graphql-gateway, 3 of product"
-    assert f"replicas: {told}" in text
-    assert f"A component's figures are those of all its replicas together ({told})." in text
+    text = markdown_of(folder)
+    replicas = "2 of graphql-gateway, 3 of product"
+    assert f"replicas: {replicas}" in text
+    assert f"A component's figures are those of all its replicas together ({replicas})." in text
     drawn = (folder / "report.html").read_text(encoding="utf-8")
     assert ">graphql-gateway ×2</text>" in drawn
     assert ">product ×3</text>" in drawn
@@ -214,11 +202,10 @@ def test_replicas_are_below_the_title_in_the_drawing_and_with_their_resources(tm
 
 def test_a_cluster_s_report_says_who_counted_the_resources_and_how_exactly(tmp_path: Path) -> None:
     folder = write_generated_run(tmp_path / "run", topologies=("hybrid",), blocks=1, journeys_per_trial=60)
-    document = json.loads((folder / TRIALS).read_text(encoding="utf-8"))
-    document["trials"][0]["resources_from"] = {"source": "metrics API", "resolution_s": 15.1}
-    (folder / TRIALS).write_text(json.dumps(document), encoding="utf-8")
+    with edited(folder / TRIALS) as document:
+        document["trials"][0]["resources_from"] = {"source": "metrics API", "resolution_s": 15.1}
     make_report(folder)
-    text = (folder / "report.md").read_text(encoding="utf-8").replace("\\", "")
+    text = markdown_of(folder)
     assert "(source: metrics API). A figure of CPU time is a mean over up to 15 s." in text
     summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
     assert summary["resources_from"] == {"source": "metrics API", "resolution_s": 15.1}
@@ -228,14 +215,14 @@ def test_the_network_is_below_the_title_and_with_the_load(tmp_path: Path) -> Non
     folder = write_generated_run(tmp_path / "run", topologies=("grpc", "rest"), blocks=1, journeys_per_trial=60)
     manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
     far = manifest["switches"] | {"network": "4g", "rtt_ms": None, "bandwidth": "", "visit": "first"}
-    told = "4g (70 ms, 12/12 Mbit/s), connections opened by each journey"
+    of_4g = "4g (70 ms, 12/12 Mbit/s), connections opened by each journey"
     for arms, network in (
-        ({"grpc": far, "rest": far}, told),
-        ({"grpc": far, "rest": manifest["switches"]}, f"grpc: {told}; rest: none"),
+        ({"grpc": far, "rest": far}, of_4g),
+        ({"grpc": far, "rest": manifest["switches"]}, f"grpc: {of_4g}; rest: none"),
     ):
         (folder / MANIFEST).write_text(json.dumps(manifest | {"arms": arms}), encoding="utf-8")
         make_report(folder)
-        assert f"network: {network}" in (folder / "report.md").read_text(encoding="utf-8").replace("\\", "")
+        assert f"network: {network}" in markdown_of(folder)
         facts = {row[0].strip(): row[1].strip() for row in page_of(folder).tables["setup"]}
         assert facts["network"] == network
         assert "network" not in facts["switches"]
@@ -244,26 +231,24 @@ def test_the_network_is_below_the_title_and_with_the_load(tmp_path: Path) -> Non
 
 def test_with_http_3_the_report_says_who_speaks_it_and_where_sending_counts(tmp_path: Path, compared: Path) -> None:
     folder = write_generated_run(tmp_path / "run", topologies=("grpc", "rest"), blocks=1, journeys_per_trial=60)
-    manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
-    manifest["arms"] = {"grpc": manifest["switches"] | {"http": 2}, "rest": manifest["switches"] | {"http": 3}}
-    (folder / MANIFEST).write_text(json.dumps(manifest), encoding="utf-8")
+    with edited(folder / MANIFEST) as manifest:
+        manifest["arms"] = {"grpc": manifest["switches"] | {"http": 2}, "rest": manifest["switches"] | {"http": 3}}
     make_report(folder)
-    text = (folder / "report.md").read_text(encoding="utf-8").replace("\\", "")
+    text = markdown_of(folder)
     assert "clients speak: grpc: HTTP/2; rest: HTTP/3 (gRPC stays on 2)" in text
     sending = "Over HTTP/3, proxy:edge has the time to encrypt and send the answer"
     assert sending in text
-    without = (compared / "report.md").read_text(encoding="utf-8").replace("\\", "")
+    without = markdown_of(compared)
     assert sending not in without
     assert "clients speak:" not in without
 
 
 def test_topologies_with_different_meshes_are_listed_separately(tmp_path: Path) -> None:
     folder = write_generated_run(tmp_path / "run", topologies=("grpc", "rest"), blocks=1, journeys_per_trial=60)
-    manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
-    manifest["arms"] = {"grpc": manifest["switches"], "rest": manifest["switches"] | {"mesh": "envoy"}}
-    (folder / MANIFEST).write_text(json.dumps(manifest), encoding="utf-8")
+    with edited(folder / MANIFEST) as manifest:
+        manifest["arms"] = {"grpc": manifest["switches"], "rest": manifest["switches"] | {"mesh": "envoy"}}
     make_report(folder)
-    text = (folder / "report.md").read_text(encoding="utf-8").replace("\\", "")
+    text = markdown_of(folder)
     assert "mesh: grpc: none; rest: Envoy with static configuration, mTLS off" in text
 
 
@@ -272,27 +257,19 @@ def test_a_deep_trace_is_drawn_in_the_order_of_its_path(meshed: Path) -> None:
     waterfall = html.partition('<table class="waterfall"')[2].partition("</table>")[0]
     rows = re.findall(r'style="--d:(\d+)"[^>]*><b>([^<]+)</b>', waterfall)
     assert [name for _, name in rows][2:10] == [
-        "client",
-        "edge",
-        "edge",
-        "edge-outbound",
-        "edge-outbound",
-        "graphql-gateway-inbound",
-        "graphql-gateway-inbound",
-        "graphql-gateway",
-    ]
+        "client", "edge", "edge", "edge-outbound", "edge-outbound", "graphql-gateway-inbound",
+        "graphql-gateway-inbound", "graphql-gateway",
+    ]  # fmt: skip
     deepest = max(int(depth) for depth, _ in rows)
     assert deepest > 12
     step = re.search(r"--step:([\d.]+)rem", waterfall)
-    assert step is not None
     assert deepest * float(step[1]) < 6.1
 
 
 def test_the_terminal_has_the_mesh_too(meshed: Path) -> None:
-    out = io.StringIO()
-    terminal(out, width=400).print(compare(json.loads((meshed / "summary.json").read_text(encoding="utf-8"))))
-    assert out.getvalue().startswith("Mesh: Istio, mTLS on.")
-    assert out.getvalue().count("a journey crosses sidecars") == 2
+    shown = printed(compare(json.loads((meshed / "summary.json").read_text(encoding="utf-8"))))
+    assert shown.startswith("Mesh: Istio, mTLS on.")
+    assert shown.count("a journey crosses sidecars") == 2
 
 
 def test_every_table_of_the_page_has_its_csv_file(compared: Path) -> None:
@@ -327,7 +304,3 @@ def test_a_report_is_not_written_through_symbolic_links(tmp_path: Path) -> None:
     assert not any((folder / name).is_symlink() for name in own)
     assert sorted(path.name for path in outside.iterdir()) == sorted(own)
     assert {(outside / name).read_text(encoding="utf-8") for name in own} == {"mine"}
-
-
-def _ends(cell: dict[str, dict[str, list[float | None]]]) -> list[float | None]:
-    return cell["latency_ci95"]["p50"]

@@ -33,8 +33,8 @@ def test_a_component_by_another_program_says_which():
 def test_a_web_channel_that_speaks_grpc_is_no_browser() -> None:
     grpc = {"entry": {"web": "services"}, "links": {"client": {"product": "grpc"}}}
     connect = {"entry": {"web": "services"}, "links": {"client": {"product": "connect"}}}
-    told = browser_note({"grpc": grpc, "hybrid": HYBRID, "connect": connect})
-    assert told.startswith("The web channel of grpc is not a browser: pages cannot read HTTP trailers")
+    note = browser_note({"grpc": grpc, "hybrid": HYBRID, "connect": connect})
+    assert note.startswith("The web channel of grpc is not a browser: pages cannot read HTTP trailers")
     assert browser_note({"hybrid": HYBRID, "connect": connect}) == ""
 
 

@@ -1,5 +1,4 @@
-"""A run that was disturbed on purpose says how; other runs say nothing, including runs from before the switch
-existed."""
+"""A run that was disturbed on purpose says how; other runs say nothing, also those from before the switch."""
 
 from __future__ import annotations
 
@@ -17,20 +16,13 @@ NOTICES = {
         DELAY | {"mesh": "envoy"},
         f"DELAY INJECTED: 2 ms on the way to payment, 0.5 ms on the way to product, in every request. {OWN}",
     ),
-    "failed calls": (
-        {"mesh": "istio", "abort_share": {"payment": 0.01}},
-        f"FAILURES INJECTED: 1 % of the calls to payment. {OWN}",
-    ),
-    "held": (
-        {"hold": {"order": [20.0, 10]}},
-        f"EVENT LOOP HELD: 20 ms by 1 of 10 requests to order. {OWN}",
-    ),
-    "both": (
-        {"mesh": "istio", "delay_ms": {"user": 1.0}, "abort_share": {"payment": 0.005}},
-        "DELAY INJECTED: 1 ms on the way to user, in every request. "
-        f"FAILURES INJECTED: 0.5 % of the calls to payment. {OWN}",
-    ),
-}
+    "failed calls": ({"mesh": "istio", "abort_share": {"payment": 0.01}},
+                     f"FAILURES INJECTED: 1 % of the calls to payment. {OWN}"),
+    "held": ({"hold": {"order": [20.0, 10]}}, f"EVENT LOOP HELD: 20 ms by 1 of 10 requests to order. {OWN}"),
+    "both": ({"mesh": "istio", "delay_ms": {"user": 1.0}, "abort_share": {"payment": 0.005}},
+             "DELAY INJECTED: 1 ms on the way to user, in every request. "
+             f"FAILURES INJECTED: 0.5 % of the calls to payment. {OWN}"),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(("switches", "notice"), NOTICES.values(), ids=NOTICES)

@@ -76,11 +76,8 @@ CASES: list[tuple[str, Damage, str]] = [
         for field in ("mode", "topologies", "switches", "profile", "seeds", "tapes")
     ),
     ("manifest.json", document(lambda made: made.update(topologies=["rest"])), r"\$\.topologies"),
-    (
-        "manifest.json",
-        document(lambda made: made.update(topologies={})),
-        "trials.json: topologies that are not in manifest.json: rest",
-    ),
+    ("manifest.json", document(lambda made: made.update(topologies={})),
+     "trials.json: topologies that are not in manifest.json: rest"),
     ("manifest.json", document(lambda made: made.update(seeds={"tape": "one"})), r"\$\.seeds"),
     ("manifest.json", document(lambda made: made.update(name=7)), r"\$\.name"),
     ("manifest.json", document(lambda made: made.update(machine=0.5)), r"\$\.machine"),
@@ -91,11 +88,8 @@ CASES: list[tuple[str, Damage, str]] = [
     ("trials.json", document(lambda made: made["trials"][0].pop("cpu_s")), "`cpu_s`"),
     ("trials.json", document(lambda made: made["trials"][0].update(block="1")), r"\$\.trials\[0\]\.block"),
     ("trials.json", document(lambda made: made["trials"][0].update(cpu_s={"edge": "much"})), r"\.cpu_s"),
-    (
-        "trials.json",
-        document(lambda made: made["trials"][0].update(topology="soap")),
-        "topologies that are not in manifest.json: soap",
-    ),
+    ("trials.json", document(lambda made: made["trials"][0].update(topology="soap")),
+     "topologies that are not in manifest.json: soap"),
     ("trials.json", document(lambda made: [row.update(used=False) for row in made["trials"]]), "has no trials"),
     *(
         (name, damage, says)
@@ -111,7 +105,7 @@ CASES: list[tuple[str, Damage, str]] = [
             (frame(lambda rows: rows.with_columns(topology=pl.lit(None))), "columns with missing values: topology"),
         )
     ),
-]
+]  # fmt: skip
 
 
 @pytest.fixture(scope="module")

@@ -46,7 +46,6 @@ def test_a_network_for_each_channel() -> None:
         "web wifi (2 ms, 30/15 Mbit/s), mobile 90 ms, partner loopback (0 ms), connections opened by each journey"
     )
     summary = network_summary(switches)
-    assert summary is not None
     assert summary["visit"] == "first"
     assert summary["channels"]["web"] == {"rtt_ms": 2.0, "down_mbit": 30.0, "up_mbit": 15.0, "name": "wifi"}
 

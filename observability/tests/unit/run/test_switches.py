@@ -45,9 +45,8 @@ def test_what_is_on_is_listed():
         "store memory"
     )
     assert mesh_text(switches) == "Istio, mTLS on, 10 % of the calls to product go to the canary"
-    assert (
-        replicas_text(NEW | {"replicas": {"graphql-gateway": 2, "product": 3}}) == "2 of graphql-gateway, 3 of product"
-    )
+    several = NEW | {"replicas": {"graphql-gateway": 2, "product": 3}}
+    assert replicas_text(several) == "2 of graphql-gateway, 3 of product"
     assert replicas_text(OLD) == ""
     assert value_text(NEW | {"implementation": {"product": "go"}}, "implementation") == "product go"
     assert mesh_text(OLD | {"mesh": "envoy"}) == "Envoy with static configuration, mTLS off"
@@ -60,18 +59,13 @@ def test_programs_are_the_files_unless_a_switch_says_otherwise():
     assert programs_of({}, NEW | {"implementation": {"product": "go"}}) == {"product": "go"}
 
 
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [
-        ("canary", "0"),
-        ("tls", "off"),
-        ("replicas", "none"),
-        ("abort_share", "none"),
-        ("store", "postgres"),
-        ("scale", "1"),
-        ("of another version", "-"),
-    ],
-)
+DEFAULTS = {
+    "canary": "0", "tls": "off", "replicas": "none", "abort_share": "none",
+    "store": "postgres", "scale": "1", "of another version": "-",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "text"), DEFAULTS.items())
 def test_a_switch_that_a_run_lacks_has_its_default(name, text):
     assert value_text(OLD, name) == text
 

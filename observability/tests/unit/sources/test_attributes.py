@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import tempfile
 
 import pytest
 
 from hops.budget.any_system import budget_of_any, tree_of
-from hops.sources.files import read_file
 from synthetic.formats import WRITERS, zipkin_trace
+
+from .content import read
 
 DRAWING = """
 page index               SERVER 0..100000
@@ -23,10 +23,7 @@ page index               SERVER 0..100000
 
 
 def budget_of(content):
-    with tempfile.TemporaryFile() as file:
-        file.write(content)
-        file.seek(0)
-        return budget_of_any(tree_of([span for _, batch in read_file(file, "file") for span in batch]))
+    return budget_of_any(tree_of(read(content)[1]))
 
 
 @pytest.mark.parametrize("kind", WRITERS)

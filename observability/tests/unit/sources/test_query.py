@@ -122,13 +122,10 @@ def test_jaeger_needs_a_service_and_names_those_that_it_has(api):
 
 def test_as_many_traces_as_the_limit_may_be_not_all(api):
     older_jaeger(api)
-    for limit, limited in (
-        (3, []),
-        (2, [f"{api.url}: it gave as many traces as --limit 2 allows, and may have more."]),
-    ):
+    for limit, more in ((3, []), (2, [f"{api.url}: it gave as many traces as --limit 2 allows, and may have more."])):
         read = read_sources([api.url], query=Query(service="edge", limit=limit))
-        assert read.limited == limited
-        assert read.said.splitlines()[1:] == limited
+        assert read.limited == more
+        assert read.said.splitlines()[1:] == more
     assert not read_sources([f"{api.url}/api/traces?service=edge"], query=Query(limit=2)).limited
 
 
@@ -172,10 +169,8 @@ def test_errors_say_what_helps(api, status, said):
 def test_an_address_where_no_api_is(api):
     api.routes = {"/api/services": (200, b"<html>")}
     read = read_sources([api.url])
-    assert (
-        "neither Jaeger, Zipkin nor Tempo answers there (/api/services: an unexpected answer; /api/v2/services: 404"
-        in read.said
-    )
+    said = "neither Jaeger, Zipkin nor Tempo answers there (/api/services: an unexpected answer; /api/v2/services: 404"
+    assert said in read.said
 
 
 def test_an_invalid_address():

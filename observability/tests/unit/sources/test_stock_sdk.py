@@ -31,8 +31,7 @@ class Kept(SpanExporter):
 
 @pytest.fixture
 def requests():
-    """An order that calls the stock, which queries its database, and then sends a mail, whose handling has a link to
-    it."""
+    """An order that calls the stock, which queries its database, and then sends a mail, handled with a link to it."""
     made = []
     tracers = {}
     for name in ("shop", "stock", "mail"):
@@ -69,9 +68,8 @@ def test_a_trace_of_the_stock_sdk(requests, form, tmp_path):
     budget = budget_of_any(tree)
     assert budget.journey == "shop: POST /orders"
     assert set(budget.parts) <= {"work:shop", "wire:shop→stock", "work:stock", "db:stock", "messaging:shop"}
-    assert (
-        budget.crossings["wire:shop→stock"] == budget.crossings["db:stock"] == budget.crossings["messaging:shop"] == 1
-    )
+    crossings = budget.crossings
+    assert crossings["wire:shop→stock"] == crossings["db:stock"] == crossings["messaging:shop"] == 1
     assert (tree.quality.complete, budget.gap_ns) == (True, 0)
     assert tree_of(mail).root.span.links[0][0] == order[0].trace_id
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import json
 import re
-import tempfile
 from datetime import datetime, timedelta, timezone
 from functools import cache
 from pathlib import Path
@@ -15,12 +14,12 @@ from msgspec.structs import replace
 from typer.testing import CliRunner
 
 from hops.__main__ import app
-from hops.errors import MalformedTraceError
-from hops.sources.files import read_file
 from hops.traces.otlp import KINDS
 from hops.traces.span import Span
 from synthetic.formats import foreign_trace, jaeger_trace, zipkin_trace
 from synthetic.traces import otlp_document
+
+from .content import read, read_broken
 
 NS_PER_S = 1_000_000_000
 V_TYPES = {"STRING": "vStr", "BOOL": "vBool", "INT64": "vInt64", "FLOAT64": "vFloat64", "BINARY": "vBinary"}
@@ -29,12 +28,8 @@ EVERY = [span for trace in TRACES for span in trace]
 
 
 @cache
-def read(content: bytes | str) -> list[Span]:
-    """All spans of a file with this content."""
-    with tempfile.TemporaryFile() as file:
-        file.write(content.encode() if isinstance(content, str) else content)
-        file.seek(0)
-        return [span for _, batch in read_file(file, "file") for span in batch]
+def spans_of(content: bytes | str) -> list[Span]:
+    return read(content)[1]
 
 
 def lines_of(values: list) -> str:
@@ -185,25 +180,16 @@ def proto_span(span: Span, *, hours: int = 0, full: bool = False) -> dict:
         number = list(V_TYPES).index(kind)
         if full:
             return {
-                "key": key,
-                "vType": number,
-                "vStr": "",
-                "vBool": False,
-                "vInt64": "0",
-                "vFloat64": 0,
+                "key": key, "vType": number, "vStr": "", "vBool": False, "vInt64": "0", "vFloat64": 0,
                 V_TYPES[kind]: value,
-            }
+            }  # fmt: skip
         return {"key": key} | ({"vType": kind} if number else {}) | {V_TYPES[kind]: value}
 
     trace_id, took = encode(span.trace_id), span.end_ns - span.start_ns
     parent = {"traceId": trace_id, "spanId": encode(span.parent_id)} | ({"refType": 0} if full else {})
     return {
-        "traceId": trace_id,
-        "spanId": encode(span.span_id),
-        "operationName": span.name,
-        "references": [parent] if span.parent_id else [],
-        "flags": 1,
-        "startTime": moment(span.start_ns, hours),
+        "traceId": trace_id, "spanId": encode(span.span_id), "operationName": span.name,
+        "references": [parent] if span.parent_id else [], "flags": 1, "startTime": moment(span.start_ns, hours),
         "duration": f"{took // NS_PER_S}.{took % NS_PER_S:09}s",
         "tags": [
             tag("internal.span.format", "STRING", "otlp"),
@@ -215,7 +201,7 @@ def proto_span(span: Span, *, hours: int = 0, full: bool = False) -> dict:
             *(tag(name, "STRING", value) for name, value in span.attributes.items()),
         ],
         "process": {"serviceName": span.service, "tags": [tag("host.name", "STRING", "h")]},
-    }
+    }  # fmt: skip
 
 
 def proto_trace(trace: list[Span]) -> dict:
@@ -240,9 +226,7 @@ PROTOBUF = {
     "another zone": lines_of([proto_span(span, hours=-7) for span in EVERY]),
     "with defaults and numbers of enums": lines_of([proto_span(span, full=True, hours=2) for span in EVERY]),
     "in snake_case": lines_of([snake_case(proto_span(span)) for span in EVERY]),
-    "some names in snake_case": lines_of(
-        [snake_case(proto_span(span), "vStr|serviceName|startTime") for span in EVERY]
-    ),
+    "some names in snake_case": lines_of([snake_case(proto_span(one), "vStr|serviceName|startTime") for one in EVERY]),
     "ids in hex": lines_of([proto_span(span) | {"traceId": span.trace_id, "spanId": span.span_id} for span in EVERY]),
     "one after the other, pretty": pretty([proto_span(span) for span in EVERY]),
     "a list": json.dumps([proto_span(span) for span in EVERY]),
@@ -277,9 +261,7 @@ JOINED = {
     "the first on a line, the others not": lambda values: lines_of(values[:1]) + "\n" + pretty(values[1:]),
     "the last on a line, the others not": lambda values: pretty(values[:-1]) + "\n" + lines_of(values[-1:]),
 }
-CONCATENATED = {
-    f"{form}, {joined}": join(values) for form, values in OF_FORMATS.items() for joined, join in JOINED.items()
-}
+CONCATENATED = {f"{form}, {way}": join(values) for form, values in OF_FORMATS.items() for way, join in JOINED.items()}
 
 
 def shape(spans: list[Span], unit: int) -> list[tuple]:
@@ -304,18 +286,7 @@ def shape(spans: list[Span], unit: int) -> list[tuple]:
     ],
 )
 def test_a_variant_of_a_format_has_the_same_spans(content: str, unit: int) -> None:
-    assert shape(read(content), unit) == shape(EVERY, unit)
-
-
-def read_broken(content: str) -> tuple[str, list[Span]]:
-    """Returns the message about a broken file, and the spans that were read from it."""
-    spans: list[Span] = []
-    with tempfile.TemporaryFile() as file:
-        file.write(content.encode())
-        file.seek(0)
-        with pytest.raises(MalformedTraceError) as error:
-            spans += (span for _, batch in read_file(file, "file") for span in batch)
-    return str(error.value), spans
+    assert shape(spans_of(content), unit) == shape(EVERY, unit)
 
 
 BREAKS = {
@@ -334,7 +305,7 @@ BREAKS = {
 def test_a_broken_document_is_refused_with_its_line_and_all_others_are_read(form, breaks, broken) -> None:
     documents = [json.dumps(value, indent=2) for value in OF_FORMATS[form]]
     line = sum(text.count("\n") + 1 for text in documents[: broken % len(documents)]) + 1
-    others = [read(text) for at, text in enumerate(documents) if at != broken % len(documents)]
+    others = [spans_of(text) for at, text in enumerate(documents) if at != broken % len(documents)]
     documents[broken] = breaks(documents[broken])
     said, spans = read_broken("\n".join(documents))
     if breaks is BREAKS["a bracket too much"]:
@@ -377,22 +348,16 @@ def test_application_insights_is_refused_by_its_name_with_what_to_do(rows, join)
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (
-            "timestamp [UTC],id,operation_Id,name\n5/1/2026,1f,2a,GET /\n",
-            "file: is a CSV file from Application Insights",
-        ),
+        ("timestamp [UTC],id,operation_Id,name\n5/1/2026,1f,2a,GET /\n",
+         "file: is a CSV file from Application Insights"),
         (json.dumps({"Traces": [], "TraceSummaries": []}), "file: is in the format of AWS X-Ray, which is not"),
-        (
-            json.dumps({"@timestamp": "x", "trace": {"id": "1f"}, "transaction": {"id": "2a"}}),
-            "file: is in the format of Elastic APM",
-        ),
-        (
-            json.dumps({"traceId": "1f", "spanId": "2a", "durationInNanos": 5}),
-            "file: is in the format of OpenSearch's Data Prepper",
-        ),
+        (json.dumps({"@timestamp": "x", "trace": {"id": "1f"}, "transaction": {"id": "2a"}}),
+         "file: is in the format of Elastic APM"),
+        (json.dumps({"traceId": "1f", "spanId": "2a", "durationInNanos": 5}),
+         "file: is in the format of OpenSearch's Data Prepper"),
         (json.dumps({"traceEvents": []}), "file: is in the format of Chrome's tracing"),
     ],
-)
+)  # fmt: skip
 def test_other_formats_that_are_not_read_have_names(content: str, said: str) -> None:
     assert read_broken(content)[0].startswith(said)
 
@@ -435,7 +400,7 @@ def test_references_of_protobuf_json_keep_their_types() -> None:
     }
     written = proto_span(child)
     written["references"] = [follows, *written["references"]]
-    (span,) = read(json.dumps(written))
+    (span,) = spans_of(json.dumps(written))
     assert span.parent_id == child.parent_id
     assert span.links == ((f"{7:032x}", f"{0xC:016x}"),)
 

@@ -1,5 +1,4 @@
-"""The correction for multiple comparisons: textbook answers, laws, and what a difference still lacks in order to be
-shown."""
+"""The correction for multiple comparisons: textbook answers, laws, and what a difference lacks to be shown."""
 
 from __future__ import annotations
 

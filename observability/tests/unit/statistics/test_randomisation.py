@@ -1,5 +1,4 @@
-"""What a treatment adds, by redrawing the treated rows: compared with medians by hand, and how often intervals are
-right."""
+"""What a treatment adds, by redrawing the treated rows: medians as by hand, and how often intervals are right."""
 
 from __future__ import annotations
 
@@ -10,8 +9,7 @@ from hops.statistics.randomisation import DRAWS, Effect, effect_of, stratum_of
 
 
 def in_bursts(rng: np.random.Generator, rows: int) -> np.ndarray:
-    """Latencies of neighbours that wait together: a burst adds much to about ten consecutive rows, and begins at
-    random."""
+    """Latencies of neighbours that wait together: bursts, which begin at random, add much to ten consecutive rows."""
     burst = np.convolve(rng.random(rows) < 0.02, np.ones(10))[:rows] * rng.pareto(1.5, rows) * 20
     return rng.lognormal(1, 0.4, rows) + burst
 
@@ -23,7 +21,6 @@ def draw_strata(rng: np.random.Generator, shares: tuple[float, ...] = (0.15, 0.2
         values = np.concatenate([kind * 1.3**trial * in_bursts(rng, rows) for trial in range(len(shares))])
         treated = np.concatenate([rng.random(rows) < share for share in shares])
         stratum = stratum_of(treated, np.repeat(np.arange(len(shares)), rows), rng)
-        assert stratum is not None
         strata.append((stratum, values))
     return strata
 
@@ -51,7 +48,6 @@ def test_draws_treat_as_many_in_each_trial_and_their_medians_are_those(share, ro
     rng = np.random.default_rng(3)
     trials, treated, values = rng.integers(0, 3, rows), rng.random(rows) < share, rng.lognormal(1, 1, rows)
     stratum = stratum_of(treated, trials, rng)
-    assert stratum is not None
     smaller = treated if stratum.others.shape[1] == treated.sum() else ~treated
     differences = stratum.differences(values, 0.5)
     assert len(set(map(tuple, np.sort(stratum.others, axis=1)))) > DRAWS / 2
@@ -70,7 +66,6 @@ def test_an_effect_is_found_below_far_larger_differences_between_kinds():
     for centre in (1.0, 10.0, 200.0):
         treated = np.arange(500) < 100
         stratum = stratum_of(treated, np.zeros(500), rng)
-        assert stratum is not None
         strata.append((stratum, rng.normal(centre, 0.3, 500) + 0.5 * treated))
     found = effect_of(strata)
     assert found.value == pytest.approx(0.5, abs=0.1)
@@ -100,7 +95,6 @@ def test_an_interval_has_no_ends_if_trials_could_hardly_have_drawn_otherwise(tre
     trials = np.repeat(np.arange(len(treated_of_trials)), [rows for rows, _ in treated_of_trials])
     treated = np.concatenate([np.arange(rows) < many for rows, many in treated_of_trials])
     stratum = stratum_of(treated, trials, rng)
-    assert stratum is not None
     found = effect_of([(stratum, rng.lognormal(1, 1, treated.size))])
     assert found.value is not None
     assert found.interval == (None, None)

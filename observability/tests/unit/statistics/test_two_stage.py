@@ -12,13 +12,7 @@ from hops.statistics.contrast import contrast, spread_if_independent
 from hops.statistics.curve import Lines, curve_of, gap_between
 from hops.statistics.intervals import t_quantile
 from hops.statistics.over_blocks import Section, Spread, rate_section, sections_of, spread_of
-from hops.statistics.two_stage import (
-    blocks_for,
-    foreseen_half_width,
-    half_width_of,
-    of_first_stage,
-    scatter_of,
-)
+from hops.statistics.two_stage import blocks_for, foreseen_half_width, half_width_of, of_first_stage, scatter_of
 
 FIRST = 5
 WIDE_FIRST = np.array([0.2, -0.2, 0.2, -0.2, 0.0, 0.01, -0.01, 0.01, -0.01, 0.0])

@@ -17,14 +17,12 @@ def test_the_true_break_even_is_where_many_blocks_cross():
     simulation = Simulation(Setting(400, 1000, noise), np.random.default_rng(1))
     sides = simulation.experiment({name: one.factor for name, one in DISTANT.items()})
     at = simulation.break_even(DISTANT["left"], DISTANT["right"], "all")
-    medians = [
-        np.median(
-            np.concatenate(
-                [side.pool(journey, side.blocks) + at * trips for journey, trips in DISTANT[name].round_trips.items()]
-            )
-        )
-        for name, side in sides.items()
-    ]
+
+    def median(name, side):
+        shifted = [side.pool(journey, side.blocks) + at * trips for journey, trips in DISTANT[name].round_trips.items()]
+        return np.median(np.concatenate(shifted))
+
+    medians = [median(*one) for one in sides.items()]
     assert medians[0] == pytest.approx(medians[1], rel=0.01)
     assert simulation.break_even(DISTANT["left"], DISTANT["right"], "browse") == pytest.approx(
         simulation.truth(1.25)["browse"]["p50"] - simulation.truth(1.0)["browse"]["p50"], rel=1e-3

@@ -6,15 +6,13 @@ import polars as pl
 import pytest
 
 from hops.budget.parts import budgets_of, bypasses_sidecars
-from hops.run.files import read_run
 from hops.traces import otlp
-from synthetic.run import write_generated_run
 from synthetic.traces import shop_trace
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory):
-    return read_run(write_generated_run(tmp_path_factory.mktemp("run"), blocks=2, journeys_per_trial=200, seed=3))
+def run(make_run):
+    return make_run(blocks=2, journeys_per_trial=200, seed=3)
 
 
 def test_it_reads_as_a_run(run):
@@ -46,24 +44,24 @@ def test_exemplars_are_traces_of_the_trial(run):
         assert lengths == dict(zip(rows["trace_id"], rows["latency_ns"], strict=True))
 
 
-def test_a_delay_lengthens_its_part(tmp_path, run):
+def test_a_delay_lengthens_its_part(make_run, run):
     delays = {"rest": {"work:payment": 2.0}}
-    slow = read_run(write_generated_run(tmp_path, blocks=2, journeys_per_trial=200, seed=3, delays_ms=delays))
+    slow = make_run(blocks=2, journeys_per_trial=200, seed=3, delays_ms=delays)
     mine = (pl.col("topology") == "rest") & (pl.col("part") == "work:payment")
     assert slow.hops.filter(mine)["ns"].mean() - run.hops.filter(mine)["ns"].mean() == pytest.approx(2e6)
 
 
-def test_the_same_seed_gives_the_same_run(tmp_path, run):
-    again = read_run(write_generated_run(tmp_path, blocks=2, journeys_per_trial=200, seed=3))
+def test_the_same_seed_gives_the_same_run(make_run, run):
+    again = make_run(blocks=2, journeys_per_trial=200, seed=3)
     assert again.journeys.equals(run.journeys)
     assert again.hops.equals(run.hops)
     assert again.resources.equals(run.resources)
     assert again.trials == run.trials
 
 
-def test_in_a_mesh_every_call_goes_by_way_of_two_sidecars(tmp_path):
-    folder = write_generated_run(tmp_path, topologies=["hybrid"], blocks=1, journeys_per_trial=300, mesh="envoy")
-    parts = read_run(folder).hops["part"].unique().to_list()
+def test_in_a_mesh_every_call_goes_by_way_of_two_sidecars(make_run):
+    run = make_run(topologies=["hybrid"], blocks=1, journeys_per_trial=300, mesh="envoy")
+    parts = run.hops["part"].unique().to_list()
     assert [part for part in parts if bypasses_sidecars(part)] == []
     assert {"proxy:edge-outbound", "proxy:order-inbound", "wire:order→order-outbound"} <= set(parts)
     budgets, quality = budgets_of(shop_trace(seed, mesh=True) for seed in range(20))

@@ -33,34 +33,18 @@ def untested_row(metric: str, reason: str, journey: str = "browse") -> dict[str,
     ("rows", "sentences"),
     [
         ([row("p50", "not_shown"), row("p99", "not_shown")], ["No significant differences at p50 or p99."]),
-        (
-            [untested_row("p50", NO_BLOCKS), untested_row("p99", NO_BLOCKS)],
-            [f"Differences at p50 and p99 were not tested: {NO_BLOCKS}."],
-        ),
-        (
-            [row("p50", "not_shown"), untested_row("p99", FEW)],
-            ["No significant differences at p50.", f"Differences at p99 were not tested: {FEW}."],
-        ),
-        (
-            [row("p50", "left_lower"), row("p50", "not_shown", journey="login"), untested_row("p99", FEW)],
-            ["1 of 2 tested differences at p50 are significant.", f"Differences at p99 were not tested: {FEW}."],
-        ),
-        (
-            [
-                row("p99", "not_shown"),
-                untested_row("p99", FEW, "login"),
-                untested_row("p99", "one side is 0", "checkout"),
-            ],
-            [
-                "No significant differences at p99.",
-                f"2 of 3 differences at p99 were not tested: {FEW} (and 1 other reason).",
-            ],
-        ),
+        ([untested_row("p50", NO_BLOCKS), untested_row("p99", NO_BLOCKS)],
+         [f"Differences at p50 and p99 were not tested: {NO_BLOCKS}."]),
+        ([row("p50", "not_shown"), untested_row("p99", FEW)],
+         ["No significant differences at p50.", f"Differences at p99 were not tested: {FEW}."]),
+        ([row("p50", "left_lower"), row("p50", "not_shown", journey="login"), untested_row("p99", FEW)],
+         ["1 of 2 tested differences at p50 are significant.", f"Differences at p99 were not tested: {FEW}."]),
+        ([row("p99", "not_shown"), untested_row("p99", FEW, "login"), untested_row("p99", "one side is 0", "checkout")],
+         ["No significant differences at p99.",
+          f"2 of 3 differences at p99 were not tested: {FEW} (and 1 other reason)."]),
     ],
-)
-def test_untested_pairs_show_no_difference_and_give_the_reason(
-    rows: list[dict[str, Any]], sentences: list[str]
-) -> None:
+)  # fmt: skip
+def test_untested_pairs_show_no_difference_but_the_reason(rows: list[dict[str, Any]], sentences: list[str]) -> None:
     view = SummaryView({"mode": "open", "verdict": "VALID", "topologies": {}, "comparisons": rows})  # type: ignore[typeddict-item]
     elements = shown_differences(view)
     assert [element.text for element in elements if isinstance(element, Text)] == sentences

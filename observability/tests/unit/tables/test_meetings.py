@@ -25,16 +25,10 @@ def estimate(value: float, reach: float) -> dict[str, Any]:
 
 def meeting(journey: str, reach: float, **percentiles: dict[str, Any]) -> dict[str, Any]:
     return {
-        "topology": "graphql",
-        "journey": journey,
-        "met": "bulk_lines",
-        "meetings": 500,
-        "share": 0.14,
-        "more": estimate(31.0, reach),
-        "mean_ms": 4.3,
-        "percentiles": {"p50": estimate(20.0, 40.0), **percentiles},
+        "topology": "graphql", "journey": journey, "met": "bulk_lines", "meetings": 500, "share": 0.14,
+        "more": estimate(31.0, reach), "mean_ms": 4.3, "percentiles": {"p50": estimate(20.0, 40.0), **percentiles},
         "beyond_p99": 0.71 if percentiles else None,
-    }
+    }  # fmt: skip
 
 
 def queue(component: str, met: str, mean_ms: float, beyond_p99_ms: float | None) -> dict[str, Any]:
@@ -89,7 +83,6 @@ def test_waits_that_matter_are_shown_with_the_kinds_under_way() -> None:
         queue("order", "bulk_lines", 0.39, None),
     ]
     table = queues_table(view(queues=rows))
-    assert table is not None
     assert [(row[1].text, row[2].text) for row in table.rows] == [
         ("gateway", "any kind"),
         ("gateway", "bulk_lines"),

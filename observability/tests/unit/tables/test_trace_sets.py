@@ -23,7 +23,7 @@ def sets(*b_ms):
 
 
 @pytest.mark.parametrize(
-    ("b_ms", "told"),
+    ("b_ms", "sentences"),
     [
         ((15, 15, 15), ["get is slower in B; most of it in db:shop: 9.0 ms (8.0 to 10.0)."]),
         ((9, 9, 10), ["get is faster in B at mean and p50; most of it in cache:shop: −4.0 ms (−5.0 to −3.0)."]),
@@ -36,11 +36,11 @@ def sets(*b_ms):
                             "2 of 3 figures were not tested: the sections do not scatter."]),
     ],
 )  # fmt: skip
-def test_the_sentence_has_every_figure_that_differs(b_ms, told):
+def test_the_sentence_has_every_figure_that_differs(b_ms, sentences):
     answer, points, *_ = sets_elements(sets(*b_ms))
     assert isinstance(answer, Text)
     assert isinstance(points, Points)
-    assert [answer.text, *points.items] == told
+    assert [answer.text, *points.items] == sentences
 
 
 def test_the_answer_names_three_operations_of_each_direction():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import re
 from pathlib import Path
 from typing import Any
@@ -14,10 +13,9 @@ from hops.run.documents.gate import NOISY, VALID, WRONG
 from hops.run.documents.summary import Summary
 from hops.run.files import read_run
 from hops.terminal.brief import brief
-from hops.terminal.console import terminal
 from synthetic.run import Noise, write_generated_run
 
-from ..report.pages import page_of
+from ..report.pages import page_of, printed
 
 MAX_LINES = 36
 """Four more lines are the links, and the line that says that the run is finished."""
@@ -44,9 +42,7 @@ def summary(folder: Path) -> Summary:
 
 
 def print_brief(summary: Summary, width: int = 80) -> str:
-    out = io.StringIO()
-    terminal(out, width=width).print(brief(summary))
-    return out.getvalue()
+    return printed(brief(summary), width)
 
 
 def test_it_has_few_lines_and_fits(summary: Summary) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import io
 import json
 from pathlib import Path
 
@@ -12,34 +11,22 @@ import pytest
 from typer.testing import CliRunner
 
 from hops.__main__ import app
+from hops.kinds import analyse
 from hops.kinds.bench.terminal import bench
 from hops.kinds.two_runs.analysis import compare_runs
 from hops.kinds.two_runs.tables import runs_view
-from hops.run.files import read_run
 from hops.terminal.comparison import compare
-from hops.terminal.console import terminal
-from synthetic.run import write_generated_run
 from synthetic.traces import otlp_document, shop_trace
+
+from ..report.pages import printed
 
 ROOT = Path(__file__).resolve().parents[4]
 PACKAGES = (
-    "observability/hops",
-    "load/experiment",
-    "mesh/mesh",
-    "mesh/provision",
-    "services/shop",
-    "load/proofs",
-    "graphql-gateway/graphql_gateway",
-    "rest-gateway/rest_gateway",
-)
+    "observability/hops", "load/experiment", "mesh/mesh", "mesh/provision", "services/shop", "load/proofs",
+    "graphql-gateway/graphql_gateway", "rest-gateway/rest_gateway",
+)  # fmt: skip
 SPAN, SERVICE, PART = "GET /users/[id]", "gw[/red]", "work::key:"
 """Rich reads the first two as markup, one of which closes a tag that was never opened, and the third as a picture."""
-
-
-def print_text(view):
-    out = io.StringIO()
-    terminal(out, width=300).print(view)
-    return out.getvalue()
 
 
 def rename(document, names):
@@ -52,34 +39,31 @@ def rename(document, names):
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("runs") / "run"
-    return write_generated_run(folder, topologies=["rest", "hybrid"], blocks=3, journeys_per_trial=400, traced=0.5)
+def run(make_run):
+    return make_run(topologies=["rest", "hybrid"], blocks=3, journeys_per_trial=400, traced=0.5)
 
 
 @pytest.fixture(scope="module")
 def summary(run):
-    from hops.kinds import analyse
-
     names = {"rest": SERVICE, "browse": SPAN, "work:product": PART, "parity": "gate[/b]"}
-    return rename(analyse(read_run(run), name="run"), names)
+    return rename(analyse(run, name="run"), names)
 
 
 def test_bench_shows_names_as_they_are(summary):
-    text = print_text(bench(summary | {"topologies": {SERVICE: summary["topologies"][SERVICE]}}))
+    text = printed(bench(summary | {"topologies": {SERVICE: summary["topologies"][SERVICE]}}))
     for name in (SPAN, PART, "gate[/b]"):
         assert name in text
 
 
 def test_compare_shows_names_as_they_are(summary):
-    text = print_text(compare(summary))
+    text = printed(compare(summary))
     for name in (SPAN, SERVICE, "gate[/b]"):
         assert name in text
 
 
 def test_compare_runs_shows_names_as_they_are(run):
-    found = compare_runs(read_run(run), read_run(run))
-    text = print_text(runs_view(rename(found, {"rest": SERVICE, "browse": SPAN})))
+    found = compare_runs(run, run)
+    text = printed(runs_view(rename(found, {"rest": SERVICE, "browse": SPAN})))
     assert SPAN in text
     assert SERVICE in text
 
@@ -87,10 +71,7 @@ def test_compare_runs_shows_names_as_they_are(run):
 def test_a_trace_shows_names_as_they_are(tmp_path):
     spans = [
         msgspec.structs.replace(
-            span,
-            name=SPAN if span.kind == "CLIENT" else span.name,
-            service=SERVICE,
-            attributes={"shop.journey": SPAN},
+            span, name=SPAN if span.kind == "CLIENT" else span.name, service=SERVICE, attributes={"shop.journey": SPAN}
         )
         for span in shop_trace(4, spans=12)
     ]

@@ -2,44 +2,34 @@
 
 from __future__ import annotations
 
-import io
-
 import pytest
 
 from hops.elements.element import Fold, Heading, Points, Section, Terms, Text
 from hops.elements.markdown import markdown
 from hops.elements.numbers import OPEN
 from hops.elements.table import Cell, Column, Table, estimate, number, words
-from hops.terminal.console import terminal
 from hops.terminal.render import render
+
+from ..report.pages import printed
 
 LATENCY = Table(
     "latency",
     "Latency, ms, with 95 % intervals",
     [
-        Column("journey", numeric=False),
-        Column("topology", numeric=False),
-        Column("mean", "ms", interval=True, spare=2),
-        Column("p50", "ms", interval=True),
-        Column("p99", "ms", interval=True),
-        Column("max", "ms", spare=1),
-        Column("failed"),
+        Column("journey", numeric=False), Column("topology", numeric=False),
+        Column("mean", "ms", interval=True, spare=2), Column("p50", "ms", interval=True),
+        Column("p99", "ms", interval=True), Column("max", "ms", spare=1), Column("failed"),
     ],
     [
         [
-            words(journey),
-            words(topology),
-            estimate(5.5, (5.0, 6.0)),
-            estimate(5.0, (4.5, 5.5)),
-            estimate(20.0, (15.0, None)),
-            number(31.0),
-            Cell("154", 154, note="150 timeout, 4 wrong answer"),
+            words(journey), words(topology), estimate(5.5, (5.0, 6.0)), estimate(5.0, (4.5, 5.5)),
+            estimate(20.0, (15.0, None)), number(31.0), Cell("154", 154, note="150 timeout, 4 wrong answer"),
         ]
         for journey in ("GET /users/[id]", "all")
         for topology in ("gw[/red]", "rest")
     ],
     heads=2,
-)
+)  # fmt: skip
 BUDGET = Table(
     "budget",
     "Parts of a hop budget, ms",
@@ -54,9 +44,7 @@ BUDGET = Table(
 
 
 def show(*elements: object, width: int = 80) -> str:
-    out = io.StringIO()
-    terminal(out, width=width).print(render(elements))  # type: ignore[arg-type]
-    return "".join(line.rstrip() + "\n" for line in out.getvalue().splitlines())
+    return "".join(line.rstrip() + "\n" for line in printed(render(elements), width).splitlines())
 
 
 def test_text_lists_and_folds_are_below_each_other_unchanged():
@@ -103,8 +91,8 @@ def test_a_table_is_not_scanned_for_each_of_its_rows():
 
     rows = Rows([words(f"GET /{at // 2}"), words("p50"), number(1.0)] for at in range(100))
     columns = [Column("operation", numeric=False), Column("figure", numeric=False), Column("mean", "ms")]
-    told = show(Table("sets", "Two sets", columns, rows, heads=2)).splitlines()
-    assert told[told.index(next(line for line in told if "GET /1 " in line)) - 1] == ""
+    lines = show(Table("sets", "Two sets", columns, rows, heads=2)).splitlines()
+    assert lines[lines.index(next(line for line in lines if "GET /1 " in line)) - 1] == ""
     assert rows.gone_through < 50
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from msgspec.structs import replace
 
 from hops.budget.any_system import budget_of_any, tree_of
@@ -17,16 +18,43 @@ def both(spans):
     return dict(budget.parts), budget.after_ns, dict(to_the_end.parts)
 
 
-def test_a_root_that_sends_a_message(draw):
-    spans = draw("""
+CASES = {
+    "a root that sends a message": ("""
 front publish     PRODUCER 0..2
 `- worker process  CONSUMER 60..110
-""")
-    assert both(spans) == (
+""", (
         {"messaging:front": 2},
         108,
         {"messaging:front": 2, "messaging:front→worker": 58, "work:worker": 50},
-    )
+    )),
+    # Work of `middle` before it sent the message is on the way to the last span; its later work is not.
+    "a message is sent deep inside of a call": ("""
+front get               SERVER 0..100
+`- front GET             CLIENT 10..90
+   `- middle get          SERVER 12..88
+      |- middle load       CLIENT 20..30 db.system=mysql
+      |- middle publish    PRODUCER 40..41
+      |  `- worker receive  CONSUMER 95..96
+      |     `- worker process CONSUMER 97..110
+      `- middle save       CLIENT 50..80 db.system=mysql
+""", (
+        {"work:front": 20, "wire:front→middle": 4, "work:middle": 35, "db:middle": 40, "messaging:middle": 1},
+        10,
+        {
+            "work:front": 10, "wire:front→middle": 2, "work:middle": 18, "db:middle": 10, "messaging:middle": 1,
+            "messaging:middle→worker": 55, "work:worker": 14,
+        },
+    )),
+    "work that waits for a thread": ("""
+front get      SERVER 0..100
+`- front job    INTERNAL 150..200
+""", ({"work:front": 100}, 100, {"work:front": 150, "queue:front": 50})),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("drawing", "expected"), CASES.values(), ids=CASES)
+def test_the_time_to_the_end_is_that_of_the_root_and_what_comes_after(draw, drawing, expected):
+    assert both(draw(drawing)) == expected
 
 
 def test_nothing_lies_after_a_root_that_waits_for_all(draw):
@@ -37,28 +65,6 @@ front get      SERVER 0..100
 """)
     parts = {"work:front": 20, "wire:front→stock": 20, "work:stock": 60}
     assert both(spans) == (parts, 0, parts)
-
-
-def test_a_message_is_sent_deep_inside_of_a_call(draw):
-    """Work of `middle` before it sent the message is on the way to the last span; its later work is not."""
-    spans = draw("""
-front get               SERVER 0..100
-`- front GET             CLIENT 10..90
-   `- middle get          SERVER 12..88
-      |- middle load       CLIENT 20..30 db.system=mysql
-      |- middle publish    PRODUCER 40..41
-      |  `- worker receive  CONSUMER 95..96
-      |     `- worker process CONSUMER 97..110
-      `- middle save       CLIENT 50..80 db.system=mysql
-""")
-    assert both(spans) == (
-        {"work:front": 20, "wire:front→middle": 4, "work:middle": 35, "db:middle": 40, "messaging:middle": 1},
-        10,
-        {
-            "work:front": 10, "wire:front→middle": 2, "work:middle": 18, "db:middle": 10, "messaging:middle": 1,
-            "messaging:middle→worker": 55, "work:worker": 14,
-        },
-    )  # fmt: skip
 
 
 def test_two_queues_one_after_the_other(draw):
@@ -72,14 +78,6 @@ front publish         PRODUCER 0..2
         "messaging:front": 2, "messaging:front→order": 8, "work:order": 5, "messaging:order": 1,
         "messaging:order→mail": 34, "work:mail": 10,
     }  # fmt: skip
-
-
-def test_work_that_waits_for_a_thread(draw):
-    spans = draw("""
-front get      SERVER 0..100
-`- front job    INTERNAL 150..200
-""")
-    assert both(spans) == ({"work:front": 100}, 100, {"work:front": 150, "queue:front": 50})
 
 
 def test_spans_that_follow_and_further_roots(draw):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 
+import pytest
 from msgspec.structs import replace
 
 from hops.budget.any_system import budget_of_any, tree_of
@@ -56,19 +57,36 @@ stray later   SERVER 0..900
     assert budget_of_any(tree_of(spans)).total_ns == 100
 
 
-def test_names_of_the_shop_mean_nothing_in_other_traces(draw):
-    """A service may be called client, edge or order-inbound, and a span handshake or pool.acquire."""
-    spans = draw("""
+CASES = {
+    # A service may be called client, edge or order-inbound, and a span handshake or pool.acquire.
+    "names of the shop mean nothing in other traces": ("""
 client handshake  INTERNAL 0..100
 `- client GET      CLIENT 0..100
    `- edge waiting  SERVER 10..90
       |- edge pool.acquire INTERNAL 20..40
       `- edge GET    CLIENT 40..80
          `- order-inbound link_up SERVER 50..70
-""")
-    assert parts(spans) == {
-        "wire:client→edge": 20, "work:edge": 40, "wire:edge→order-inbound": 20, "work:order-inbound": 20,
-    }  # fmt: skip
+""", {"wire:client→edge": 20, "work:edge": 40, "wire:edge→order-inbound": 20, "work:order-inbound": 20}),
+    "a host whose name begins as a service does is another one": ("""
+api get         SERVER 0..100
+`- api POST      CLIENT 10..90 server.address=api.example.com
+""", {"work:api": 20, "external:api→api.example.com": 80}),
+    "a message that is waited for": ("""
+shop order         SERVER 0..100
+`- shop send        PRODUCER 10..20
+   `- mail process   CONSUMER 50..80
+""", {"work:shop": 30, "messaging:shop": 10, "messaging:shop→mail": 30, "work:mail": 30}),
+    "a message that is received before it was acknowledged": ("""
+shop order         SERVER 0..100
+`- shop send        PRODUCER 10..20
+   `- mail process   CONSUMER 19..80
+""", {"work:shop": 30, "messaging:shop": 9, "work:mail": 61}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("drawing", "expected"), CASES.values(), ids=CASES)
+def test_time_goes_where_the_caller_waited(draw, drawing, expected):
+    assert parts(draw(drawing)) == expected
 
 
 def test_one_attribute_makes_the_same_trace_the_shops(draw):
@@ -116,41 +134,6 @@ shop get       SERVER 0..100
     tree = tree_of(spans)
     assert dict(budget_of_any(tree).parts)["unattributed"] == 40
     assert tree.quality.missing_servers == 1
-
-
-def test_a_host_whose_name_begins_as_a_service_does_is_another_one(draw):
-    spans = draw("""
-api get         SERVER 0..100
-`- api POST      CLIENT 10..90 server.address=api.example.com
-""")
-    assert parts(spans) == {"work:api": 20, "external:api→api.example.com": 80}
-
-
-def test_a_message_that_is_waited_for(draw):
-    spans = draw("""
-shop order         SERVER 0..100
-`- shop send        PRODUCER 10..20
-   `- mail process   CONSUMER 50..80
-""")
-    assert parts(spans) == {"work:shop": 30, "messaging:shop": 10, "messaging:shop→mail": 30, "work:mail": 30}
-
-
-def test_a_message_that_is_received_before_it_was_acknowledged(draw):
-    spans = draw("""
-shop order         SERVER 0..100
-`- shop send        PRODUCER 10..20
-   `- mail process   CONSUMER 19..80
-""")
-    assert parts(spans) == {"work:shop": 30, "messaging:shop": 9, "work:mail": 61}
-
-
-def test_a_message_that_nobody_waits_for(draw):
-    spans = draw("""
-shop order         SERVER 0..100
-`- shop send        PRODUCER 10..20
-   `- mail process   CONSUMER 5000..9000
-""")
-    assert parts(spans) == {"work:shop": 90, "messaging:shop": 10}
 
 
 def test_a_message_that_only_a_link_leads_to(draw):

@@ -14,13 +14,9 @@ from hops.errors import JaegerError
 from hops.traces.jaeger import fetch_traces, read_traces
 
 ROOT = {
-    "traceId": "a" * 32,
-    "spanId": "1" * 16,
-    "name": "browse",
-    "kind": 1,
-    "startTimeUnixNano": "1767225600123456789",
+    "traceId": "a" * 32, "spanId": "1" * 16, "name": "browse", "kind": 1, "startTimeUnixNano": "1767225600123456789",
     "endTimeUnixNano": "1767225600123456799",
-}
+}  # fmt: skip
 CALL = ROOT | {"spanId": "2" * 16, "parentSpanId": "1" * 16, "kind": 3}
 ANSWER = ROOT | {"spanId": "3" * 16, "parentSpanId": "2" * 16, "kind": 2}
 

@@ -16,49 +16,95 @@ def parts(spans):
     return dict(budget_of_any(tree).parts)
 
 
-def test_an_answer_below_the_span_above_the_call(draw):
-    """Apollo's router passes on the context of its `subgraph` span in this way."""
-    spans = draw("""
+CASES = {
+    # Apollo's router passes on the context of its `subgraph` span in this way.
+    "an answer below the span above the call": ("""
 router request             SERVER 0..100
 `- router subgraph          INTERNAL 14..89
    |- router subgraph_request CLIENT 15..70
    `- accounts POST            SERVER 18..66
-""")
-    assert parts(spans) == {"work:router": 45, "wire:router→accounts": 7, "work:accounts": 48}
-    quality = tree_of(spans).quality
-    assert (quality.complete, quality.joined) == (True, 1)
-
-
-def test_an_answer_that_goes_on_a_little_after_its_call(draw):
-    """The router's span ends with the headers, the callee's with the body."""
-    spans = draw("""
+""", {"work:router": 45, "wire:router→accounts": 7, "work:accounts": 48}, {"complete": True, "joined": 1}),
+    # The router's span ends with the headers, the callee's with the body.
+    "an answer that ends a little after its call": ("""
 router request             SERVER 0..100
 |- router subgraph_request  CLIENT 15..70
 `- accounts POST             SERVER 18..72
-""")
-    assert parts(spans) == {"work:router": 45, "wire:router→accounts": 3, "work:accounts": 52}
-
-
-def test_an_answer_below_a_span_far_above_the_call(draw):
-    """Hive's gateway passes on the context of the whole request in this way."""
-    spans = draw("""
+""", {"work:router": 45, "wire:router→accounts": 3, "work:accounts": 52}, {}),
+    # Hive's gateway passes on the context of the whole request in this way.
+    "an answer below a span far above the call": ("""
 gateway request                SERVER 0..100
 |- gateway graphql.execute      INTERNAL 5..95
 |  `- gateway subgraph.execute    CLIENT 10..90
 |     `- gateway http.fetch         CLIENT 15..85
 `- accounts POST                 SERVER 20..80
-""")
-    assert parts(spans) == {"work:gateway": 20, "wire:gateway→accounts": 20, "work:accounts": 60}
-
-
-def test_an_answer_below_the_librarys_span_and_next_to_the_request(draw):
-    spans = draw("""
+""", {"work:gateway": 20, "wire:gateway→accounts": 20, "work:accounts": 60}, {}),
+    "an answer below the library's span and next to the request": ("""
 gateway request            SERVER 0..100
 `- gateway subgraph.execute CLIENT 10..90
    |- gateway http.fetch      CLIENT 15..85
    `- accounts POST            SERVER 20..80
-""")
-    assert parts(spans) == {"work:gateway": 20, "wire:gateway→accounts": 20, "work:accounts": 60}
+""", {"work:gateway": 20, "wire:gateway→accounts": 20, "work:accounts": 60}, {}),
+    "answers of one component, whose order makes no difference": ("""
+router request        SERVER 0..100
+|- router fetch        CLIENT 10..90
+|- router fetch        CLIENT 11..91
+|- accounts POST        SERVER 20..80
+`- accounts POST        SERVER 21..79
+""", {"work:router": 20, "wire:router→accounts": 22, "work:accounts": 58}, {"complete": True}),
+    "an answer next to two calls that share it": ("""
+router request        SERVER 0..100
+|- router fetch        CLIENT 10..60
+|- router fetch        CLIENT 12..61
+`- accounts POST        SERVER 15..55
+""", {"work:router": 51, "wire:router→accounts": 9, "work:accounts": 40},
+     {"joined": 1, "shared": 1, "complete": True}),
+    "tries without separate spans": ("""
+router request        SERVER 0..100
+|- router fetch        CLIENT 10..90
+|- accounts POST        SERVER 15..40
+`- accounts POST        SERVER 50..85
+""", {"work:router": 20, "wire:router→accounts": 20, "work:accounts": 60}, {}),
+}  # fmt: skip
+NOT_JOINED = {
+    "an ambiguous answer": ("""
+router request        SERVER 0..100
+|- router fetch        CLIENT 10..90
+|- router fetch        CLIENT 11..91
+|- accounts POST        SERVER 20..80
+`- reviews POST         SERVER 21..79
+""", {"joined": 0, "missing_servers": 2}),
+    "one answer to one of two different calls": ("""
+router request        SERVER 0..100
+|- router accounts     CLIENT 10..90
+|- router prices       CLIENT 11..91
+`- accounts POST        SERVER 20..80
+""", {"joined": 0, "missing_servers": 2}),
+    "a span that began before the call": ("""
+router request        SERVER 0..100
+|- router fetch        CLIENT 20..90
+`- accounts POST        SERVER 10..80
+""", {"joined": 0}),
+    "a call of another component": ("""
+router request          SERVER 0..100
+|- router fetch          CLIENT 10..60 subgraph.name=accounts
+|  `- accounts POST        SERVER 15..55
+`- router fetch          CLIENT 12..60 subgraph.name=reviews
+""", {"shared": 0}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("drawing", "expected", "counts"), CASES.values(), ids=CASES)
+def test_time_goes_where_the_caller_waited(draw, drawing, expected, counts):
+    spans = draw(drawing)
+    quality = tree_of(spans).quality
+    assert parts(spans) == expected
+    assert {name: getattr(quality, name) for name in counts} == counts
+
+
+@pytest.mark.parametrize(("drawing", "counts"), NOT_JOINED.values(), ids=NOT_JOINED)
+def test_what_may_be_no_answer_stays_where_it_is(draw, drawing, counts):
+    quality = tree_of(draw(drawing)).quality
+    assert {name: getattr(quality, name) for name in counts} == counts
 
 
 def test_calls_side_by_side_each_get_the_answer_that_only_they_can_have(draw):
@@ -101,72 +147,6 @@ router request        SERVER 0..100
     assert budget.quality.joined == 2
 
 
-def test_an_ambiguous_answer_stays_where_it_is(draw):
-    spans = draw("""
-router request        SERVER 0..100
-|- router fetch        CLIENT 10..90
-|- router fetch        CLIENT 11..91
-|- accounts POST        SERVER 20..80
-`- reviews POST         SERVER 21..79
-""")
-    quality = tree_of(spans).quality
-    assert (quality.joined, quality.missing_servers) == (0, 2)
-
-
-def test_the_order_of_one_components_answers_makes_no_difference(draw):
-    spans = draw("""
-router request        SERVER 0..100
-|- router fetch        CLIENT 10..90
-|- router fetch        CLIENT 11..91
-|- accounts POST        SERVER 20..80
-`- accounts POST        SERVER 21..79
-""")
-    assert parts(spans) == {"work:router": 20, "wire:router→accounts": 22, "work:accounts": 58}
-    assert tree_of(spans).quality.complete
-
-
-def test_one_answer_to_one_of_two_different_calls_stays_where_it_is(draw):
-    spans = draw("""
-router request        SERVER 0..100
-|- router accounts     CLIENT 10..90
-|- router prices       CLIENT 11..91
-`- accounts POST        SERVER 20..80
-""")
-    quality = tree_of(spans).quality
-    assert (quality.joined, quality.missing_servers) == (0, 2)
-
-
-def test_an_answer_next_to_two_calls_that_share_it(draw):
-    spans = draw("""
-router request        SERVER 0..100
-|- router fetch        CLIENT 10..60
-|- router fetch        CLIENT 12..61
-`- accounts POST        SERVER 15..55
-""")
-    quality = tree_of(spans).quality
-    assert parts(spans) == {"work:router": 51, "wire:router→accounts": 9, "work:accounts": 40}
-    assert (quality.joined, quality.shared, quality.complete) == (1, 1, True)
-
-
-def test_a_span_that_began_before_the_call_is_no_answer(draw):
-    spans = draw("""
-router request        SERVER 0..100
-|- router fetch        CLIENT 20..90
-`- accounts POST        SERVER 10..80
-""")
-    assert tree_of(spans).quality.joined == 0
-
-
-def test_tries_without_separate_spans(draw):
-    spans = draw("""
-router request        SERVER 0..100
-|- router fetch        CLIENT 10..90
-|- accounts POST        SERVER 15..40
-`- accounts POST        SERVER 50..85
-""")
-    assert parts(spans) == {"work:router": 20, "wire:router→accounts": 20, "work:accounts": 60}
-
-
 @pytest.mark.parametrize("end", [59, 60, 62])
 def test_a_call_that_waits_for_the_answer_of_another(draw, end):
     """One request serves both calls: its answer hangs below the first call, and the path goes through the other."""
@@ -191,8 +171,7 @@ router request          SERVER 0..100
 
 
 def test_a_gateway_that_says_which_spans_ask_a_subgraph(draw):
-    """Hive's and Apollo's gateways do so: a call that joins a request has no CLIENT span for that request, or none at
-    all."""
+    """Hive's and Apollo's gateways do so: a call that joins a request has no CLIENT span for it, or none at all."""
     spans = draw("""
 router request                SERVER 0..100
 |- router operation            CLIENT 10..60 hive.graphql.subgraph.name=accounts
@@ -228,16 +207,6 @@ router request          SERVER 0..100
 """)
     quality = tree_of(spans).quality
     assert (quality.missing_servers, quality.shared) == (1, 0)
-
-
-def test_a_call_of_another_component_shares_nothing(draw):
-    spans = draw("""
-router request          SERVER 0..100
-|- router fetch          CLIENT 10..60 subgraph.name=accounts
-|  `- accounts POST        SERVER 15..55
-`- router fetch          CLIENT 12..60 subgraph.name=reviews
-""")
-    assert tree_of(spans).quality.shared == 0
 
 
 def test_very_many_answers_next_to_their_calls(draw):

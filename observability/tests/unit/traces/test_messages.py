@@ -9,6 +9,7 @@ from hops.budget.any_system import budget_of_any, tree_of
 from hops.traces.span import FOLLOWS_FROM, REF_TYPE
 
 NOBODY = {"work:front": 99, "messaging:front": 1}
+WAITED = {"work:front": 70, "messaging:front": 1, "messaging:front→worker": 9, "work:worker": 20}
 
 
 def parts(spans):
@@ -26,9 +27,9 @@ front get         SERVER 0..100
     assert budget_of_any(tree_of(spans)).quality.complete
 
 
-def test_the_answer_that_counts_is_that_of_the_span_which_sent_the_message(draw):
-    """The root lasts longer for other reasons: it calls stock."""
-    spans = draw("""
+CASES = {
+    # The root lasts longer for other reasons: it calls stock.
+    "the answer that counts is that of the span which sent the message": ("""
 front get               SERVER 0..300
 |- front GET             CLIENT 10..110
 |  `- middle get          SERVER 20..100
@@ -36,25 +37,65 @@ front get               SERVER 0..300
 |        `- worker process  CONSUMER 104..180
 `- front GET             CLIENT 120..290
    `- stock get           SERVER 130..280
-""")
-    assert parts(spans) == {
+""", {
         "work:front": 30, "wire:front→middle": 20, "work:middle": 79, "messaging:middle": 1,
         "wire:front→stock": 20, "work:stock": 150,
-    }  # fmt: skip
-
-
-def test_nobody_waits_for_a_message_in_the_shadow_of_a_later_call(draw):
-    """Most of the receipt was still ahead when the call began, so the message's transit is not on the path either."""
-    spans = draw("""
+    }),
+    # Most of the receipt was still ahead when the call began, so the message's transit is not on the path either.
+    "nobody waits for a message in the shadow of a later call": ("""
 front get         SERVER 0..100
 |- front publish   PRODUCER 10..20
 |  `- worker process CONSUMER 50..90
 `- front GET       CLIENT 60..95
    `- stock get     SERVER 65..90
-""")
-    assert parts(spans) == {
-        "work:front": 55, "messaging:front": 10, "wire:front→stock": 10, "work:stock": 25,
-    }  # fmt: skip
+""", {"work:front": 55, "messaging:front": 10, "wire:front→stock": 10, "work:stock": 25}),
+    "process below receive": ("""
+front get           SERVER 0..100
+`- front publish     PRODUCER 40..41
+   `- worker receive  CONSUMER 50..52
+      `- worker process CONSUMER 52..70
+""", WAITED),
+    "process below a batch below receive": ("""
+front get             SERVER 0..100
+`- front publish       PRODUCER 40..41
+   `- worker receive    CONSUMER 50..52
+      `- worker batch    CONSUMER 52..54
+         `- worker poll   INTERNAL 53..54
+            `- worker handle CONSUMER 54..70
+""", WAITED),
+    # Brave writes such spans.
+    "a span without a kind handles what a receipt of no length took": ("""
+front get           SERVER 0..100
+`- front publish     PRODUCER 40..41
+   `- worker poll     CONSUMER 50..51
+      `- worker handle UNSPECIFIED 51..70
+""", WAITED),
+    "messages of a batch wait for each other": ("""
+front get            SERVER 0..100
+`- front publish      PRODUCER 40..41
+   `- worker receive   CONSUMER 50..52
+      |- worker process CONSUMER 53..60
+      `- worker process CONSUMER 62..75
+""", {"work:front": 65, "messaging:front": 1, "messaging:front→worker": 12, "work:worker": 22}),
+    "a receipt is handled below a service without a sending": ("""
+front get          SERVER 0..100
+`- worker receive   CONSUMER 50..52
+   `- worker process CONSUMER 52..70
+""", {"work:front": 80, "work:worker": 20}),
+    # There is work in the receipt, so a later span does not handle the message.
+    "work that a receipt started and left is not waited for": ("""
+front get           SERVER 0..100
+`- front publish     PRODUCER 40..41
+   `- worker process  CONSUMER 50..60
+      |- worker parse  INTERNAL 51..55
+      `- worker clean  INTERNAL 61..90
+""", {"work:front": 80, "messaging:front": 1, "messaging:front→worker": 9, "work:worker": 10}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("drawing", "expected"), CASES.values(), ids=CASES)
+def test_time_goes_where_the_caller_waited(draw, drawing, expected):
+    assert parts(draw(drawing)) == expected
 
 
 def test_what_receives_a_message_may_have_any_kind(draw):
@@ -65,67 +106,7 @@ front get         SERVER 0..100
 `- front publish   PRODUCER 40..41
    `- worker run    {kind} 50..70
 """)
-        assert parts(spans) == {
-            "work:front": 70, "messaging:front": 1, "messaging:front→worker": 9, "work:worker": 20,
-        }, kind  # fmt: skip
-
-
-WAITED = {"work:front": 70, "messaging:front": 1, "messaging:front→worker": 9, "work:worker": 20}
-
-
-def test_process_below_receive(draw):
-    spans = draw("""
-front get           SERVER 0..100
-`- front publish     PRODUCER 40..41
-   `- worker receive  CONSUMER 50..52
-      `- worker process CONSUMER 52..70
-""")
-    assert parts(spans) == WAITED
-
-
-def test_process_below_a_batch_below_receive(draw):
-    spans = draw("""
-front get             SERVER 0..100
-`- front publish       PRODUCER 40..41
-   `- worker receive    CONSUMER 50..52
-      `- worker batch    CONSUMER 52..54
-         `- worker poll   INTERNAL 53..54
-            `- worker handle CONSUMER 54..70
-""")
-    assert parts(spans) == WAITED
-
-
-def test_a_span_without_a_kind_handles_what_a_receipt_of_no_length_took(draw):
-    """Brave writes such spans."""
-    spans = draw("""
-front get           SERVER 0..100
-`- front publish     PRODUCER 40..41
-   `- worker poll     CONSUMER 50..51
-      `- worker handle UNSPECIFIED 51..70
-""")
-    assert parts(spans) == WAITED
-
-
-def test_messages_of_a_batch_wait_for_each_other(draw):
-    spans = draw("""
-front get            SERVER 0..100
-`- front publish      PRODUCER 40..41
-   `- worker receive   CONSUMER 50..52
-      |- worker process CONSUMER 53..60
-      `- worker process CONSUMER 62..75
-""")
-    assert parts(spans) == {
-        "work:front": 65, "messaging:front": 1, "messaging:front→worker": 12, "work:worker": 22,
-    }  # fmt: skip
-
-
-def test_a_receipt_is_handled_below_a_service_without_a_sending(draw):
-    spans = draw("""
-front get          SERVER 0..100
-`- worker receive   CONSUMER 50..52
-   `- worker process CONSUMER 52..70
-""")
-    assert parts(spans) == {"work:front": 80, "work:worker": 20}
+        assert parts(spans) == WAITED, kind
 
 
 def test_nobody_waits_for_process_below_receive_after_the_answer(draw):
@@ -137,20 +118,6 @@ front get           SERVER 0..100
       `- worker process CONSUMER 52..{ended}
 """)
         assert parts(spans) == NOBODY
-
-
-def test_work_that_a_receipt_started_and_left_is_not_waited_for(draw):
-    """There is work in the receipt, so a later span does not handle the message."""
-    spans = draw("""
-front get           SERVER 0..100
-`- front publish     PRODUCER 40..41
-   `- worker process  CONSUMER 50..60
-      |- worker parse  INTERNAL 51..55
-      `- worker clean  INTERNAL 61..90
-""")
-    assert parts(spans) == {
-        "work:front": 80, "messaging:front": 1, "messaging:front→worker": 9, "work:worker": 10,
-    }  # fmt: skip
 
 
 def following(span):

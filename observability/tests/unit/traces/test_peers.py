@@ -43,12 +43,15 @@ CALLED = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("attributes", "peer"), CALLED.values(), ids=CALLED)
-def test_the_first_attribute_that_names_anybody_counts(draw, attributes, peer):
-    root, call = draw("""
+ONE_CALL = """
 shop order     SERVER 0..100
 `- shop POST    CLIENT 10..60
-""")
+"""
+
+
+@pytest.mark.parametrize(("attributes", "peer"), CALLED.values(), ids=CALLED)
+def test_the_first_attribute_that_names_anybody_counts(draw, attributes, peer):
+    root, call = draw(ONE_CALL)
     call = replace(call, attributes=attributes)
     assert peer_of(call) == peer
     if peer:
@@ -59,26 +62,11 @@ shop order     SERVER 0..100
 
 @pytest.mark.parametrize("name", PEERS)
 def test_each_attribute_is_enough_alone(draw, name):
-    root, call = draw("""
-shop order     SERVER 0..100
-`- shop POST    CLIENT 10..60
-""")
+    root, call = draw(ONE_CALL)
     value = "https://pay.example.com/v1" if name in ("url.full", "http.url") else "pay.example.com"
     attributes = {name: value} | ({"upstream_cluster": "-"} if name == "upstream_address" else {})
     tree = tree_of([root, replace(call, attributes=attributes)])
     assert dict(budget_of_any(tree).parts) == {"work:shop": 50, "external:shop→pay.example.com": 50}
-
-
-def test_a_peer_with_spans_in_the_trace_has_lost_its_answer(draw):
-    spans = draw("""
-shop get       SERVER 0..100
-|- shop GET     CLIENT 10..40 url.full=http://stock:8080/items
-|  `- stock get  SERVER 20..30
-`- shop GET     CLIENT 50..90 url.full=http://stock:8080/items
-""")
-    tree = tree_of(spans)
-    assert dict(budget_of_any(tree).parts)["unattributed"] == 40
-    assert tree.quality.missing_servers == 1
 
 
 def test_istios_services_have_their_namespace_behind_their_name():

@@ -58,10 +58,7 @@ GOOD = "dishes:\n  - name: pea\n"
             "dishes:\n  - name: pea\n    kind: soop",
             ["3: dishes[0].kind: 'soop' is unknown; did you mean soup? valid: soup, cake"],
         ),
-        (
-            "dishes:\n- {name: a}\n- {name: b}\n- {name: c}",
-            ["1: dishes: has 3 entries; it may have at most 2"],
-        ),
+        ("dishes:\n- {name: a}\n- {name: b}\n- {name: c}", ["1: dishes: has 3 entries; it may have at most 2"]),
         (
             "dishes:\n  - nam: pea\n",
             [
@@ -80,17 +77,17 @@ GOOD = "dishes:\n  - name: pea\n"
     ],
 )
 def test_each_mistake_is_reported_with_its_line_and_in_words(text: str, messages: list[str]) -> None:
-    told = refuse(text)
-    assert len(told) == len(messages)
-    for line, message in zip(told, messages, strict=True):
+    mistakes = refuse(text)
+    assert len(mistakes) == len(messages)
+    for line, message in zip(mistakes, messages, strict=True):
         assert line.startswith(f"menu.yaml:{message}")
-    assert not any(word in " ".join(told) for word in ("Input", "input", "Field", "pydantic"))
+    assert not any(word in " ".join(mistakes) for word in ("Input", "input", "Field", "pydantic"))
 
 
 def test_many_mistakes_are_listed_in_the_order_of_lines_and_all_are_counted() -> None:
-    told = refuse(GOOD + "".join(f"colour{number}: red\n" for number in range(30)))
-    assert [int(line.split(":")[1]) for line in told[:-1]] == list(range(3, 3 + MAX_PROBLEMS))
-    assert told[-1] == f"menu.yaml: and {30 - MAX_PROBLEMS} more mistakes"
+    mistakes = refuse(GOOD + "".join(f"colour{number}: red\n" for number in range(30)))
+    assert [int(line.split(":")[1]) for line in mistakes[:-1]] == list(range(3, 3 + MAX_PROBLEMS))
+    assert mistakes[-1] == f"menu.yaml: and {30 - MAX_PROBLEMS} more mistakes"
 
 
 def test_numbers_may_be_written_as_in_json() -> None:

@@ -13,10 +13,10 @@ from hops.elements.numbers import OPEN
 from hops.kinds.bench.terminal import bench
 from hops.tables.network import bytes_table, wire_table
 from hops.tables.view import SummaryView
-from hops.terminal.console import terminal
 from hops.terminal.render import render as elements
 
 from ...conclusions.summaries import cell as hand_made
+from ...report.pages import printed
 
 GOLDEN = Path(__file__).parent / "golden"
 
@@ -24,52 +24,29 @@ GOLDEN = Path(__file__).parent / "golden"
 def cell(count, p50, errors=None, traces=0, budget=None, upper=True):
     budget = budget or {}
     return hand_made(p50) | {
-        "count": count,
-        "errors": {"client": 0, "server": 0, "timeout": 0, "wrong_answer": 0} | (errors or {}),
-        "requests_per_journey": 1.25,
-        "parallel_mean": 1.25,
-        "bytes_in_mean": 2048.0,
-        "bytes_in_raw_mean": 182_345.6,
-        "bytes_out_mean": 300.0,
-        "wire_in_mean": 22_345.6,
-        "wire_out_mean": 123.4,
+        "count": count, "errors": {"client": 0, "server": 0, "timeout": 0, "wrong_answer": 0} | (errors or {}),
+        "requests_per_journey": 1.25, "parallel_mean": 1.25, "bytes_in_mean": 2048.0, "bytes_in_raw_mean": 182_345.6,
+        "bytes_out_mean": 300.0, "wire_in_mean": 22_345.6, "wire_out_mean": 123.4,
         "latency_ms": {
-            "mean": p50 * 1.1,
-            "p50": p50,
-            "p90": p50 * 2,
-            "p95": p50 * 2.5,
-            "p99": p50 * 4,
-            "p99_9": p50 * 5,
+            "mean": p50 * 1.1, "p50": p50, "p90": p50 * 2, "p95": p50 * 2.5, "p99": p50 * 4, "p99_9": p50 * 5,
             "max": p50 * 6,
         },
         "latency_ci95": {
-            "mean": [p50, p50 * 1.2],
-            "p50": [p50 * 0.9, p50 * 1.1],
-            "p90": [p50 * 1.8, p50 * 2.2],
-            "p95": [p50 * 2, p50 * 3],
-            "p99": [p50 * 3, p50 * 5 if upper else None],
-            "p99_9": [None, None],
+            "mean": [p50, p50 * 1.2], "p50": [p50 * 0.9, p50 * 1.1], "p90": [p50 * 1.8, p50 * 2.2],
+            "p95": [p50 * 2, p50 * 3], "p99": [p50 * 3, p50 * 5 if upper else None], "p99_9": [None, None],
         },
         "budget_ms": {
-            "mean": budget,
-            "p50_band": {part: ms * 0.9 for part, ms in budget.items()},
+            "mean": budget, "p50_band": {part: ms * 0.9 for part, ms in budget.items()},
             "p99_band": {part: ms * 4 for part, ms in budget.items()},
         },
-        "traced_mean_ms": sum(budget.values()) if budget else None,
-        "traces": traces,
-    }
+        "traced_mean_ms": sum(budget.values()) if budget else None, "traces": traces,
+    }  # fmt: skip
 
 
 BUDGET = {
-    "work:graphql-gateway": 2.5,
-    "db:order": 1.25,
-    "wire:graphql-gateway→payment": 0.75,
-    "wire:client→edge": 0.375,
-    "proxy:edge": 0.25,
-    "start_lag": 0.03125,
-    "client": 0.015625,
-    "unattributed": 0.001,
-}
+    "work:graphql-gateway": 2.5, "db:order": 1.25, "wire:graphql-gateway→payment": 0.75, "wire:client→edge": 0.375,
+    "proxy:edge": 0.25, "start_lag": 0.03125, "client": 0.015625, "unattributed": 0.001,
+}  # fmt: skip
 
 
 @pytest.fixture
@@ -86,44 +63,25 @@ def summary():
         "update_profile": cell(345, 123.456, {"wrong_answer": 4}, 0, upper=False),
     }
     wire = {
-        "bytes_in": 43_207_500,
-        "bytes_out": 2_469_000,
-        "in_per_journey": 3500.0,
-        "out_per_journey": 200.0,
-        "opening_bytes_in": 1234,
-        "opening_bytes_out": 5678,
-        "connections": 4,
-    }
+        "bytes_in": 43_207_500, "bytes_out": 2_469_000, "in_per_journey": 3500.0, "out_per_journey": 200.0,
+        "opening_bytes_in": 1234, "opening_bytes_out": 5678, "connections": 4,
+    }  # fmt: skip
     topology = {
-        "throughput_per_s": 20.0,
-        "errors": {},
-        "cpu_ms_per_journey": {},
-        "rss_mb": {},
-        "wire": wire,
-        "sidecars": {},
+        "throughput_per_s": 20.0, "errors": {}, "cpu_ms_per_journey": {}, "rss_mb": {}, "wire": wire, "sidecars": {},
         "journeys": journeys,
-    }
+    }  # fmt: skip
     return {
-        "mode": "open",
-        "closed": None,
-        "blocks": 1,
-        "verdict": "WRONG",
+        "mode": "open", "closed": None, "blocks": 1, "verdict": "WRONG",
         "verdicts": [
             {
-                "block": 1,
-                "topology": "hybrid",
-                "attempt": 1,
-                "used": True,
-                "verdict": "WRONG",
+                "block": 1, "topology": "hybrid", "attempt": 1, "used": True, "verdict": "WRONG",
                 "reasons": ["failure_share", "steal_share"],
             }
         ],
-        "switches": {"edge": "envoy", "delay_ms": {}},
-        "gates_left_out": [],
-        "gates": gates,
+        "switches": {"edge": "envoy", "delay_ms": {}}, "gates_left_out": [], "gates": gates,
         "topologies": {"hybrid": topology},
         "observer_effect_ms": {"p50": 0.123, "ci95": [-0.01, 0.25], "topologies": {}},
-    }
+    }  # fmt: skip
 
 
 @pytest.fixture
@@ -146,9 +104,7 @@ def test_a_run_that_was_slowed_on_purpose_says_so_first(summary, width):
 
 
 def print_text(what, width):
-    out = io.StringIO()
-    terminal(out, width=width).print(what)
-    return "".join(line.rstrip() + "\n" for line in out.getvalue().splitlines())
+    return "".join(line.rstrip() + "\n" for line in printed(what, width).splitlines())
 
 
 def golden(name, text):
@@ -180,15 +136,10 @@ def meshed(summary):
     """A bench with a mesh: each leg of a call is a separate part, and most of these parts are small."""
     topology = summary["topologies"]["hybrid"]
     legs = {
-        "wire:edge→edge-outbound": 0.04,
-        "proxy:edge-outbound": 0.1,
-        "wire:edge-outbound→graphql-gateway-inbound": 0.03,
-        "proxy:graphql-gateway-inbound": 0.15,
-        "wire:graphql-gateway-inbound→graphql-gateway": 0.02,
-    }
-    topology["journeys"] = {
-        name: cell(100, 5.0, None, 20, BUDGET | legs) for name in ("all", "browse", "update_profile")
-    }
+        "wire:edge→edge-outbound": 0.04, "proxy:edge-outbound": 0.1, "wire:edge-outbound→graphql-gateway-inbound": 0.03,
+        "proxy:graphql-gateway-inbound": 0.15, "wire:graphql-gateway-inbound→graphql-gateway": 0.02,
+    }  # fmt: skip
+    topology["journeys"] = {one: cell(100, 5.0, None, 20, BUDGET | legs) for one in ("all", "browse", "update_profile")}
     topology["sidecars"] = {
         "edge-outbound": {"crossings_per_journey": 1.5, "ms_per_crossing": 0.0667},
         "graphql-gateway-inbound": {"crossings_per_journey": 1.25, "ms_per_crossing": 0.12},

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -20,10 +19,9 @@ from hops.kinds.capacity.document import Capacity, Load, capacity_of
 from hops.run.documents.gate import VALID, WRONG
 from hops.run.documents.summary import Summary
 from hops.run.files import RunFiles, read_run
-from hops.terminal.console import terminal
 from synthetic.of_capacity import write_capacity_run
 
-from ...report.pages import page_of
+from ...report.pages import page_of, printed
 
 
 @pytest.fixture(scope="module")
@@ -53,9 +51,7 @@ def change_rows(run: RunFiles, label: str, **columns: pl.Expr) -> RunFiles:
 
 
 def print_run(summary: Summary, *, brief: bool = False) -> str:
-    out = io.StringIO()
-    terminal(out, width=160).print(kinds.show_run(summary, brief=brief))
-    return " ".join(out.getvalue().split())
+    return " ".join(printed(kinds.show_run(summary, brief=brief), 160).split())
 
 
 def test_a_sweep_finds_what_its_rows_show(swept: Summary, runs: Mapping[Load, RunFiles]) -> None:
@@ -97,14 +93,10 @@ def test_figures_follow_from_the_rows(runs: Mapping[Load, RunFiles]) -> None:
         ("stress", "rest-1-users-100", {}, "In every step, fewer than 0.1 % of the journeys failed."),
         ("overload", "rest-1-peak-1", {}, "capacity= says that rest holds 40 journeys a second. At 5 times that rate"),
         ("overload", "rest-2-peak-5", {"outcome": pl.lit("server")}, "0 % of the 40. It had not recovered from a peak"),
-        (
-            "overload",
-            "rest-1-peak-1",
-            {"latency_ns": 100 * pl.col("latency_ns")},
-            "40 journeys a second, but it did not hold that rate in this run (p99 was ",
-        ),
+        ("overload", "rest-1-peak-1", {"latency_ns": 100 * pl.col("latency_ns")},
+         "40 journeys a second, but it did not hold that rate in this run (p99 was "),
     ],
-)
+)  # fmt: skip
 def test_a_sentence_says_what_became_of_a_load(
     runs: Mapping[Load, RunFiles], load: Load, label: str, columns: dict[str, pl.Expr], said: str
 ) -> None:
@@ -122,10 +114,7 @@ def test_a_peak_that_was_over_soon_does_not_hide_one_that_was_not(runs: Mapping[
 
 def with_gate(name: str, value: float, limit: float) -> Callable[[Any], Any]:
     """Adds a gate that fails to a trial."""
-    return lambda trial: {
-        **trial,
-        "gates": [*trial["gates"], {"name": name, "value": value, "limit": limit, "ok": False}],
-    }
+    return lambda one: {**one, "gates": [*one["gates"], {"name": name, "value": value, "limit": limit, "ok": False}]}
 
 
 @pytest.mark.parametrize(

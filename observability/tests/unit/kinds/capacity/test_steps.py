@@ -22,20 +22,14 @@ def make_step(
     at = np.arange(count) * 12_500_000
     rows = pl.DataFrame(
         {
-            "intended_ns": at,
-            "started_ns": at,
-            "ended_ns": at + int(ms * 1e6),
-            "latency_ns": np.full(count, int(ms * 1e6)),
-            "outcome": ["server"] * failed + ["ok"] * (count - failed),
+            "intended_ns": at, "started_ns": at, "ended_ns": at + int(ms * 1e6),
+            "latency_ns": np.full(count, int(ms * 1e6)), "outcome": ["server"] * failed + ["ok"] * (count - failed),
         }
-    )
+    )  # fmt: skip
     record = {
-        "topology": "rest-1",
-        "gates": gates,
-        "cpu_s": {"client": 1.0, "order": 6.0, "postgres": 2.0},
-        "generator": {"wall_s": 10.0, "connections": 4},
-        "memory_peak_mb": 600.0,
-    }
+        "topology": "rest-1", "gates": gates, "cpu_s": {"client": 1.0, "order": 6.0, "postgres": 2.0},
+        "generator": {"wall_s": 10.0, "connections": 4}, "memory_peak_mb": 600.0,
+    }  # fmt: skip
     load = {"sending": {"rate": 80.0, "closed": None, "duration_s": 10.0, "steps": []}}
     return step_of("rest", phase, cast("TrialRecord", record), rows, load, 100.0)
 
@@ -87,13 +81,8 @@ def journeys(*slow: tuple[float, float]) -> pl.DataFrame:
     """Makes a journey every 100 ms for 10 s; each takes 10 ms, or 300 ms if it starts within the given times."""
     at_s = [number / 10 for number in range(100)]
     took_s = [0.3 if any(begin <= at < end for begin, end in slow) else 0.01 for at in at_s]
-    return pl.DataFrame(
-        {
-            "intended_ns": [int(at * 1e9) for at in at_s],
-            "latency_ns": [int(took * 1e9) for took in took_s],
-            "outcome": ["ok"] * len(at_s),
-        }
-    )
+    intended_ns, latency_ns = ([int(one * 1e9) for one in column] for column in (at_s, took_s))
+    return pl.DataFrame({"intended_ns": intended_ns, "latency_ns": latency_ns, "outcome": "ok"})
 
 
 def test_a_peak_is_between_two_halves() -> None:
@@ -103,13 +92,7 @@ def test_a_peak_is_between_two_halves() -> None:
 
 @pytest.mark.parametrize(
     ("slow", "expected"),
-    [
-        ((), 0.0),
-        (((2.0, 6.0),), 0.0),
-        (((5.0, 7.5),), 2.0),
-        (((2.0, 6.4), (8.0, 8.5)), 3.0),
-        (((2.0, 10.0),), None),
-    ],
+    [((), 0.0), (((2.0, 6.0),), 0.0), (((5.0, 7.5),), 2.0), (((2.0, 6.4), (8.0, 8.5)), 3.0), (((2.0, 10.0),), None)],
 )
 def test_it_is_over_when_all_is_well_for_good(slow: tuple[tuple[float, float], ...], expected: float | None) -> None:
     assert recovery_s(journeys(*slow), PART_S, 100.0) == expected

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -19,8 +18,9 @@ from hops.kinds.chaos.tables import errors_table, faults_table, sentences
 from hops.run.documents.gate import Gate
 from hops.run.documents.summary import Summary
 from hops.run.files import TRIALS
-from hops.terminal.console import terminal
 from synthetic.run import Arm, write_generated_run
+
+from ...report.pages import printed
 
 ARMS = ("rest-kill-order", "rest-kill-jaeger")
 NS = 1_000_000_000
@@ -99,9 +99,8 @@ def test_a_run_is_shown_from_its_rows_on_page_and_terminal(tmp_path: Path) -> No
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert "How long journeys failed" in page
     assert (tmp_path / "csv" / "faults.csv").is_file()
-    out = io.StringIO()
-    terminal(out, width=160).print(kinds.show_run(summary, brief=True))
-    assert "purchases that were confirmed" in " ".join(out.getvalue().split())
+    shown = " ".join(printed(kinds.show_run(summary, brief=True), 160).split())
+    assert "purchases that were confirmed" in shown
 
 
 def test_damage_is_wrong_and_no_sentence_then_praises_the_data(tmp_path: Path) -> None:

@@ -1,9 +1,7 @@
-"""What a comparison of versions finds: nothing between equal versions, the name of a slower part, and answers that
-differ."""
+"""What a comparison of versions finds: nothing, the name of a slower part, or answers that differ."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -16,8 +14,10 @@ from hops.analysis.latencies import Latencies, latencies_of
 from hops.gates.verdict import failing_gates
 from hops.kinds import make_report
 from hops.kinds.compare_versions.analysis import PERCENTILES, WHOLE, VersionRow, version_rows, versions_in
-from hops.run.files import MANIFEST, SUMMARY, read_document, read_run
+from hops.run.files import MANIFEST, SUMMARY, TRIALS, read_document, read_run
 from synthetic.run import Arm, write_generated_run
+
+from ...report.pages import edited
 
 ABOUT = {
     "checkouts": {side: {"given": f"branch-{side}", "commit": side * 40} for side in ("a", "b")},
@@ -32,17 +32,10 @@ def make_summary(
 ) -> dict[str, Any]:
     """Makes the summary of a made-up run, in which parts of b take longer by the given ms."""
     arms = [Arm("a", "hybrid"), Arm("b", "hybrid")]
-    run = write_generated_run(
-        folder,
-        blocks=blocks,
-        journeys_per_trial=200,
-        traced=1.0,
-        kind="compare-versions",
-        arms=arms,
-        delays_ms={"b": delays or {}},
-    )
-    manifest = read_document(run / MANIFEST)
-    (run / MANIFEST).write_text(json.dumps({**manifest, **ABOUT, **about}), encoding="utf-8")
+    options = {"journeys_per_trial": 200, "traced": 1.0, "kind": "compare-versions", "arms": arms}
+    run = write_generated_run(folder, blocks=blocks, delays_ms={"b": delays or {}}, **options)
+    with edited(run / MANIFEST) as manifest:
+        manifest.update(ABOUT | about)
     make_report(run)
     return dict(read_document(run / SUMMARY))
 
@@ -68,8 +61,6 @@ def test_a_slower_part_is_found_by_its_name(tmp_path: Path) -> None:
     order = rows["work:order"]
     assert (order["verdict"], order["beyond"], summary["beyond_threshold"]) == ("slower", True, True)
     low, high = order["ci95"]
-    assert low is not None
-    assert high is not None
     assert 0 < low < high
     others = {name for name, row in rows.items() if row["verdict"] == "slower"} - {WHOLE, *PERCENTILES, "work:order"}
     assert others == set()
@@ -89,14 +80,13 @@ def test_answers_must_be_equal_unless_they_may_differ(tmp_path: Path, allowed: l
     make_summary(tmp_path, blocks=1)
     file = tmp_path / "journeys.parquet"
     of_b = (pl.col("topology") == "b") & (pl.col("journey") == "browse")
-    pl.read_parquet(file).with_columns(
-        answer_sha256=pl.when(of_b).then(pl.lit("1" * 64)).otherwise("answer_sha256")
-    ).write_parquet(file)
-    manifest, trials = (read_document(tmp_path / name) for name in (MANIFEST, "trials.json"))
-    for trial in trials["trials"]:
-        trial["answers_sha256"] = trial["topology"] * 64
-    for name, document in ((MANIFEST, {**manifest, "allow_differences": allowed}), ("trials.json", trials)):
-        (tmp_path / name).write_text(json.dumps(document), encoding="utf-8")
+    answer = pl.when(of_b).then(pl.lit("1" * 64)).otherwise("answer_sha256")
+    pl.read_parquet(file).with_columns(answer_sha256=answer).write_parquet(file)
+    with edited(tmp_path / MANIFEST) as manifest:
+        manifest["allow_differences"] = allowed
+    with edited(tmp_path / TRIALS) as document:
+        for trial in document["trials"]:
+            trial["answers_sha256"] = trial["topology"] * 64
     assert len(read_run(tmp_path).used) == 2
     make_report(tmp_path)
     assert ("answers_differ" in failing_gates(read_document(tmp_path / SUMMARY)["gates"])) is differ

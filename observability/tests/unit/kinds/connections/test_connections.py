@@ -54,12 +54,7 @@ def test_memory_that_still_changes_makes_a_run_wrong(last_mb: float, verdict: st
 
 @pytest.mark.parametrize(
     ("totals_mb", "steady"),
-    [
-        ([100.0] * 4, True),
-        ([90.0, 100.0, 100.0, 100.0, 100.0], True),
-        ([100.0] * 3, False),
-        ([100, 100, 100, 9], False),
-    ],
+    [([100.0] * 4, True), ([90.0, *[100.0] * 4], True), ([100.0] * 3, False), ([100, 100, 100, 9], False)],
 )
 def test_memory_is_steady_after_three_samples_without_a_change(totals_mb: list[float], steady: bool) -> None:
     assert is_steady(totals_mb) is steady

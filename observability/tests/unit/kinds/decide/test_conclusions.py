@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import re
 
 import pytest
@@ -12,8 +11,9 @@ from hops.kinds.decide.analysis import Customers, decide
 from hops.kinds.decide.conclusions import decision_lines, decision_title, decision_view
 from hops.run.files import read_run
 from hops.run.network import NAMED
-from hops.terminal.console import terminal
 from synthetic.run import write_generated_run
+
+from ...report.pages import printed
 
 PARTNERS_AWAY = Customers("default", None, {"partner": NAMED["4g"]})
 
@@ -57,10 +57,8 @@ def test_every_figure_is_marked_with_a_source_that_is_listed(decision):
 def test_a_difference_that_is_not_shown_comes_with_its_interval(tmp_path):
     lines = dict(decision_lines(decide_for(tmp_path / "run", topologies=["hybrid", "twin"], seed=3)))
     assert re.search(r"p50 \w+ [\d.]+ ms \([\d.]+ to [\d.]+\) or \w+ [\d.]+ ms", lines["web"])
-    assert re.search(
-        r"whole mix, p50: \w+ against \w+ \d+\.\d+ ms \(−\d+\.\d+ to \d+\.\d+\), would have seen \d+ %",
-        lines["not shown"],
-    )
+    difference = r"whole mix, p50: \w+ against \w+ \d+\.\d+ ms \(−\d+\.\d+ to \d+\.\d+\), would have seen \d+ %"
+    assert re.search(difference, lines["not shown"])
 
 
 def test_every_line_of_a_noisy_run_says_so(tmp_path):
@@ -84,8 +82,7 @@ def test_one_topology_is_not_called_the_fastest(tmp_path):
 
 def test_the_terminal_has_every_line_at_any_width(decision):
     for width in (80, 110):
-        out = io.StringIO()
-        terminal(out, width=width).print(decision_view(decision))
-        text = " ".join(out.getvalue().split())
+        shown = printed(decision_view(decision), width)
+        text = " ".join(shown.split())
         assert all(about in text for about, _ in decision_lines(decision))
-        assert all(len(line) <= width for line in out.getvalue().splitlines())
+        assert all(len(line) <= width for line in shown.splitlines())

@@ -40,15 +40,10 @@ def experiment(rng, waits_ms: float, *, remain: float = 0.0, blocks: int = 6, co
             ms = ms + waits
             rows = pl.DataFrame(
                 {
-                    "block": block,
-                    "seq": range(count),
-                    "journey": kinds,
-                    "intended_ns": at_ms * 1e6,
-                    "ended_ns": (at_ms + ms) * 1e6,
-                    "latency_ns": ms * 1e6,
-                    "outcome": "ok",
+                    "block": block, "seq": range(count), "journey": kinds, "intended_ns": at_ms * 1e6,
+                    "ended_ns": (at_ms + ms) * 1e6, "latency_ns": ms * 1e6, "outcome": "ok",
                 }
-            )
+            )  # fmt: skip
             trials[arm].append(rows.filter(pl.lit(arm != WITHOUT) | (pl.col("journey") != "bulk_lines")))
     return {arm: pl.concat(frames) for arm, frames in trials.items()}, waits_ms * float(np.mean(met))
 
@@ -94,14 +89,12 @@ def test_each_kind_of_journey_has_its_own_gain_and_the_disturber_has_none() -> N
     assert [(row["arm"], row["journey"]) for row in isolation["rows"]] == [
         (arm, journey) for arm in (WITHOUT, APART) for journey in (OTHERS, "browse", "login", "product")
     ]
-    together, *each = isolation["rows"][:4]
-    assert together["journeys"] == sum(row["journeys"] for row in each)
-    assert together["meetings"] == sum(row["meetings"] for row in each)
-    assert together["difference"]["value"] == pytest.approx(
-        together["measured"]["value"] - together["predicted"]["value"]
-    )
-    weighed = sum(row["measured"]["value"] * row["journeys"] for row in each) / together["journeys"]
-    assert together["measured"]["value"] == pytest.approx(weighed)
+    whole, *each = isolation["rows"][:4]
+    assert whole["journeys"] == sum(row["journeys"] for row in each)
+    assert whole["meetings"] == sum(row["meetings"] for row in each)
+    assert whole["difference"]["value"] == pytest.approx(whole["measured"]["value"] - whole["predicted"]["value"])
+    weighed = sum(row["measured"]["value"] * row["journeys"] for row in each) / whole["journeys"]
+    assert whole["measured"]["value"] == pytest.approx(weighed)
 
 
 def test_journeys_that_failed_in_either_arm_do_not_count() -> None:

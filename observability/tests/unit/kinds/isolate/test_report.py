@@ -14,7 +14,7 @@ from hops.kinds.isolate.document import AS_IS, KIND
 from hops.run.files import HOPS_FILE, MANIFEST
 from synthetic.run import Arm, write_generated_run
 
-from ...report.pages import check_terminal, page_of
+from ...report.pages import check_terminal, edited, markdown_of, page_of
 
 WITHOUT, APART = "without-bulk_lines", "apart-bulk_lines"
 ARMS = (Arm(AS_IS, "graphql"), Arm(WITHOUT, "graphql"), Arm(APART, "graphql", {"apart": "bulk_lines"}))
@@ -30,20 +30,14 @@ def isolated(tmp_path_factory: pytest.TempPathFactory) -> Path:
     traces = journeys.filter(gone)["trace_id"]
     journeys.filter(~gone).write_parquet(folder / "journeys.parquet")
     hops = pl.read_parquet(folder / HOPS_FILE)
-    hops.filter((pl.col("topology") != WITHOUT) | ~pl.col("trace_id").is_in(traces.implode())).write_parquet(
-        folder / HOPS_FILE
-    )
-    manifest = json.loads((folder / MANIFEST).read_text())
-    manifest["loads"] = {
-        arm.label: {
-            "rate": 50.0,
-            "without": "",
-            "tape": "b" * 64 if arm.label == WITHOUT else "a" * 64,
-            "journeys": 600,
-        }
-        for arm in ARMS
+    kept = (pl.col("topology") != WITHOUT) | ~pl.col("trace_id").is_in(traces.implode())
+    hops.filter(kept).write_parquet(folder / HOPS_FILE)
+    loads = {
+        label: {"rate": 50.0, "without": "", "tape": tape * 64, "journeys": 600}
+        for label, tape in ((AS_IS, "a"), (WITHOUT, "b"), (APART, "a"))
     }
-    (folder / MANIFEST).write_text(json.dumps(manifest))
+    with edited(folder / MANIFEST) as manifest:
+        manifest["loads"] = loads
     make_report(folder)
     return folder
 
@@ -62,18 +56,18 @@ def test_an_isolation_begins_with_what_others_gain(isolated: Path) -> None:
 
 
 def test_each_arm_has_a_sentence_with_measured_and_predicted_gain(isolated: Path) -> None:
-    text = (isolated / "report.md").read_text(encoding="utf-8").replace("\\", "")
+    text = markdown_of(isolated)
     for arm in ("without bulk_lines", "bulk_lines apart"):
-        (told,) = re.findall(rf"^- {arm}: .*$", text, re.MULTILINE)
-        assert re.search(r"measured gain \d\.\d ms \(\d\.\d to \d\.\d\), predicted −?\d", told)
-        assert re.search(r"; they (agree|differ): difference −?\d\.\d+ ms \(", told)
+        (sentence,) = re.findall(rf"^- {arm}: .*$", text, re.MULTILINE)
+        assert re.search(r"measured gain \d\.\d ms \(\d\.\d to \d\.\d\), predicted −?\d", sentence)
+        assert re.search(r"; they (agree|differ): difference −?\d\.\d+ ms \(", sentence)
 
 
 def test_too_few_journeys_are_reported_once(isolated: Path) -> None:
     _, *rows = page_of(isolated).tables["isolation_journeys"]
     few = [row[-1] for row in rows if row[-1].startswith("too few")]
     assert few
-    assert all(told.count("too few") == 1 and "journeys met a bulk_lines" in told for told in few)
+    assert all(reason.count("too few") == 1 and "journeys met a bulk_lines" in reason for reason in few)
 
 
 def test_only_arms_with_the_same_journeys_are_compared_as_they_are(isolated: Path) -> None:

@@ -9,10 +9,8 @@ import pytest
 from hops.kinds import analyse
 from hops.kinds.ladder.analysis import belongs_to, ladder_steps
 from hops.kinds.ladder.arms import ADDS, ARMS, KIND, UPWARDS, steps_of
-from hops.run.files import read_run
 from hops.units import NS_PER_MS
 from synthetic.of_ladder import synthetic_arms
-from synthetic.run import write_generated_run
 
 ADDED_MS = 0.8
 KINDS = {"browse": 10.0, "checkout": 25.0}
@@ -20,8 +18,7 @@ EXPERIMENTS = 50
 
 
 def experiment(rng, *, hidden_ms: float = 0.0, blocks: int = 5, count: int = 300, traced: float = 0.3):
-    """Makes an arm with an edge and an arm without. The edge adds a known time, some of which is in no part of the
-    edge."""
+    """Makes an arm with an edge and an arm without; some of the time that the edge adds is in no part of the edge."""
     journeys, hops = {}, {}
     names = rng.choice(list(KINDS), count, p=[0.7, 0.3])
     asked_ms = np.array([KINDS[name] for name in names]) * rng.lognormal(0, 0.3, count)
@@ -34,22 +31,15 @@ def experiment(rng, *, hidden_ms: float = 0.0, blocks: int = 5, count: int = 300
             edge_ns = (edge_ms * rng.gamma(4, 0.25, count) * NS_PER_MS).astype(np.int64)
             of_block = pl.DataFrame(
                 {
-                    "block": np.full(count, block),
-                    "seq": np.arange(count),
-                    "journey": names,
-                    "outcome": ["ok"] * count,
-                    "sampled": rng.random(count) < traced,
-                    "latency_ns": work_ns + edge_ns,
-                    "work:order": work_ns,
-                    "proxy:edge": edge_ns,
+                    "block": np.full(count, block), "seq": np.arange(count), "journey": names,
+                    "outcome": ["ok"] * count, "sampled": rng.random(count) < traced, "latency_ns": work_ns + edge_ns,
+                    "work:order": work_ns, "proxy:edge": edge_ns,
                     "trace_id": [f"{arm}/{block}/{seq}" for seq in range(count)],
                 }
-            )
+            )  # fmt: skip
             rows.append(of_block)
-            of_parts = of_block.filter("sampled").select("block", "journey", "trace_id", "work:order", "proxy:edge")
-            parts.append(
-                of_parts.unpivot(index=["block", "journey", "trace_id"], variable_name="part", value_name="ns")
-            )
+            wide = of_block.filter("sampled").select("block", "journey", "trace_id", "work:order", "proxy:edge")
+            parts.append(wide.unpivot(index=["block", "journey", "trace_id"], variable_name="part", value_name="ns"))
         journeys[arm], hops[arm] = pl.concat(rows), pl.concat(parts)
     load = dict(zip(*np.unique(names, return_counts=True), strict=True))
     every = set(range(1, blocks + 1))
@@ -113,9 +103,7 @@ def test_without_traces_nothing_can_be_attributed():
     ],
 )  # fmt: skip
 def test_parts_that_belong_to_a_step(thing, belong, do_not):
-    lower = {"edge": "no-edge", "sidecars": "edge", "memory": "edge", "cluster": "edge", "cluster-istio": "cluster"}[
-        thing
-    ]
+    lower = {"edge": "no-edge", "cluster-istio": "cluster"}.get(thing, "edge")
     (step,) = steps_of([lower, thing])
     assert [part for part in belong + do_not if belongs_to(step)(part)] == belong
 
@@ -136,17 +124,15 @@ def test_each_step_adds_one_thing_and_an_arm_left_out_makes_one_step_of_two():
         ("cluster", "cluster-istio", "Istio in the cluster"),
     ]
     assert set(ADDS) == set(ARMS) - {UPWARDS[0]}
-    assert [(step.lower, step.upper, step.adds) for step in steps_of(["mtls", "edge"])] == [
-        ("edge", "mtls", "sidecars and mTLS")
-    ]
+    (step,) = steps_of(["mtls", "edge"])
+    assert (step.lower, step.upper, step.adds) == ("edge", "mtls", "sidecars and mTLS")
 
 
 @pytest.fixture(scope="module")
-def summary(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("ladder")
+def summary(make_run):
     slowed = {"sidecars": {"work:product": 4.0}}
-    write_generated_run(folder, kind=KIND, arms=synthetic_arms(), journeys_per_trial=400, delays_ms=slowed)
-    return analyse(read_run(folder), name="ladder")
+    run = make_run(kind=KIND, arms=synthetic_arms(), journeys_per_trial=400, delays_ms=slowed)
+    return analyse(run, name="ladder")
 
 
 def test_a_ladder_has_every_step_in_all_journeys_and_each(summary):
@@ -163,9 +149,7 @@ def test_what_slows_a_service_is_no_part_of_the_sidecars_step(summary):
     assert rows["sidecars"]["verdict"] == "differ"
     assert max(rows["sidecars"]["groups"], key=lambda group: group["value"])["group"] == "services"
     assert rows["sidecars"]["remainder"]["ci95"][0] > 1
-    assert all(
-        abs(rows[step]["remainder"]["value"]) < 1 for step in ("edge", "Istio", "tracing", "database", "cluster")
-    )
+    assert all(abs(rows[one]["remainder"]["value"]) < 1 for one in ("edge", "Istio", "tracing", "database", "cluster"))
 
 
 def test_tracing_is_compared_with_the_observer_effect(summary):
@@ -185,8 +169,3 @@ def test_lean_tracing_and_what_the_sdk_adds_to_it_make_stock_tracing(summary, me
     )
     assert lean != 0
     assert stock == pytest.approx(lean + more)
-
-
-def test_other_runs_have_no_ladder(tmp_path):
-    run = read_run(write_generated_run(tmp_path, topologies=["edge", "sidecars"], blocks=3, journeys_per_trial=200))
-    assert "ladder" not in analyse(run, name="compare")

@@ -7,11 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from hops.kinds import make_report
 from synthetic.of_ladder import synthetic_arms
-from synthetic.run import write_generated_run
 
-from ...report.pages import SECTIONS, check_terminal, page_of
+from ...report.pages import SECTIONS, check_terminal, page_of, reported_run
 
 
 @pytest.fixture(scope="module")
@@ -20,9 +18,7 @@ def climbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     arms = synthetic_arms(("no-edge", "edge", "sidecars", "mtls", "untraced"))
     # the wait is outside the sidecars, in a part that does not belong to them
     slowed = {"sidecars": {"work:product": 4.0}}
-    write_generated_run(folder, kind="ladder", arms=arms, blocks=3, journeys_per_trial=400, delays_ms=slowed)
-    make_report(folder)
-    return folder
+    return reported_run(folder, kind="ladder", arms=arms, blocks=3, journeys_per_trial=400, delays_ms=slowed)
 
 
 def test_every_figure_of_a_ladder_is_in_its_report_too(climbed: Path) -> None:
@@ -41,9 +37,9 @@ def test_a_ladder_begins_with_its_steps_and_compares_nothing_else(climbed: Path)
 
 def test_a_ladder_says_where_the_time_is_that_two_measurements_do_not_share(climbed: Path) -> None:
     text = (climbed / "report.md").read_text(encoding="utf-8")
-    (told,) = re.findall(r"^- sidecars: .*$", text, re.MULTILINE)
-    assert re.search(r"They differ by \d\.\d ms", told)
-    assert re.search(r"Parts that do not belong to the step changed by \d\.\d ms .*: services by", told)
+    (sentence,) = re.findall(r"^- sidecars: .*$", text, re.MULTILINE)
+    assert re.search(r"They differ by \d\.\d ms", sentence)
+    assert re.search(r"Parts that do not belong to the step changed by \d\.\d ms .*: services by", sentence)
 
 
 def test_a_ladder_s_arms_are_drawn_and_listed_as_they_ran(climbed: Path) -> None:

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import csv
 import re
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from hops.kinds import make_report
 from synthetic.experiment import Noise
 from synthetic.of_axes import arms_at_rates
-from synthetic.run import write_generated_run
 
-from ...report.pages import check_terminal
+from ...report.pages import check_terminal, csv_rows, markdown_of, reported_run
 
 
 @pytest.fixture(scope="module")
@@ -28,14 +25,12 @@ def loaded(tmp_path_factory: pytest.TempPathFactory) -> Path:
         else arm
         for arm in arms_at_rates(("rest", "hybrid"), (10.0, 30.0, 60.0))
     ]
-    write_generated_run(folder, kind="rates", arms=arms, journeys_per_trial=300, noise=calm)
-    make_report(folder)
-    return folder
+    return reported_run(folder, kind="rates", arms=arms, journeys_per_trial=300, noise=calm)
 
 
 @pytest.fixture
 def text(loaded: Path) -> str:
-    return (loaded / "report.md").read_text(encoding="utf-8").replace("\\", "")
+    return markdown_of(loaded)
 
 
 def test_it_begins_with_what_load_does(text: str) -> None:
@@ -51,14 +46,10 @@ def test_the_terminal_says_what_the_page_says(loaded: Path) -> None:
 
 
 def test_each_arm_each_pair_and_what_is_full_have_rows(loaded: Path) -> None:
-    tables = {
-        name: list(csv.DictReader((loaded / "csv" / f"{name}.csv").read_text(encoding="utf-8").splitlines()))
-        for name in ("rates_points", "rates_crossings", "rates_crossings_by_journey", "rates_fillings")
-    }
-    assert len(tables["rates_points"]) == 6
-    assert len(tables["rates_crossings"]) == 2
-    assert len(tables["rates_crossings_by_journey"]) == 2 * 8
-    assert {row["topology"] for row in tables["rates_fillings"]} == {"rest", "hybrid"}
+    assert len(csv_rows(loaded, "rates_points")) == 6
+    assert len(csv_rows(loaded, "rates_crossings")) == 2
+    assert len(csv_rows(loaded, "rates_crossings_by_journey")) == 2 * 8
+    assert {row["topology"] for row in csv_rows(loaded, "rates_fillings")} == {"rest", "hybrid"}
 
 
 def test_the_picture_is_latency_over_the_rate(loaded: Path) -> None:

@@ -15,10 +15,8 @@ from hops.kinds.rtt.document import AXIS, KIND, DistanceCheck
 from hops.run.documents.distance import BreakEven, Stretch
 from hops.run.documents.estimate import Estimate
 from hops.run.documents.summary import Summary
-from hops.run.files import read_run
 from hops.units import NS_PER_MS
 from synthetic.of_axes import arms_at_distances
-from synthetic.run import write_generated_run
 
 RTTS_MS = (0.0, 20.0, 50.0, 100.0)
 TOPOLOGIES = {"two": (8.0, 2), "one": (20.0, 1)}
@@ -37,27 +35,14 @@ def experiment(rng, *, stretch: float = 1.0, blocks: int = 5, count: int = 120) 
         for rtt_ms in RTTS_MS:
             own = own_ms * rng.lognormal(0, 0.3, (blocks, count)) * (shifts * rng.lognormal(0, 0.02, blocks))[:, None]
             latency_ms = own + round_trips * rtt_ms * stretch
-            frames.append(
-                pl.DataFrame(
-                    {
-                        "block": np.repeat(np.arange(1, blocks + 1), count),
-                        "journey": ["ask"] * blocks * count,
-                        "channel": ["web"] * blocks * count,
-                        "outcome": ["ok"] * blocks * count,
-                        "latency_ns": (latency_ms.ravel() * NS_PER_MS).astype(np.int64),
-                    }
-                )
-            )
+            block, ns = np.repeat(np.arange(1, blocks + 1), count), (latency_ms.ravel() * NS_PER_MS).astype(np.int64)
+            every = {"journey": "ask", "channel": "web", "outcome": "ok"}
+            frames.append(pl.DataFrame({"block": block, **every, "latency_ns": ns}))
         nearest = frames[0].select(
-            "block",
-            "journey",
-            "channel",
-            at_edge_ms=pl.col("latency_ns") / NS_PER_MS,
-            own_ms=pl.col("latency_ns") / NS_PER_MS,
-            round_trips=pl.lit(float(round_trips)),
-            down=pl.lit(0.0),
+            "block", "journey", "channel", at_edge_ms=pl.col("latency_ns") / NS_PER_MS,
+            own_ms=pl.col("latency_ns") / NS_PER_MS, round_trips=pl.lit(float(round_trips)), down=pl.lit(0.0),
             up=pl.lit(0.0),
-        )
+        )  # fmt: skip
         topologies[name] = AtDistances(labels, nearest, [latencies_of(frame) for frame in frames])
     return distance_check(RTTS_MS, topologies)
 
@@ -87,9 +72,7 @@ def test_intervals_hold_the_truth_and_model_and_measurement_agree() -> None:
 def test_a_distance_that_takes_more_than_its_round_trips_shows() -> None:
     rng = np.random.default_rng(4)
     checks = [experiment(rng, stretch=1.2) for _ in range(20)]
-    assert np.mean([row["ratio"]["value"] for check in checks for row in check["slopes"]]) == pytest.approx(
-        1.2, abs=0.01
-    )
+    assert np.mean([row["ratio"]["value"] for one in checks for row in one["slopes"]]) == pytest.approx(1.2, abs=0.01)
     far = [row for check in checks for row in check["points"] if row["rtt_ms"] == 100.0 and row["journey"] == "ask"]
     assert all(row["verdict"] == "differ" and row["difference"]["value"] > 0 for row in far)
 
@@ -103,16 +86,14 @@ def test_too_few_data_give_figures_and_no_verdict(more: dict[str, int], reason: 
     for slope in check["slopes"]:
         assert slope["slope"]["ci95"] == [None, None]
         assert reason in (slope["reason"] or "")
-    (told,) = break_even_sentences(check)
-    assert told.startswith("Rankings were not tested: needs ")
+    (sentence,) = break_even_sentences(check)
+    assert sentence.startswith("Rankings were not tested: needs ")
     arms = {AXIS.label(name, at): {"journeys": {}} for name in check["topologies"] for at in check["rtts_ms"]}
     summary = {"topologies": arms, "comparisons": [], "hop_differences": [], "rtt": check}
     sentences = rtt_sentences(summary)  # type: ignore[arg-type]
     assert "None of them has an interval" in sentences[0]
-    assert [sentence.partition(": ")[0] for sentence in sentences[1:]] == [
-        "The model was not tested",
-        "Break-evens were not tested",
-    ]
+    untested = [sentence.partition(": ")[0] for sentence in sentences[1:]]
+    assert untested == ["The model was not tested", "Break-evens were not tested"]
 
 
 def broken_even(
@@ -158,15 +139,7 @@ def test_arms_are_compared_at_one_distance_only(summary: Summary) -> None:
     }  # fmt: skip
 
 
-def test_other_runs_have_no_distances(tmp_path) -> None:
-    run = read_run(write_generated_run(tmp_path, topologies=["rest", "hybrid"], blocks=3, journeys_per_trial=200))
-    assert "rtt" not in analyse(run, name="compare")
-
-
 @pytest.fixture(scope="module")
-def summary(tmp_path_factory) -> Summary:
-    folder = tmp_path_factory.mktemp("rtt")
-    write_generated_run(
-        folder, kind=KIND, arms=arms_at_distances(["rest", "hybrid"], [0.0, 20.0, 60.0]), journeys_per_trial=400
-    )
-    return analyse(read_run(folder), name="rtt")
+def summary(make_run) -> Summary:
+    arms = arms_at_distances(["rest", "hybrid"], [0.0, 20.0, 60.0])
+    return analyse(make_run(kind=KIND, arms=arms, journeys_per_trial=400), name="rtt")

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import re
 from pathlib import Path
 
 import pytest
 
-from hops.kinds import make_report
 from synthetic.experiment import Noise
 from synthetic.of_axes import arms_at_distances
-from synthetic.run import write_generated_run
 
-from ...report.pages import check_terminal, page_of
+from ...report.pages import check_terminal, csv_rows, markdown_of, page_of, reported_run
 
 
 @pytest.fixture(scope="module")
@@ -22,14 +19,12 @@ def distant(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("rtt") / "run"
     calm = Noise(sigma=0.1, block=0.01, trial=0.005)
     arms = arms_at_distances(("rest", "hybrid"), (0.0, 20.0, 60.0))
-    write_generated_run(folder, kind="rtt", arms=arms, journeys_per_trial=300, noise=calm)
-    make_report(folder)
-    return folder
+    return reported_run(folder, kind="rtt", arms=arms, journeys_per_trial=300, noise=calm)
 
 
 @pytest.fixture
 def text(distant: Path) -> str:
-    return (distant / "report.md").read_text(encoding="utf-8").replace("\\", "")
+    return markdown_of(distant)
 
 
 def test_every_figure_of_the_terminal_is_in_the_report_too(distant: Path) -> None:
@@ -54,16 +49,12 @@ def test_a_break_even_is_given_as_measured_and_as_predicted(text: str) -> None:
 
 
 def test_the_arms_are_listed_as_they_ran(distant: Path, text: str) -> None:
-    told = "5 blocks of 6 arms (one for each topology and round-trip time) in random order"
-    assert told in page_of(distant).text
+    assert "5 blocks of 6 arms (one for each topology and round-trip time) in random order" in page_of(distant).text
     assert re.search(r"network: 0, 20 and [0-9]+ ms, by arm, connections open", text)
 
 
 def test_every_point_and_every_pair_has_a_row_of_figures(distant: Path) -> None:
-    tables = {
-        name: list(csv.DictReader((distant / "csv" / f"{name}.csv").read_text(encoding="utf-8").splitlines()))
-        for name in ("rtt_fastest", "rtt_slopes", "rtt_break_evens", "rtt_points")
-    }
+    tables = {name: csv_rows(distant, name) for name in ("rtt_fastest", "rtt_slopes", "rtt_break_evens", "rtt_points")}
     journeys = 8
     assert {name: len(rows) for name, rows in tables.items()} == {
         "rtt_fastest": journeys + 1,

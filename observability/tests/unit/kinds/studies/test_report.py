@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import io
 import json
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from hops.kinds import make_report, show_run
 from hops.kinds.studies.document import StudySummary, Verdict
 from hops.run.files import MANIFEST, SUMMARY, TRIALS, read_document
-from hops.terminal.console import terminal as console
 from synthetic.of_studies import synthetic_claim, write_synthetic_replay
 
-from ...report.pages import page_of
+from ...report.pages import edited, page_of, printed
 
 TRUTH = {
     "rest-flat": 1.0, "grpc-flat": 0.7, "graphql-flat": 1.3, "rest-naive-flat": 3.0, "rest-large": 1, "grpc-large": 0.4
@@ -41,18 +36,11 @@ CLAIMS = [
 ]
 
 
-@contextmanager
-def changed_trials(folder: Path) -> Iterator[list[dict[str, Any]]]:
-    document = read_document(folder / TRIALS)
-    yield document["trials"]
-    (folder / TRIALS).write_text(json.dumps(document), encoding="utf-8")
-
-
 @pytest.fixture(scope="module")
 def replayed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = write_synthetic_replay(tmp_path_factory.mktemp("studies") / "run", CLAIMS, TRUTH)
-    with changed_trials(folder) as trials:
-        for trial in trials:
+    with edited(folder / TRIALS) as document:
+        for trial in document["trials"]:
             if trial["topology"] == "made-up-grpc-flat":
                 trial["cpu_s"]["product"] *= 0.5
                 trial["rss_mb"]["product"] *= 0.5
@@ -68,30 +56,18 @@ def verdicts(replayed: Path) -> dict[str, Verdict]:
 
 def test_each_claim_gets_the_verdict_that_is_true(verdicts: dict[str, Verdict]) -> None:
     assert {name: (one["outcome"], one["size"] and one["size"]["inside"]) for name, one in verdicts.items()} == {
-        "T1": ("holds", True),
-        "T2": ("holds", False),
-        "T3": ("contradicted", None),
-        "T4": ("contradicted", None),
-        "T5": ("holds", None),
-        "T6": ("not comparable", None),
-        "T7": ("not comparable", None),
-        "T8": ("not shown", None),
-        "T9": ("not shown", None),
-        "T10": ("holds", None),
-        "T11": ("not shown", None),
-        "T12": ("holds", None),
-        "T13": ("holds", None),
-        "T14": ("contradicted", None),
-    }
+        "T1": ("holds", True), "T2": ("holds", False), "T3": ("contradicted", None), "T4": ("contradicted", None),
+        "T5": ("holds", None), "T6": ("not comparable", None), "T7": ("not comparable", None),
+        "T8": ("not shown", None), "T9": ("not shown", None), "T10": ("holds", None), "T11": ("not shown", None),
+        "T12": ("holds", None), "T13": ("holds", None), "T14": ("contradicted", None),
+    }  # fmt: skip
     effect = verdicts["T5"]["effect"]
-    assert effect is not None
     assert effect["value"] == pytest.approx(0.7 / 0.4, rel=0.1)  # 1/0.4 there over 1/0.7 here
 
 
 def test_contradictions_are_explained_and_compared_with_one_request_per_item(verdicts: dict[str, Verdict]) -> None:
     assert "between their means" in verdicts["T3"]["why"][0]
     other = verdicts["T4"]["other_client"]
-    assert other is not None
     assert (other["arms"], other["outcome"]) == (["made-up-graphql-flat", "made-up-rest-naive-flat"], "holds")
     reason = "Some level off at the same step. Throughput levels off: rest from 10 users on and grpc from 10 users on"
     assert verdicts["T11"]["reason"] == f"{reason} (of 10, 10)."
@@ -111,7 +87,6 @@ def test_against_one_request_per_item_the_other_client_batches_on_both_sides(tmp
     summary: StudySummary = json.loads((folder / SUMMARY).read_text(encoding="utf-8"))
     (verdict,) = summary["studies"][0]["verdicts"]
     other = verdict["other_client"]
-    assert other is not None
     assert (verdict["outcome"], other["outcome"]) == ("holds", "contradicted")
     assert other["arms"] == ["made-up-graphql-flat", "made-up-rest-flat"]
 
@@ -131,17 +106,14 @@ def test_the_page_begins_with_the_claims(replayed: Path) -> None:
     assert "100 users for 60 s" in text
     assert "10 users for 6 s" in text
     assert (replayed / "csv" / "claims_made_up.csv").read_text(encoding="utf-8").count("\n") == 15
-    out = io.StringIO()
-    console(out, width=200).print(show_run(read_document(replayed / SUMMARY)))  # type: ignore[arg-type]
-    assert "latency, p50: grpc 0.7 times rest" in out.getvalue()
+    assert "latency, p50: grpc 0.7 times rest" in printed(show_run(read_document(replayed / SUMMARY)), 200)
 
 
 def test_a_run_of_several_studies_has_the_verdicts_on_each(tmp_path: Path) -> None:
     folder = write_synthetic_replay(tmp_path, CLAIMS[:4], {name: TRUTH[name] for name in list(TRUTH)[:4]}, journeys=60)
-    manifest = read_document(folder / MANIFEST)
-    (study,) = manifest["studies"]
-    other = {**study, "id": "second", "authors": ["B. Second"]}
-    (folder / MANIFEST).write_text(json.dumps({**manifest, "studies": [study, other]}), encoding="utf-8")
+    with edited(folder / MANIFEST) as manifest:
+        (study,) = manifest["studies"]
+        manifest["studies"] = [study, {**study, "id": "second", "authors": ["B. Second"]}]
     make_report(folder)
     text = page_of(folder).text
     assert "Of 8 claims, 2 hold, 2 are contradicted and 4 are not comparable." in text
@@ -153,8 +125,8 @@ def test_a_run_of_several_studies_has_the_verdicts_on_each(tmp_path: Path) -> No
 
 def test_figures_of_noisy_trials_show_no_direction(tmp_path: Path) -> None:
     folder = write_synthetic_replay(tmp_path, [CLAIMS[0], CLAIMS[3]], {name: TRUTH[name] for name in list(TRUTH)[:3]})
-    with changed_trials(folder) as trials:
-        for trial in trials:
+    with edited(folder / TRIALS) as document:
+        for trial in document["trials"]:
             if trial["topology"] == "made-up-graphql-flat":
                 next(gate for gate in trial["gates"] if gate["name"] == "start_lag_p99_ms")["ok"] = False
     make_report(folder)

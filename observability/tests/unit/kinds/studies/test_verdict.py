@@ -46,8 +46,8 @@ def test_of_success_rates_it_is_the_difference_that_decides() -> None:
     for interval, outcome in (((0.1, 4.0), "holds"), ((-0.1, 4.0), "not shown"), ((-4.0, -0.1), "contradicted")):
         effect = Effect(sum(interval) / 2, interval, 0.01, 5, difference=True)
         assert judge(claim, effect).outcome == outcome
-    told = judge(claim, Effect(0.0, (0.0, 0.0), 1.0, 5, difference=True))
-    assert (told.outcome, told.reason.partition(":")[0]) == ("not shown", "Both sides are exactly equal")
+    judged = judge(claim, Effect(0.0, (0.0, 0.0), 1.0, 5, difference=True))
+    assert (judged.outcome, judged.reason.partition(":")[0]) == ("not shown", "Both sides are exactly equal")
 
 
 def test_what_is_not_shown_says_how_many_blocks_it_takes() -> None:

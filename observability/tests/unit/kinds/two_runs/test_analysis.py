@@ -35,15 +35,10 @@ def change(folder, name, **values):
 def originals(tmp_path_factory):
     """Run a, and run b with the same tape, in which hybrid waits 3 ms longer for the orders' database."""
     root = tmp_path_factory.mktemp("runs")
-    first = write_generated_run(root / "a", topologies=["rest", "hybrid"], blocks=5, journeys_per_trial=1200, seed=1)
-    second = write_generated_run(
-        root / "b",
-        topologies=["rest", "hybrid"],
-        blocks=4,
-        journeys_per_trial=1200,
-        seed=2,
-        delays_ms={"hybrid": {"db:order": 3.0}},
-    )
+    options = {"topologies": ["rest", "hybrid"], "journeys_per_trial": 1200}
+    delays = {"hybrid": {"db:order": 3.0}}
+    first = write_generated_run(root / "a", blocks=5, seed=1, **options)
+    second = write_generated_run(root / "b", blocks=4, seed=2, delays_ms=delays, **options)
     manifest = json.loads((first / MANIFEST).read_text(encoding="utf-8"))
     change(second, MANIFEST, **{name: manifest[name] for name in ("tapes", "seeds", "profile")})
     return first, second
@@ -100,8 +95,8 @@ def test_only_a_whole_interval_beyond_the_threshold_is_shown(found):
 
 
 def test_a_threshold_applies_to_the_given_metrics(originals):
-    told = compare_runs(*(read_run(folder) for folder in originals), Threshold(0.1, ("cpu_ms",)))
-    assert {row["metric"] for row in list_watched(told)} == {"cpu_ms"}
+    compared = compare_runs(*(read_run(folder) for folder in originals), Threshold(0.1, ("cpu_ms",)))
+    assert {row["metric"] for row in list_watched(compared)} == {"cpu_ms"}
 
 
 @pytest.mark.parametrize(
@@ -129,13 +124,11 @@ def test_all_reasons_are_given_at_once(runs):
 
 
 def test_one_topology_each_are_a_pair_under_any_names(tmp_path):
-    folders = [
-        write_generated_run(tmp_path / name, topologies=[name], blocks=3, journeys_per_trial=400)
-        for name in ("rest", "hybrid")
-    ]
-    told = compare_runs(*map(read_run, folders))
-    assert {(row["topology_a"], row["topology_b"]) for row in told["rows"]} == {("rest", "hybrid")}
-    assert "rest (a) against hybrid (b)" in findings(told)[0]
+    options = {"blocks": 3, "journeys_per_trial": 400}
+    folders = [write_generated_run(tmp_path / name, topologies=[name], **options) for name in ("rest", "hybrid")]
+    compared = compare_runs(*map(read_run, folders))
+    assert {(row["topology_a"], row["topology_b"]) for row in compared["rows"]} == {("rest", "hybrid")}
+    assert "rest (a) against hybrid (b)" in findings(compared)[0]
 
 
 def test_several_topologies_without_one_in_common_are_refused(tmp_path):
@@ -145,39 +138,43 @@ def test_several_topologies_without_one_in_common_are_refused(tmp_path):
         compare_runs(read_run(first), read_run(second))
 
 
+def differing(runs):
+    """Returns what differs between two runs, with the values of a and b."""
+    return {row["what"]: (row["a"], row["b"]) for row in compare_runs(*map(read_run, runs))["differs"]}
+
+
 def test_allowed_differences_are_reported(runs):
     change(runs[1], MANIFEST, git__commit="1" * 40, git__dirty=True, machine__cores=8, switches__http=1)
-    told = {row["what"]: (row["a"], row["b"]) for row in compare_runs(*map(read_run, runs))["differs"]}
-    assert told["commit"] == ("0" * 12, "1" * 12 + " with changes")
-    assert told["machine: cores"] == ("2", "8")
-    assert told["switch: http"] == ("2", "1")
-    assert told["blocks"] == ("5", "4")
-    assert "source of CPU time" not in told
+    differs = differing(runs)
+    assert differs["commit"] == ("0" * 12, "1" * 12 + " with changes")
+    assert differs["machine: cores"] == ("2", "8")
+    assert differs["switch: http"] == ("2", "1")
+    assert differs["blocks"] == ("5", "4")
+    assert "source of CPU time" not in differs
 
 
 def test_another_network_is_reported(runs):
     network = {"network": "4g", "rtt_ms": None, "bandwidth": "", "visit": "warm", "networks": {}}
     change(runs[1], MANIFEST, **{f"switches__{name}": value for name, value in network.items()})
-    told = {row["what"]: (row["a"], row["b"]) for row in compare_runs(*map(read_run, runs))["differs"]}
-    assert told["network"] == ("none", "4g (70 ms, 12/12 Mbit/s), connections open from an earlier visit")
-    assert [what for what in told if what.startswith("switch: ")] == []
+    differs = differing(runs)
+    assert differs["network"] == ("none", "4g (70 ms, 12/12 Mbit/s), connections open from an earlier visit")
+    assert [what for what in differs if what.startswith("switch: ")] == []
     manifest = json.loads((runs[1] / MANIFEST).read_text(encoding="utf-8"))
     near = manifest["switches"] | {"network": "loopback"}
     change(runs[1], MANIFEST, arms={"rest": near, "hybrid": manifest["switches"]})
-    told = {row["what"]: row["b"] for row in compare_runs(*map(read_run, runs))["differs"]}
-    assert told["network"] == "rest: none; hybrid: 4g (70 ms, 12/12 Mbit/s), connections open from an earlier visit"
+    of_b = "rest: none; hybrid: 4g (70 ms, 12/12 Mbit/s), connections open from an earlier visit"
+    assert differing(runs)["network"][1] == of_b
 
 
 def test_a_run_from_before_a_switch_existed_had_its_default(runs):
     later = {"canary": 0, "replicas": {}, "abort_share": {}, "store": "postgres"}
     change(runs[1], MANIFEST, **{f"switches__{name}": value for name, value in later.items()})
-    told = [row["what"] for row in compare_runs(*map(read_run, runs))["differs"]]
-    assert [what for what in told if what.startswith("switch: ")] == []
+    assert [what for what in differing(runs) if what.startswith("switch: ")] == []
     change(runs[1], MANIFEST, switches__canary=10, switches__abort_share={"payment": 0.01})
     change(runs[1], MANIFEST, switches__replicas={"product": 2})
-    told = {row["what"]: (row["a"], row["b"]) for row in compare_runs(*map(read_run, runs))["differs"]}
-    assert told["switch: replicas"] == ("none", "product 2")
-    assert (told["switch: canary"], told["switch: abort_share"]) == (("0", "10"), ("none", "payment 0.01"))
+    differs = differing(runs)
+    assert differs["switch: replicas"] == ("none", "product 2")
+    assert (differs["switch: canary"], differs["switch: abort_share"]) == (("0", "10"), ("none", "payment 0.01"))
 
 
 def test_a_run_that_was_slowed_on_purpose_says_so(runs):
@@ -187,32 +184,28 @@ def test_a_run_that_was_slowed_on_purpose_says_so(runs):
 
 def test_one_block_on_a_side_shows_figures_and_refuses_intervals(originals, tmp_path):
     single = write_generated_run(tmp_path / "one", topologies=["hybrid"], blocks=1, journeys_per_trial=1200, seed=1)
-    told = compare_runs(read_run(originals[0]), read_run(single), Threshold(0.1))
-    row = row_of(told, "hybrid", "all", "p50")
+    compared = compare_runs(read_run(originals[0]), read_run(single), Threshold(0.1))
+    row = row_of(compared, "hybrid", "all", "p50")
     assert row["difference"] is not None
     assert row["ci95"] == [None, None]
     assert row["reason"] == "b: needs 3 blocks, and there is 1"
     assert (row["verdict"], row["regression"]) == ("unknown", "unknown")
-    assert " at p50: not tested: b: needs 3 blocks, and there is 1" in findings(told)[0]
-    rare = row_of(told, "hybrid", "login", "p99")
+    assert " at p50: not tested: b: needs 3 blocks, and there is 1" in findings(compared)[0]
+    rare = row_of(compared, "hybrid", "login", "p99")
     assert rare["reason"].startswith("a: needs 1,000 journeys, and there are ")
     assert rare["reason"].endswith("; b: needs 3 blocks, and there is 1")
 
 
 def test_a_noisy_run_says_so_before_each_finding(runs, tmp_path):
-    spoilt = write_generated_run(
-        tmp_path / "spoilt",
-        topologies=["hybrid"],
-        blocks=3,
-        journeys_per_trial=400,
-        failing={(1, "hybrid"): "steal_share"},
-    )
+    failing = {(1, "hybrid"): "steal_share"}
+    options = {"topologies": ["hybrid"], "blocks": 3, "journeys_per_trial": 400}
+    spoilt = write_generated_run(tmp_path / "spoilt", failing=failing, **options)
     manifest = json.loads((runs[0] / MANIFEST).read_text(encoding="utf-8"))
     change(spoilt, MANIFEST, **{name: manifest[name] for name in ("tapes", "seeds", "profile")})
-    told = compare_runs(read_run(runs[0]), read_run(spoilt))
-    assert told["verdict"] == "NOISY"
-    assert any(line.startswith("b: spoilt, 3 blocks, NOISY") for line in headline(told))
-    assert all(line.startswith("NOISY: ") for line in findings(told))
+    compared = compare_runs(read_run(runs[0]), read_run(spoilt))
+    assert compared["verdict"] == "NOISY"
+    assert any(line.startswith("b: spoilt, 3 blocks, NOISY") for line in headline(compared))
+    assert all(line.startswith("NOISY: ") for line in findings(compared))
 
 
 def test_where_no_difference_is_shown_it_says_what_would_have_been(found):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any, cast
 
@@ -18,41 +17,26 @@ from hops.run.files import MANIFEST, TRIALS, read_run
 from hops.run.rows import HOPS, WATCHED, write_parquet
 from synthetic.run import Arm, write_generated_run
 
+from ...report.pages import edited
+
 
 def watchers_of(block: int, way: str, watchers: int, cpu_s: float, **more: Any) -> Waited:
     """Makes a load of 30 seconds, which takes 100 MiB without watchers, and 1 MiB more for each watcher."""
     given = {
-        "protocol": "grpc" if watchers else "",
-        "journeys": 600,
-        "failed": 0,
-        "updates": 200 if watchers else 0,
-        "missed": 0,
-        "repeated": 0,
-        "reconnects": 0,
-        "longest_reconnect_s": 0.0,
-        "lateness_ms": {"p50": 8.0, "p90": 20.0, "p99": 40.0} if watchers else {},
-        "opened_s": 0.5,
-        "open_s": 32.0,
-        "seconds": 30.0,
-        "cpu_s": {"order": cpu_s},
-        "memory_mb": {"order": 100.0 + watchers},
-        "bytes": 1_024 * watchers,
-        "budget_ms": {"outbox:order": 3.0, "push": 5.0} if watchers else {},
-        "traced": 40 if watchers else 0,
+        "protocol": "grpc" if watchers else "", "journeys": 600, "failed": 0, "updates": 200 if watchers else 0,
+        "missed": 0, "repeated": 0, "reconnects": 0, "longest_reconnect_s": 0.0,
+        "lateness_ms": {"p50": 8.0, "p90": 20.0, "p99": 40.0} if watchers else {}, "opened_s": 0.5, "open_s": 32.0,
+        "seconds": 30.0, "cpu_s": {"order": cpu_s}, "memory_mb": {"order": 100.0 + watchers}, "bytes": 1_024 * watchers,
+        "budget_ms": {"outbox:order": 3.0, "push": 5.0} if watchers else {}, "traced": 40 if watchers else 0,
         "off_ns": 0,
-    }
+    }  # fmt: skip
     place = {"block": block, "topology": "grpc", "way": way, "watchers": watchers}
     return cast("Waited", {**place, **given, **more})
 
 
 def document(*rows: Waited) -> Watched:
     return Watched(
-        topologies=["grpc"],
-        ways=["push", "poll"],
-        counts=[0, 100],
-        blocks=2,
-        interval_s=5.0,
-        waited=list(rows),
+        topologies=["grpc"], ways=["push", "poll"], counts=[0, 100], blocks=2, interval_s=5.0, waited=list(rows)
     )
 
 
@@ -91,7 +75,7 @@ def test_the_interval_at_which_polling_costs_what_a_stream_does() -> None:
 
 def test_a_cost_that_may_be_zero_is_no_divisor() -> None:
     rows = [{**one, "cpu_s": {"order": 6.0 + one["block"] * one["watchers"] / 1_000}} for one in SOUND]
-    [said] = conclusions(document(*cast("list[Waited]", rows)))
+    [said] = conclusions(document(*rows))
     assert said.endswith(", which this run cannot distinguish from 0.")
 
 
@@ -102,7 +86,7 @@ def test_a_single_block_tests_no_cost() -> None:
 
 def test_more_watchers_than_the_shop_holds_are_reported_and_not_compared() -> None:
     rows = [{**one, "failed": 60, "missed": 3} if one["way"] == "poll" and one["watchers"] else one for one in SOUND]
-    [said] = conclusions(document(*cast("list[Waited]", rows)))
+    [said] = conclusions(document(*rows))
     assert said == "In grpc, 100 customers who poll every 5 s are more than it holds: 10% of journeys failed."
 
 
@@ -117,10 +101,8 @@ def test_the_cheapest_way_that_is_in_time_is_recommended() -> None:
     assert late[0].late_ms == pytest.approx(600_200.0)
     assert choices(night, 50, 0.03) == []
     ((nothing,),) = (element.items for element in choice_elements(night, 50, 0.03))
-    assert (
-        nothing
-        == "None of the ways that were measured tells 50 customers within 30 ms at p99; the soonest is 40.0 ms late."
-    )
+    said = "None of the ways that were measured tells 50 customers within 30 ms at p99; the soonest is 40.0 ms late."
+    assert nothing == said
 
 
 def test_tied_ways_are_named_where_memory_decides() -> None:
@@ -143,7 +125,7 @@ def test_tied_ways_are_named_where_memory_decides() -> None:
 
 def test_a_way_that_failed_is_not_recommended() -> None:
     rows = [{**one, "failed": 1} if one["way"] == "push" and one["watchers"] else one for one in SOUND]
-    assert [one.way for one in choices(document(*cast("list[Waited]", rows)), 100, 10.0)] == ["grpc polling"]
+    assert [one.way for one in choices(document(*rows), 100, 10.0)] == ["grpc polling"]
 
 
 ARMS = {"grpc": ("", 0), "grpc-push-100": ("push", 100)}
@@ -159,15 +141,14 @@ def write_run(folder: Path, *more: tuple[object, ...]) -> Path:
     write_parquet(pl.DataFrame(rows, schema={**labels, **WATCHED}, orient="row"), folder / "updates.parquet")
     hop = (1, "grpc-push-100", "a" * 32, "update", "web", "push", 8_000_000, 1, 1, 0)
     write_parquet(pl.DataFrame([hop], schema={**labels, **HOPS}, orient="row"), folder / "update_hops.parquet")
-    manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
-    manifest[KIND] = {
-        label: Asked(topology="grpc", way=way, watchers=count, interval_s=5.0) for label, (way, count) in ARMS.items()
-    }
-    (folder / MANIFEST).write_text(json.dumps(manifest), encoding="utf-8")
-    trials = json.loads((folder / TRIALS).read_text(encoding="utf-8"))
-    for trial in trials["trials"]:
-        trial["generator"] |= {"wall_s": 10.0, "watchers": {**NOBODY, "protocol": "grpc", "open_s": 10.0}}
-    (folder / TRIALS).write_text(json.dumps(trials), encoding="utf-8")
+    with edited(folder / MANIFEST) as manifest:
+        manifest[KIND] = {
+            label: Asked(topology="grpc", way=way, watchers=count, interval_s=5.0)
+            for label, (way, count) in ARMS.items()
+        }
+    with edited(folder / TRIALS) as trials:
+        for trial in trials["trials"]:
+            trial["generator"] |= {"wall_s": 10.0, "watchers": {**NOBODY, "protocol": "grpc", "open_s": 10.0}}
     return folder
 
 
