@@ -1,4 +1,5 @@
 """Sentences agree with the figures, name the sides in the right order, and claim nothing else."""
+
 from __future__ import annotations
 
 import pytest
@@ -204,8 +205,7 @@ def test_repeated_trials_do_not_count_among_the_valid_ones():
 def test_a_machine_that_changed_its_speed_is_reported():
     sentence = "around block 1 of rest a fixed piece of work took 1.6 times as long as around the fastest"
     steady, slowed = (
-        conclusions(made.summary(MEDIANS, [SLOW_REST], speeds={"rest": rest, "hybrid": 1.0}))
-        for rest in (0.93, 0.63)
+        conclusions(made.summary(MEDIANS, [SLOW_REST], speeds={"rest": rest, "hybrid": 1.0})) for rest in (0.93, 0.63)
     )
     assert not any("equally fast" in text for text in steady)
     assert any(sentence in text for text in slowed)
