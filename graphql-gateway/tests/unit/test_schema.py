@@ -16,7 +16,6 @@ PUBLISHED = Path(__file__).resolve().parents[2] / "schema.graphql"
 
 def test_the_published_schema_is_the_one_that_is_served() -> None:
     wanted = build_schema().as_str() + "\n"
-
     assert PUBLISHED.read_text() == wanted, "run: python -m graphql_gateway schema > graphql-gateway/schema.graphql"
 
 
@@ -38,7 +37,6 @@ def test_everything_but_inputs_and_payloads_is_described() -> None:
         for name, definition in core_schema(build_schema()).type_map.items()
         if not definition.description and not name.startswith("__") and not name.endswith(("Input", "Payload"))
     ]
-
     assert undescribed == []
 
 

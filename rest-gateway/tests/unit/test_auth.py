@@ -35,16 +35,13 @@ def test_a_gateway_needs_the_key_that_verifies_tokens() -> None:
 )
 async def test_an_invalid_token_is_refused(api: httpx.AsyncClient, header: str) -> None:
     answer = await api.get("/v1/orders/1", headers={"authorization": header.encode("latin-1")})
-
     assert answer.status_code == 401
     assert answer.headers["www-authenticate"].startswith("Bearer")
 
 
 async def test_an_expired_token_is_refused(api: httpx.AsyncClient, signer: TokenSigner) -> None:
     token = signer.sign(Principal("partner", 1), ttl_s=-1)
-
     answer = await api.get("/v1/orders/1", headers={"authorization": f"Bearer {token}"})
-
     assert answer.status_code == 401
     assert answer.json()["detail"] == "the token has expired; log in again"
 

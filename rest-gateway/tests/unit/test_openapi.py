@@ -110,7 +110,6 @@ def test_every_problem_is_documented_as_one(made: dict[str, Any]) -> None:
 
 def test_lists_are_arrays_with_commas(made: dict[str, Any]) -> None:
     parameters = {one["name"]: one for one in made["paths"]["/v1/products"]["get"]["parameters"]}
-
     assert parameters["ids"]["schema"]["type"] == "array"
     assert (parameters["ids"]["style"], parameters["ids"]["explode"]) == ("form", False)
     assert parameters["include"]["schema"]["items"]["enum"] == ["reviews"]
@@ -129,7 +128,6 @@ def test_an_answer_that_differs_from_the_document_is_noticed(documented: OpenApi
         return response
 
     good = json.loads(COMMITTED.read_text())["components"]["schemas"]["Product"]["examples"][0]
-
     assert operation.is_valid_response(answer(good))
     assert operation.is_valid_response(answer({"id": 17})), "`fields` may have asked for less"
     assert not unselectable.is_valid_response(answer({"id": 17}))
@@ -140,7 +138,6 @@ def test_an_answer_that_differs_from_the_document_is_noticed(documented: OpenApi
 @pytest.mark.ours
 async def test_swagger_ui_loads_nothing_from_elsewhere(api: httpx.AsyncClient) -> None:
     page = await api.get("/docs")
-
     assert page.headers["content-type"] == "text/html; charset=utf-8"
     links = re.findall(r'(?:src|href)="([^"]+)"', page.text)
     assert len(links) == 3

@@ -60,7 +60,6 @@ async def test_statement_that_its_own_request_cuts_off_says_where(
 
 async def test_database_that_stands_still_does_not_hold_a_late_request_up(database: Database) -> None:
     answer = await database.fetchrow("SELECT pg_backend_pid()")
-    assert answer is not None
     os.kill(answer[0], signal.SIGSTOP)
     try:
         began = time.monotonic()
@@ -171,7 +170,6 @@ async def test_a_full_disk_is_unavailable(database: Database, admin: psycopg.Con
 def small_disk(admin: psycopg.Connection) -> Iterator[str]:
     """A tablespace on a file system of 4 MiB; only root can make one."""
     data = admin.execute("SELECT current_setting('data_directory')").fetchone()
-    assert data is not None
     owner = Path(data[0]).stat()
     with tempfile.TemporaryDirectory() as made:
         Path(made).chmod(0o755)

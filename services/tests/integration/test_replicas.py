@@ -54,7 +54,6 @@ class Replica:
 
     async def wait_for_caller(self) -> None:
         """Waits until a caller has connected to this process."""
-        assert self._process is not None
         process = psutil.Process(self._process.pid)
         await self._until(
             lambda: any(

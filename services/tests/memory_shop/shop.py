@@ -147,11 +147,7 @@ class MemoryShop:
         self._order = OrderService(
             self.orders,
             CheckoutSaga(
-                MemoryCheckouts(self.orders),
-                self.orders,
-                product=self._product,
-                user=self._user,
-                payment=self._payment,
+                MemoryCheckouts(self.orders), self.orders, product=self._product, user=self._user, payment=self._payment
             ),
             CancellationSaga(
                 MemoryCancellations(self.orders), self.orders, product=self._product, payment=self._payment

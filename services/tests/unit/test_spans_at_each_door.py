@@ -84,11 +84,7 @@ KINDS = {
     ),
     "rest": Kind((f"CLIENT {REST}", f"SERVER {REST}"), GET_PRODUCT, "500", None),
     "rest-gateway": Kind((f"SERVER {REST}",), GET_PRODUCT, "500", None),
-    "thrift": Kind(
-        (f"CLIENT {THRIFT}/GetProduct", f"SERVER {THRIFT}/GetProduct"),
-        OF_THRIFT,
-        "INTERNAL",
-    ),
+    "thrift": Kind((f"CLIENT {THRIFT}/GetProduct", f"SERVER {THRIFT}/GetProduct"), OF_THRIFT, "INTERNAL"),
     "thrift_json": Kind(
         (f"CLIENT {THRIFT}/GetProduct", "SERVER POST /thrift/product"),
         {

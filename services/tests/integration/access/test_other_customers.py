@@ -171,7 +171,6 @@ def _add_victim(database: psycopg.Connection) -> Ids:
 
     def add(statement: str, *values: Any) -> int:
         row = database.execute(statement.encode(), values).fetchone()
-        assert row is not None
         return int(row[0])
 
     user = add(

@@ -240,12 +240,7 @@ def buy(user: int) -> Callable[..., Any]:
     """Checks out as this test's user with an order client or service; all arguments are valid by default."""
 
     async def checkout(
-        order: Any,
-        *,
-        key: str = "key",
-        user: int = user,
-        lines: Sequence[CheckoutLine] = LINES,
-        token: str = "tok_ok",
+        order: Any, *, key: str = "key", user: int = user, lines: Sequence[CheckoutLine] = LINES, token: str = "tok_ok"
     ) -> Order:
         return await order.checkout(user_id=user, lines=lines, payment_token=token, idempotency_key=key)
 

@@ -237,7 +237,6 @@ def insert_rows(admin: psycopg.Connection) -> Rows:
     def add(table: str, **values: Any) -> int:
         names, places = ", ".join(values), ", ".join(f"%({name})s" for name in values)
         row = admin.execute(f"INSERT INTO {table} ({names}) VALUES ({places}) RETURNING id".encode(), values).fetchone()
-        assert row is not None
         return int(row[0])
 
     checkout = str(uuid.uuid4())

@@ -95,11 +95,7 @@ def told(
 ) -> dict[str, str]:
     """The minimal settings of the program, without its address."""
     name = contracted.component
-    told = {
-        "SHOP_COMPONENT": name,
-        "SHOP_CONTRACT": CONTRACT,
-        "SHOP_JWT_PUBLIC_KEY_FILE": str(keys.public_file),
-    }
+    told = {"SHOP_COMPONENT": name, "SHOP_CONTRACT": CONTRACT, "SHOP_JWT_PUBLIC_KEY_FILE": str(keys.public_file)}
     if not contracted.is_gateway:
         told |= {"SHOP_DATABASE_URL": role_url(name), "SHOP_DATABASE_POOL": "2"}
     if name == "user":

@@ -55,7 +55,6 @@ def test_waits_for_the_end_of_its_standard_input(
         pytest.skip("a gateway does not wait: it has no database")
     with start(settings | {"SHOP_AWAIT_STDIN": "on"}, stdin=subprocess.PIPE) as program:
         stdin = program.process.stdin
-        assert stdin is not None
         # A program that waits for the end of its input reads everything before the end, also after the first byte.
         for _ in range(2):
             stdin.write(b"\n")

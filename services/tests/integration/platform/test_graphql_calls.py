@@ -188,11 +188,7 @@ class Newsroom:
 
 
 async def test_a_stream_is_two_hops_as_any_call_is(traces: Any) -> None:
-    app = graphql_app(
-        NOTIFICATION,
-        Newsroom(),
-        Incoming(Authenticator(None, trusts_inside=True), traces.runtime),
-    )
+    app = graphql_app(NOTIFICATION, Newsroom(), Incoming(Authenticator(None, trusts_inside=True), traces.runtime))
     async with (
         http_server(app, ANYWHERE) as address,
         connect({"notification": f"graphql://{address}"}, "test") as clients,

@@ -204,13 +204,7 @@ async def latencies(probe: Probe) -> list[float]:
 
 @pytest.mark.parametrize(("edge", "component", "path", "kind"), TARGETS, indirect=["edge"])
 async def test_others_are_served(
-    edge: int,
-    component: str,
-    path: bytes,
-    kind: bytes,
-    ports: Ports,
-    role_url: Callable[[str], str],
-    keys: Any,
+    edge: int, component: str, path: bytes, kind: bytes, ports: Ports, role_url: Callable[[str], str], keys: Any
 ) -> None:
     async with behind(component, ports.address(component), role_url("user"), keys), probing(component, edge) as probe:
         await probe()

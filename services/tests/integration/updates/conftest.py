@@ -87,12 +87,7 @@ class Shop:
 
 @pytest.fixture(scope="module")
 async def shop(
-    shared_trial: Any,
-    keys: Any,
-    relayed: bool,
-    told_over: str,
-    free_addresses: Callable[[], str],
-    runtime: Runtime,
+    shared_trial: Any, keys: Any, relayed: bool, told_over: str, free_addresses: Callable[[], str], runtime: Runtime
 ) -> AsyncIterator[Shop]:
     """The shop, shared by the tests of a module."""
     async with AsyncExitStack() as stack:

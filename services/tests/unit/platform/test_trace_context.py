@@ -49,7 +49,6 @@ def check_sampled(header: str, state: str = "") -> None:
     if not read.trace_flags.sampled:
         assert caller is None
         return
-    assert caller is not None
     fields = ("trace_id", "span_id", "trace_flags", "trace_state", "is_remote")
     assert [getattr(caller, name) for name in fields] == [getattr(read, name) for name in fields]
 

@@ -27,7 +27,6 @@ RESPONSE_JSON = "application/graphql-response+json"
 
 async def test_unknown_paths(server: Any) -> None:
     response = await server.http.get("/nothing")
-
     assert response.status_code == 404
     assert says(response.json()["errors"][0]["message"], "/graphql")
 
@@ -35,7 +34,6 @@ async def test_unknown_paths(server: Any) -> None:
 async def test_queries_by_get(gateway: Any) -> None:
     parameters = {"query": "query q($n: Int!) { products(first: $n) { edges { cursor } } }", "variables": '{"n": 2}'}
     response = await gateway.http.get("/graphql", params=parameters, headers={"accept": "*/*"})
-
     assert response.json() == {
         "data": {
             "products": {
@@ -57,21 +55,18 @@ BAD_GETS = [
 @pytest.mark.parametrize(("parameters", "status", "message"), BAD_GETS, ids=[case[2] for case in BAD_GETS])
 async def test_bad_gets(server: Any, parameters: dict[str, Any], status: int, message: str) -> None:
     response = await server.http.get("/graphql", params=parameters)
-
     assert response.status_code == status
     assert says(response.json()["errors"][0]["message"], message)
 
 
 async def test_other_methods(server: Any) -> None:
     response = await server.http.put("/graphql", json=TYPENAME)
-
     assert (response.status_code, response.headers["allow"]) == (405, "GET, POST")
 
 
 @pytest.mark.parametrize("kind", ["text/plain", "multipart/form-data", "application/graphql", ""])
 async def test_other_content_types(server: Any, kind: str) -> None:
     response = await server.http.post("/graphql", content=b"{}", headers={"content-type": kind})
-
     assert response.status_code == 415
     assert says(response.json()["errors"][0]["message"], "application/json is valid")
 
@@ -100,7 +95,6 @@ async def test_bodies_that_are_not_requests(server: Any, body: bytes, message: s
     response = await server.http.post(
         "/graphql", content=body, headers={"content-type": "application/json; charset=utf-8"}
     )
-
     assert response.status_code == 400
     error = response.json()["errors"][0]
     assert error["extensions"]["code"] == "INVALID_ARGUMENT"
@@ -122,10 +116,7 @@ INVALID = [
         {"query": "query a { __typename }", "operationName": "c"},
         "operationName is 'c'; the document has the operations a",
     ),
-    (
-        {"query": "{ __typename }", "operationName": "x"},
-        "operationName is 'x'; the document's operation has no name",
-    ),
+    ({"query": "{ __typename }", "operationName": "x"}, "operationName is 'x'; the document's operation has no name"),
     ({"query": "query ($id: ID!) { product(id: $id) { id } }"}, "Variable '$id'"),
     (
         {"query": "query ($n: Int!) { products(first: $n) { edges { cursor } } }", "variables": {"n": "x"}},
@@ -148,7 +139,6 @@ async def test_requests_that_cannot_run(gateway: Any, body: dict[str, Any], mess
 
 async def test_the_newer_media_type_is_sent_to_clients_that_accept_it(gateway: Any) -> None:
     response = await gateway.post(TYPENAME, accept=RESPONSE_JSON)
-
     assert (response.status_code, response.headers["content-type"]) == (200, RESPONSE_JSON)
     failed = await gateway.post({"query": "{ me { id } }"}, accept=RESPONSE_JSON)
     assert (failed.status_code, failed.json()["data"]) == (200, None)
@@ -176,7 +166,6 @@ async def test_large_bodies_are_refused(server: Any) -> None:
 async def test_lengths_beyond_all_bounds_are_too_large(server: Any, length: str) -> None:
     headers = {"content-type": "application/json", "content-length": length}
     response = await server.http.post("/graphql", content=b"{}", headers=headers)
-
     assert response.status_code == 413
 
 
@@ -188,7 +177,6 @@ async def test_a_body_that_does_not_come_is_given_up(server: Any) -> None:
 
     headers = {"content-type": "application/json", "x-envoy-expected-rq-timeout-ms": "1000"}
     response = await server.http.post("/graphql", content=stall(), headers=headers)
-
     assert (response.status_code, response.headers["connection"]) == (408, "close")
     error = response.json()["errors"][0]
     assert error["extensions"]["code"] == "DEADLINE_EXCEEDED"
@@ -209,7 +197,6 @@ async def test_a_body_that_breaks_off_is_a_bad_request(server: Any) -> None:
     scope = {"type": "http", "method": "POST", "path": "/graphql", "query_string": b""}
     headers = [(b"content-type", b"application/json")]
     await server.http._transport.app({**scope, "headers": headers}, receive, send)
-
     assert answered[0]["status"] == 400
 
 
@@ -223,7 +210,6 @@ ODD_VALUES = [
 @pytest.mark.parametrize(("query", "value"), ODD_VALUES)
 async def test_texts_that_grow_in_lower_case_are_values_like_others(gateway: Any, query: str, value: Any) -> None:
     response = await gateway.post({"query": query, "variables": {"s": value}}, accept=RESPONSE_JSON, partner=True)
-
     assert response.status_code == 400
     error = response.json()["errors"][0]
     assert error["extensions"]["code"] == "INVALID_ARGUMENT"
@@ -244,7 +230,6 @@ BAD_NUMBERS = [
 async def test_bad_numbers_are_the_callers_fault(server: Any, body: bytes, code: str) -> None:
     server.shop.record.calls.clear()
     response = await server.http.post("/graphql", content=body, headers={"content-type": "application/json"})
-
     assert response.json()["errors"][0]["extensions"]["code"] == code
     assert response.headers["cache-control"] == "no-store"
     assert server.shop.record.calls == []
@@ -261,7 +246,6 @@ async def test_numbers_beyond_all_bounds_are_refused(gateway: Any) -> None:
 
 async def test_long_names_are_not_repeated_in_full(gateway: Any) -> None:
     response = await gateway.post({"query": "{" + "a" * 10_000 + "}"})
-
     assert says(response.json()["errors"][0]["message"], "Cannot query field 'aaaa")
     assert len(response.content) < 2_000
 
@@ -271,7 +255,6 @@ async def test_large_answers_are_compressed(gateway: Any) -> None:
     small = await gateway.post(TYPENAME, accept_encoding="gzip")
     large = await gateway.post(query, accept_encoding="gzip")
     plain = await gateway.post(query, accept_encoding="identity")
-
     assert "content-encoding" not in small.headers
     assert large.headers["content-encoding"] == "gzip"
     assert "content-encoding" not in plain.headers
@@ -353,7 +336,6 @@ async def test_every_error_of_the_table_keeps_its_code_message_and_field(gateway
 
     gateway.shop.record.on_call = fail
     answer = await gateway.run('{ product(id: "UHJvZHVjdDox") { id } }')
-
     again = {ErrorCode.UNAVAILABLE: 1, ErrorCode.TOO_MANY_REQUESTS: 300}
     later = {"retryAfter": again[code]} if code in again else {}
     assert answer["data"] == {"product": None}
@@ -391,7 +373,6 @@ async def test_a_part_that_fails_leaves_the_rest(gateway: Any) -> None:
 
     gateway.shop.record.on_call = fail
     answer = await gateway.run("{ me { orders(first: 2) { edges { node { id payment { status } } } } } }", user=1)
-
     assert [edge["node"]["payment"] for edge in answer["data"]["me"]["orders"]["edges"]] == [None, None]
     assert {error["extensions"]["code"] for error in answer["errors"]} == {"UNAVAILABLE"}
 
@@ -415,7 +396,6 @@ async def test_the_callers_deadline_ends_the_wait(gateway: Any) -> None:
     body = {"query": "{ products { edges { cursor } } }"}
     started = time.monotonic()
     response = await gateway.post(body, x_envoy_expected_rq_timeout_ms="50")
-
     assert time.monotonic() - started < 20
     assert response.status_code == 200
     assert response.json()["errors"][0]["extensions"]["code"] == "DEADLINE_EXCEEDED"
@@ -439,13 +419,11 @@ async def test_the_deadline_is_passed_on(gateway: Any, header: str, expected: fl
 
     gateway.shop.record.on_call = look
     await gateway.post({"query": "{ products { edges { cursor } } }"}, x_envoy_expected_rq_timeout_ms=header)
-
     assert 0.35 * expected < seen[0] <= expected
 
 
 async def test_one_request_does_not_see_what_another_read(gateway: Any) -> None:
     query = '{ product(id: "UHJvZHVjdDox") { stock } }'
-
     assert (await gateway.data(query))["product"]["stock"] == 1001
     await gateway.shop.products.change(1, ProductChange(stock=5), None)
     assert (await gateway.data(query))["product"]["stock"] == 5
@@ -460,7 +438,6 @@ async def test_mutations_of_a_request_run_one_after_the_other(gateway: Any) -> N
       a: updateProfile(input: {name: "A"}) { user { name } }
       b: updateProfile(input: {name: "B"}) { user { name } } }"""
     data = await gateway.data(query, user=1)
-
     assert data == {"a": {"user": {"name": "A"}}, "b": {"user": {"name": "B"}}}
     first, second = gateway.shop.record.calls
     assert not first.overlaps(second)
@@ -485,7 +462,6 @@ async def test_a_hash_is_unknown_until_its_text_came(gateway: Any) -> None:
     assert first.json()["errors"] == [
         {"message": "PersistedQueryNotFound", "extensions": {"code": "PERSISTED_QUERY_NOT_FOUND"}}
     ]
-
     for request in (body | {"query": KNOWN}, body, body):
         answer = (await gateway.post(request)).json()
         assert answer == {"data": {"product": {"title": "Product 1"}}}
@@ -494,7 +470,6 @@ async def test_a_hash_is_unknown_until_its_text_came(gateway: Any) -> None:
 async def test_a_hash_of_another_text_is_refused(server: Any) -> None:
     response = await server.post({"query": "{ __typename }", "extensions": by_hash(KNOWN)})
     error = response.json()["errors"][0]
-
     assert error["extensions"] == {"code": "INVALID_ARGUMENT", "field": "extensions.persistedQuery.sha256Hash"}
 
 
@@ -532,7 +507,6 @@ async def test_the_limits_hold_for_persisted_queries(gateway: Any) -> None:
 )
 async def test_malformed_hashes(server: Any, persisted: object) -> None:
     response = await server.post({"extensions": {"persistedQuery": persisted}})
-
     assert response.status_code == 400
     assert response.json()["errors"][0]["extensions"]["code"] == "INVALID_ARGUMENT"
 
@@ -566,7 +540,6 @@ def recorder() -> Watched:
 @pytest.mark.parametrize("query", [TITLES, "{ nothing }", "{"])
 async def test_spans_are_recorded_by_one_thread(gateway: Any, recorder: Watched, query: str) -> None:
     await gateway.post({"query": query}, traceparent=SAMPLED)
-
     assert "graphql.parse" in {span.name for span in spans_of(recorder)}
     assert recorder.threads == {threading.get_ident()}
 
