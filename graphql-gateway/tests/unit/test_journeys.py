@@ -58,10 +58,7 @@ async def test_product_makes_one_call(gateway: Any) -> None:
 
 
 async def test_order_history_makes_three_calls_of_which_two_run_at_the_same_time(gateway: Any) -> None:
-    async def take_a_moment(_method: str) -> None:
-        await asyncio.sleep(0.01)
-
-    gateway.shop.record.on_call = take_a_moment
+    gateway.shop.record.on_call = lambda _: asyncio.sleep(0.01)
     data = await gateway.data(document("order_history"), {"first": 10}, user=1)
     orders = [edge["node"] for edge in data["me"]["orders"]["edges"]]
     assert [order["id"] for order in orders] == [global_id("Order", number) for number in range(46, 0, -5)]
@@ -105,10 +102,7 @@ async def test_update_profile_makes_one_call(gateway: Any) -> None:
 
 
 async def test_order_status_asks_for_the_payment_while_the_order_is_on_its_way(gateway: Any) -> None:
-    async def take_a_moment(_method: str) -> None:
-        await asyncio.sleep(0.01)
-
-    gateway.shop.record.on_call = take_a_moment
+    gateway.shop.record.on_call = lambda _: asyncio.sleep(0.01)
     data = await gateway.data(document("order_status"), {"id": global_id("Order", 4)}, partner=True)
     assert data["order"]["status"] == "CONFIRMED"
     assert data["order"]["payment"] == {"status": "CAPTURED", "amount": data["order"]["total"]}

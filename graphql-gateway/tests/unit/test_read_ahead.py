@@ -98,8 +98,8 @@ async def test_a_failure_is_reported_for_each_item_where_null_is_allowed(gateway
     nodes = [edge["node"] for edge in answer["data"]["me"]["orders"]["edges"]]
     assert [node["payment"] for node in nodes] == [None, None]
     assert all(line["product"]["title"] for node in nodes for line in node["lines"])
-    assert sorted(error["path"] for error in answer["errors"]) == [
-        ["me", "orders", "edges", place, "node", "payment"] for place in (0, 1)
+    assert sorted((error["path"], error["extensions"]["code"]) for error in answer["errors"]) == [
+        (["me", "orders", "edges", place, "node", "payment"], "UNAVAILABLE") for place in (0, 1)
     ]
 
 

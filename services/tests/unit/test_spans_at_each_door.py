@@ -272,10 +272,7 @@ async def test_other_requests_leave_none(door: Door, traces: Any) -> None:
 
 
 async def test_a_fault_is_an_error_and_says_nothing_of_its_cause(leaves: Any, name: str, shop: MemoryShop) -> None:
-    async def fail(_method: str) -> None:
-        raise RuntimeError("secret")
-
-    shop.record.on_call = fail
+    shop.record.fail(RuntimeError("secret"))
     spans = await leaves("read", 3)
     server = server_of(spans)
     assert (server.status.status_code, server.attributes["error.type"]) == (StatusCode.ERROR, KINDS[name].fault)
