@@ -11,7 +11,7 @@ import psycopg
 import pytest
 
 from conforming import words
-from dataset.audit import Finding, audit
+from dataset.audit import Finding
 from shop.contract.ports import Clients
 from shop.errors import (
     Conflict,
@@ -28,14 +28,12 @@ from shop.platform.deadline import deadline
 from shop.values.order import CheckoutLine, OrderStatus
 from shop.values.payment import PaymentStatus
 
+from .conftest import broken
+
 pytestmark = pytest.mark.integration
 AUDITED = True
 Buy = Callable[..., Any]
 NOWHERE = 2**62
-
-
-def broken(trial: Any) -> list[Finding]:
-    return [finding for finding in audit(trial.admin_url, trial.name, grace_s=0.0) if not finding.ok]
 
 
 async def wait_and_audit(trial: Any) -> list[Finding]:
