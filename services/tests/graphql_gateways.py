@@ -200,6 +200,13 @@ async def served(
         held.close()
 
 
+def fields_of(answer: Any) -> int:
+    """Counts the fields of an answer; for a list, the fields of its items."""
+    if isinstance(answer, dict):
+        return len(answer) + sum(map(fields_of, answer.values()))
+    return sum(map(fields_of, answer)) if isinstance(answer, list) else 0
+
+
 def opening_message(position: int) -> dict[str, Any]:
     data = {"notifications": {"position": position, "notification": None}}
     return {"id": "1", "type": "next", "payload": {"data": data}}

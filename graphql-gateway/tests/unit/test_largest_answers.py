@@ -18,6 +18,7 @@ from graphql import GraphQLField, GraphQLObjectType, GraphQLSchema, get_introspe
 from graphql_gateway.cost import TARIFF, measure
 from graphql_gateway.objects.global_id import global_id
 from graphql_gateway.schema import build_schema
+from graphql_gateways import fields_of
 from memory_shop import Data
 from shop.errors import ShopError
 from shop.platform.graphql.cost import max_cost
@@ -112,13 +113,6 @@ def price(schema: GraphQLSchema, text: str, *, is_partner: bool = False) -> tupl
     prepared = prepare_document(schema, parse_document(text), measure)
     operation = prepared.operation(None)
     return prepared.cost.of(operation, {}), max_cost(operation, is_partner=is_partner)
-
-
-def fields_of(answer: Any) -> int:
-    """Counts the fields of an answer; for a list, the fields of its items."""
-    if isinstance(answer, dict):
-        return len(answer) + sum(map(fields_of, answer.values()))
-    return sum(map(fields_of, answer)) if isinstance(answer, list) else 0
 
 
 @pytest.fixture

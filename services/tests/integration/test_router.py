@@ -76,11 +76,10 @@ def codes(answer: Any) -> list[str]:
 
 @pytest.fixture
 async def started(
-    keys: Any, signer: TokenSigner, free_address: str, tmp_path: Path
-) -> AsyncIterator[tuple[Router, asyncio.subprocess.Process, Collector]]:
+    keys: Any, signer: TokenSigner, free_address: str, tmp_path: Path, collector: Collector
+) -> AsyncIterator[tuple[Router, asyncio.subprocess.Process]]:
     """A running router; it is killed if the test does not end it."""
-    shop, collector = MemoryShop(Data.demo()), Collector()
-    collector.server.start()
+    shop = MemoryShop(Data.demo())
     async with AsyncExitStack() as stack:
         http = httpx.AsyncClient(base_url=f"http://{free_address}", trust_env=False, timeout=20)
         router = Router(shop, await stack.enter_async_context(http), signer)
@@ -103,12 +102,11 @@ async def started(
             async with asyncio.timeout(READY_S):
                 while not await _is_ready(router.http):  # noqa: ASYNC110 - the router is another process
                     await asyncio.sleep(0.1)
-            yield router, process, collector
+            yield router, process
         finally:
             if process.returncode is None:
                 process.kill()
                 await process.wait()
-            collector.server.stop(None)
 
 
 async def _is_ready(http: httpx.AsyncClient) -> bool:
@@ -118,9 +116,11 @@ async def _is_ready(http: httpx.AsyncClient) -> bool:
         return False
 
 
-async def test_the_router_joins_admits_limits_and_says_what_failed(started: Any, tmp_path: Path) -> None:
+async def test_the_router_joins_admits_limits_and_says_what_failed(
+    started: Any, tmp_path: Path, collector: Collector
+) -> None:
     """One test, as a router takes seconds to start."""
-    router, process, collector = started
+    router, process = started
     own, other, partner = router.token("customer", OWN), router.token("customer", OTHER), router.token("partner", 1)
     await _joins(router, own)
     await _admits_whom_each_row_admits(router, other)
@@ -314,6 +314,6 @@ def _has_told_of_its_spans(collector: Collector, account: Path) -> None:
         subgraph = fetch.name.removeprefix("POST ")
         assert above[0] == f"subgraph {subgraph}{'' if subgraph == 'order' else ' _entities'}"
         assert above[-2:] == ["graphql.execute", "POST /graphql"]
-    told = json.loads(account.read_text())
-    assert told["recorded"] == told["exported"] == len(collector.spans)
-    assert (told["lost"], set(told["cost_ns"])) == (0, {"SERVER", "CLIENT", "INTERNAL"})
+    counted = json.loads(account.read_text())
+    assert counted["recorded"] == counted["exported"] == len(collector.spans)
+    assert (counted["lost"], set(counted["cost_ns"])) == (0, {"SERVER", "CLIENT", "INTERNAL"})

@@ -30,9 +30,9 @@ def command(request: pytest.FixtureRequest, tmp_path: Path) -> list[str]:
     return [str(program)]
 
 
-def test_a_minimal_component_is_ready_leaves_a_span_and_ends(command: list[str], free_address: str) -> None:
-    collector = Collector()
-    collector.server.start()
+def test_a_minimal_component_is_ready_leaves_a_span_and_ends(
+    command: list[str], free_address: str, collector: Collector
+) -> None:
     env = {
         "SHOP_COMPONENT": "product",
         "SHOP_CONTRACT": "1",
@@ -58,7 +58,6 @@ def test_a_minimal_component_is_ready_leaves_a_span_and_ends(command: list[str],
         finally:
             process.kill()
             door.close()
-            collector.server.stop(0)
     (span,) = collector.spans
     assert span.name == "shop.product.v1.ProductService/GetProduct"
     assert (span.kind, span.trace_id.hex(), span.parent_span_id.hex()) == (span.SPAN_KIND_SERVER, TRACE, CALLER)
