@@ -105,10 +105,10 @@ def gateway_over(shop: MemoryShop, public_pem: bytes, folder: Path) -> Iterator[
 
 def conforming(environ: Mapping[str, str] = os.environ) -> ProgramUnderTest | None:
     """Returns the program that the environment describes; None if our own services are tested in this process."""
-    told = environ.get(VARIABLE)
-    if not told:
+    described = environ.get(VARIABLE)
+    if not described:
         return None
-    read = json.loads(told)
+    read = json.loads(described)
     return ProgramUnderTest(**{**read, "command": tuple(read["command"]), "protocols": tuple(read["protocols"])})
 
 

@@ -42,8 +42,7 @@ async def test_an_invalid_token_is_refused(api: httpx.AsyncClient, header: str) 
 async def test_an_expired_token_is_refused(api: httpx.AsyncClient, signer: TokenSigner) -> None:
     token = signer.sign(Principal("partner", 1), ttl_s=-1)
     answer = await api.get("/v1/orders/1", headers={"authorization": f"Bearer {token}"})
-    assert answer.status_code == 401
-    assert answer.json()["detail"] == "the token has expired; log in again"
+    assert (answer.status_code, answer.json()["detail"]) == (401, "the token has expired; log in again")
 
 
 async def test_a_caller_is_checked_before_its_request_is_read(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import httpx
+import pytest
 
 from memory_shop import Data, MemoryShop
 
@@ -68,13 +69,14 @@ async def test_a_product_that_is_gone_is_left_out(api: httpx.AsyncClient, shop: 
     assert gone not in [product["id"] for product in answer.json()["products"]]
 
 
-async def test_a_customer_sees_its_own_orders_only(api: httpx.AsyncClient, customer: ForUser) -> None:
-    assert (await api.get("/v1/orders/3", headers=customer(3))).status_code == 200
-    closed = await api.get("/v1/orders/4", headers=customer(3))
-    unknown = await api.get("/v1/orders/999", headers=customer(3))
-    assert closed.status_code == unknown.status_code == 404
-    assert closed.json()["detail"] == "there is no order 4"
-    assert unknown.json()["detail"] == "there is no order 999"
+@pytest.mark.parametrize("kind", ["order", "payment"])
+async def test_a_customer_sees_its_own_orders_and_payments_only(
+    api: httpx.AsyncClient, customer: ForUser, kind: str
+) -> None:
+    assert (await api.get(f"/v1/{kind}s/3", headers=customer(3))).status_code == 200
+    for missing in (4, 999):
+        answer = await api.get(f"/v1/{kind}s/{missing}", headers=customer(3))
+        assert (answer.status_code, answer.json()["detail"]) == (404, f"there is no {kind} {missing}")
 
 
 async def test_reads_many_orders(api: httpx.AsyncClient, shop: MemoryShop, partner: Headers) -> None:
@@ -99,8 +101,7 @@ async def test_lists_the_orders_of_a_user_newest_first(
 
 async def test_a_customer_buys(api: httpx.AsyncClient, shop: MemoryShop, customer: ForUser) -> None:
     answer = await api.post("/v1/orders", json=BODY, headers=add_key(customer(3)))
-    assert answer.status_code == 201
-    assert answer.headers["location"] == "/v1/orders/51"
+    assert (answer.status_code, answer.headers["location"]) == (201, "/v1/orders/51")
     order = answer.json()
     assert order["status"] == "CONFIRMED"
     assert order["total"]["amount_minor"] == 2 * Data.demo().products[4].price.amount_minor
@@ -123,8 +124,7 @@ async def test_a_key_with_another_body_is_refused(api: httpx.AsyncClient, partne
     await api.post("/v1/orders", json=BODY, headers=add_key(partner))
     other = {**BODY, "lines": [{"product_id": 5, "quantity": 3}]}
     answer = await api.post("/v1/orders", json=other, headers=add_key(partner))
-    assert answer.status_code == 422
-    assert answer.json()["code"] == "IDEMPOTENCY_KEY_REUSED"
+    assert (answer.status_code, answer.json()["code"]) == (422, "IDEMPOTENCY_KEY_REUSED")
 
 
 async def test_two_keys_are_refused(api: httpx.AsyncClient, partner: Headers) -> None:
@@ -142,8 +142,7 @@ async def test_short_stock_is_a_conflict(api: httpx.AsyncClient, partner: Header
             "/v1/orders", json={**BODY, "lines": [{"product_id": 5, "quantity": 900}]}, headers=add_key(partner, key)
         )
 
-    assert answer.status_code == 409
-    assert answer.json()["code"] == "OUT_OF_STOCK"
+    assert (answer.status_code, answer.json()["code"]) == (409, "OUT_OF_STOCK")
 
 
 async def test_a_partner_moves_an_order_along(api: httpx.AsyncClient, partner: Headers) -> None:

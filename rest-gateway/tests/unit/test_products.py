@@ -39,8 +39,7 @@ async def test_pages_reach_every_product_once(api: httpx.AsyncClient) -> None:
 async def test_a_page_token_belongs_to_its_filter(api: httpx.AsyncClient) -> None:
     token = (await api.get("/v1/products", params={"category": "c0000"})).json()["next_page_token"]
     answer = await api.get("/v1/products", params={"category": "c0001", "page_token": token})
-    assert answer.status_code == 400
-    assert answer.json()["code"] == "INVALID_PAGE_TOKEN"
+    assert (answer.status_code, answer.json()["code"]) == (400, "INVALID_PAGE_TOKEN")
     assert answer.json()["field"] == "page_token"
 
 
@@ -91,16 +90,14 @@ async def test_a_partner_adds_changes_and_removes_a_product(api: httpx.AsyncClie
     assert (await api.get(path)).json() == expected
     assert (await api.delete(path, headers={**partner, **tag})).status_code == 412
     removed = await api.delete(path, headers=partner)
-    assert removed.status_code == 204
-    assert removed.content == b""
+    assert (removed.status_code, removed.content) == (204, b"")
     assert (await api.get(path)).status_code == 404
 
 
 async def test_a_reserved_product_stays(api: httpx.AsyncClient, shop: MemoryShop, partner: dict[str, str]) -> None:
     await shop.clients.product.reserve_stock(str(uuid.uuid4()), [StockLine(3, 1)])
     answer = await api.delete("/v1/products/3", headers=partner)
-    assert answer.status_code == 409
-    assert answer.json()["code"] == "FAILED_PRECONDITION"
+    assert (answer.status_code, answer.json()["code"]) == (409, "FAILED_PRECONDITION")
 
 
 async def test_an_unknown_field_names_the_valid_ones(api: httpx.AsyncClient, partner: dict[str, str]) -> None:

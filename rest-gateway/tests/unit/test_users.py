@@ -14,8 +14,7 @@ NEW = {"email": "ada@example.com", "name": "Ada", "address": ADDRESS, "password"
 
 async def test_a_login_gives_a_token_that_opens_the_profile(api: httpx.AsyncClient) -> None:
     login = await api.post("/v1/sessions", json={"email": "user3@example.com", "password": "hopwise-demo"})
-    assert login.status_code == 201
-    assert login.headers["cache-control"] == "no-store"
+    assert (login.status_code, login.headers["cache-control"]) == (201, "no-store")
     token = login.json()["token"]
     profile = await api.get("/v1/users/3", headers={"authorization": f"Bearer {token}"})
     assert profile.json() == login.json()["user"]
@@ -23,8 +22,7 @@ async def test_a_login_gives_a_token_that_opens_the_profile(api: httpx.AsyncClie
 
 async def test_everybody_may_sign_up(api: httpx.AsyncClient) -> None:
     answer = await api.post("/v1/users", json=NEW)
-    assert answer.status_code == 201
-    assert answer.headers["location"] == "/v1/users/21"
+    assert (answer.status_code, answer.headers["location"]) == (201, "/v1/users/21")
     assert answer.json() == {"id": 21, "email": "ada@example.com", "name": "Ada", "address": ADDRESS}
 
 

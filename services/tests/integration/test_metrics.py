@@ -150,8 +150,8 @@ async def test_the_backlog_is_counted_with_its_oldest_age(trial: Any) -> None:
     assert await read_backlog() == [0, 0, 0, 0]
     for statement in (STUCK, TOLD):
         await database.fetch(statement)
-    waiting, oldest, told, age = await read_backlog()
-    assert (waiting, told) == (3, 1)
+    waiting, oldest, events, age = await read_backlog()
+    assert (waiting, events) == (3, 1)
     # Ages are by the database's clock, and grow during this test.
     assert oldest >= 300
     assert age >= 3600

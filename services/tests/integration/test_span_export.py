@@ -316,5 +316,5 @@ async def test_the_sdk_says_what_made_its_spans(measured: Measured, collector: C
         with spans.below(CALLER), child_span("work"):
             pass
     [process] = collector.requests[0].resource_spans
-    told = {attribute.key: attribute.value.string_value for attribute in process.resource.attributes}
-    assert told.items() >= measured.resource.items()
+    shown = {attribute.key: attribute.value.string_value for attribute in process.resource.attributes}
+    assert shown.items() >= measured.resource.items()

@@ -80,7 +80,7 @@ def _attempts(
                 elif given != "":
                     (query if place[0] == "query" else headers)[place[1]] = str(given)
             answer = client.request(verb.upper(), url, params=query, headers=headers, json=content)
-            shown = sorted((name, told) for name, told in answer.headers.items() if name not in UNSTEADY)
+            shown = sorted((name, text) for name, text in answer.headers.items() if name not in UNSTEADY)
             return f"{answer.status_code} {shown}\n{answer.text}"
 
         name = f"REST {verb.upper()} {path} {'.'.join(map(str, tested))}"

@@ -123,8 +123,8 @@ async def test_relays_share_the_work(shop: Shop, relay_to: Any, user: int) -> No
             await stack.enter_async_context(in_background(relay.run()))
         await until(shop.is_all_delivered)
     for order in orders:
-        told = [event.status for event in recorder.events if event.order_id == order.id]
-        assert told == ["PENDING", "CONFIRMED", "SHIPPED"]
+        statuses = [event.status for event in recorder.events if event.order_id == order.id]
+        assert statuses == ["PENDING", "CONFIRMED", "SHIPPED"]
     assert len(recorder.events) == len({event.id for event in recorder.events}) == 36
 
 

@@ -18,5 +18,5 @@ def told_over(request: pytest.FixtureRequest) -> str:
 async def test_updates_of_an_order_are_delivered(shop: Shop, user: int) -> None:
     order = await shop.buy(user)
     await shop.clients.order.update_order_status(order.id, OrderStatus.SHIPPED)
-    told = [(one.position, one.order_id, one.status) for one in await shop.notifications(user, 3)]
-    assert told == [(1, order.id, "PENDING"), (2, order.id, "CONFIRMED"), (3, order.id, "SHIPPED")]
+    delivered = [(one.position, one.order_id, one.status) for one in await shop.notifications(user, 3)]
+    assert delivered == [(1, order.id, "PENDING"), (2, order.id, "CONFIRMED"), (3, order.id, "SHIPPED")]

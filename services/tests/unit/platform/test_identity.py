@@ -8,12 +8,7 @@ from hypothesis import strategies as st
 
 from shop.errors import PermissionDenied, Unauthenticated
 from shop.platform.access.identity import caller_identity
-from shop.platform.access.rules import (
-    Access,
-    Authenticator,
-    gateway_authenticator,
-    is_internal,
-)
+from shop.platform.access.rules import Access, Authenticator, gateway_authenticator, is_internal
 from shop.platform.config import ConfigError, ServiceConfig
 
 EDGE = "spiffe://cluster.local/ns/default/sa/edge"
@@ -52,33 +47,14 @@ def element(uri: str) -> str:
         (f"URI={ORDER};{HASH};URI={ORDER}", None),
         (element(f"{ORDER} {EDGE}"), None),
         # Malformed headers have no identity.
-        ("", None),
-        (",", None),
-        (";", None),
-        ("URI", None),
-        ("URI=", None),
-        ("=", None),
-        (ORDER, None),
-        (f'URI="{ORDER}', None),
-        (f'URI={ORDER}"', None),
-        (f'URI="{ORDER}"x', None),
-        (f'Subject="CN=a;URI={ORDER}', None),
-        (rf'Subject="\";URI={ORDER}', None),
-        (f"URI = {ORDER}", None),
-        (f";URI={ORDER}", None),
-        (f"URI={ORDER};", None),
-        (f"{HASH};;URI={ORDER}", None),
-        (f"URI={ORDER}\n", None),
-        (f"U\u0130RI={ORDER}", None),
+        *[(header, None) for header in ("", ",", ";", "URI", "URI=", "=", ORDER, f'URI="{ORDER}', f'URI={ORDER}"')],
+        *[(header, None) for header in (f'URI="{ORDER}"x', f'Subject="CN=a;URI={ORDER}', rf'Subject="\";URI={ORDER}')],
+        *[(header, None) for header in (f"URI = {ORDER}", f";URI={ORDER}", f"URI={ORDER};", f"{HASH};;URI={ORDER}")],
+        *[(header, None) for header in (f"URI={ORDER}\n", f"U\u0130RI={ORDER}")],
         # These are not identities of a workload.
-        ("URI=spiffe://cluster.local", None),
-        ("URI=spiffe://cluster.local/", None),
-        ("URI=spiffe:///ns/default", None),
-        ("URI=spiffe://cluster.local/ns//edge", None),
-        ("URI=spiffe://Cluster.local/ns/default/sa/edge", None),
-        ("URI=spiffe://cluster.local/ns/default/sa/ed%67e", None),
-        ("URI=spiffe://cluster.local/ns/default/sa/edge?x", None),
-        ("URI=spiffe://user@cluster.local/ns/default/sa/edge", None),
+        *[(f"URI=spiffe://{name}", None) for name in ("cluster.local", "cluster.local/", "/ns/default")],
+        *[(f"URI=spiffe://cluster.local/ns/{at}", None) for at in ("/edge", "default/sa/ed%67e", "default/sa/edge?x")],
+        *[(f"URI=spiffe://{at}/ns/default/sa/edge", None) for at in ("Cluster.local", "user@cluster.local")],
         ("URI=https://cluster.local/ns/default/sa/edge", None),
     ],
 )

@@ -148,7 +148,7 @@ def test_the_committed_supergraph_is_that_of_the_subgraphs() -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "told"),
+    ("old", "new", "difference"),
     [
         (r"  email: String! @join__field\(graph: USER\)\n", "", r"User\.email was removed"),
         (
@@ -160,10 +160,10 @@ def test_the_committed_supergraph_is_that_of_the_subgraphs() -> None:
         (r"(userId: Long!, )(pageSize)", r"\1first: Long!, \2", r"ordersByUser\(first:\)"),
     ],
 )
-def test_a_stale_supergraph_is_noticed(old: str, new: str, told: str) -> None:
+def test_a_stale_supergraph_is_noticed(old: str, new: str, difference: str) -> None:
     stale, count = re.subn(old, new, SUPERGRAPH.read_text(), count=1)
     assert count == 1
-    assert any(re.search(told, line) for line in differences(stale)), list(differences(stale))
+    assert any(re.search(difference, line) for line in differences(stale)), list(differences(stale))
 
 
 def test_no_document_can_be_nested_without_end() -> None:
