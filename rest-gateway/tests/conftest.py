@@ -36,7 +36,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def recorder() -> Recorder:
-    """Records the spans of the gateway."""
     return Recorder()
 
 
@@ -70,7 +69,6 @@ def partner(signer: TokenSigner) -> Headers:
 
 @pytest.fixture
 def customer(signer: TokenSigner) -> Callable[[int], Headers]:
-    """Returns the headers of a request from a user."""
     return lambda user_id: bearer(signer.sign(Principal("customer", user_id)))
 
 

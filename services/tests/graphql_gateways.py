@@ -73,7 +73,6 @@ class GatewayClient:
     async def run(
         self, query: str, variables: dict[str, Any] | None = None, *, user: int | None = None, partner: bool = False
     ) -> dict[str, Any]:
-        """Returns the whole answer."""
         response = await self.post({"query": query, "variables": variables}, user=user, partner=partner)
         assert response.status_code == 200
         answer: dict[str, Any] = response.json()
@@ -109,7 +108,6 @@ def shared_shop(signer: TokenSigner) -> MemoryShop:
 
 @pytest.fixture
 def shop(shared_shop: MemoryShop) -> MemoryShop:
-    """The demo data, unchanged."""
     shared_shop.fill(Data.demo())
     shared_shop.record.calls.clear()
     shared_shop.record.on_call = None
@@ -170,8 +168,6 @@ def serving(app: Any) -> httpx.AsyncClient:
 
 
 class Served(GraphqlDoor):
-    """A gateway behind a real server."""
-
     def __init__(self, address: str, signer: TokenSigner) -> None:
         super().__init__(address)
         self._signer = signer

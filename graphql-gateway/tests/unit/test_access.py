@@ -67,7 +67,6 @@ async def test_the_owner_and_partners_may(gateway: Any, query: str) -> None:
 
 
 async def everything(shop: Any) -> Any:
-    """All orders and users."""
     return await shop.orders.get_many(range(1_000)), await shop.users.page(after=0, limit=1_000)
 
 

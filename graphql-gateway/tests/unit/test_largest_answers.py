@@ -52,8 +52,6 @@ RECURSIVE = [
 
 
 class Selection:
-    """A field of a document with its selections."""
-
     def __init__(self, text: str, returned: Any) -> None:
         self.text = text
         self.type = get_named_type(returned)
@@ -69,7 +67,6 @@ class Selection:
 
 
 def grown(schema: GraphQLSchema, seed: int, *, is_partner: bool) -> str:
-    """Returns a random document within the limits."""
     draws = random.Random(seed)
     root = Selection("query", schema.query_type)
     for number in range(STEPS):
@@ -109,7 +106,6 @@ def is_allowed(schema: GraphQLSchema, text: str, *, is_partner: bool) -> bool:
 
 
 def price(schema: GraphQLSchema, text: str, *, is_partner: bool = False) -> tuple[int, int]:
-    """Returns what a document costs, and how much it may cost."""
     prepared = prepare_document(schema, parse_document(text), measure)
     operation = prepared.operation(None)
     return prepared.cost.of(operation, {}), max_cost(operation, is_partner=is_partner)

@@ -31,7 +31,6 @@ def tell(shop: MemoryShop) -> Tell:
 
 @pytest.fixture(params=["subscribed", "streamed"])
 def follow(request: pytest.FixtureRequest, served: Served) -> Any:
-    """Opens a customer's subscription, over each transport."""
     return lambda query: getattr(served, request.param)(query, served.authorization(1))
 
 

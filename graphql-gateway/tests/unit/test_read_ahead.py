@@ -20,7 +20,6 @@ PRODUCTS, REVIEWED = ["list_products"], ["list_products_with_reviews"]
 
 
 async def tasks_of(request: Coroutine[Any, Any, Any]) -> int:
-    """Counts the tasks that a request starts."""
     started = 0
     loop = asyncio.get_running_loop()
 

@@ -205,7 +205,6 @@ def make_user(user: UserClient) -> Callable[..., Awaitable[User]]:
 
 @pytest.fixture
 def collector() -> Iterator[Collector]:
-    """A receiver of spans, only for this test."""
     made = Collector()
     made.server.start()
     yield made

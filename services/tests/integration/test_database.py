@@ -37,7 +37,6 @@ async def database(role_url: Callable[[str], str]) -> AsyncIterator[Database]:
 
 
 def values(rows: Sequence[asyncpg.Record | None]) -> list[Any]:
-    """Returns the only value of each row."""
     return [row[0] for row in rows if row is not None]
 
 

@@ -43,15 +43,12 @@ def protocol(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 async def measured(free_address: str, runtime: Runtime) -> AsyncIterator[Runtime]:
-    """Turns on metrics in this process."""
     async with metering(ServiceConfig(component="product", listen_metrics=free_address)) as meters:
         yield replace(runtime, meters=meters)
 
 
 @pytest.fixture
 async def scraped(free_address: str, measured: Runtime) -> Callable[[], list[Sample]]:
-    """Reads all metrics of this process."""
-
     def read() -> list[Sample]:
         answer = httpx.get(f"http://{free_address}/metrics", headers=OPEN_METRICS, trust_env=False)
         return [one for family in text_string_to_metric_families(answer.text) for one in family.samples]
@@ -63,7 +60,6 @@ async def scraped(free_address: str, measured: Runtime) -> Callable[[], list[Sam
 async def clients(
     measured: Runtime, protocol: str, role_url: Callable[[str], str], served: Callable[..., Any]
 ) -> AsyncIterator[Clients]:
-    """The product service, measured."""
     config = ServiceConfig(component="product", database_url=role_url("product"), database_pool=2)
     async with AsyncExitStack() as stack:
         service = await stack.enter_async_context(bootstrap(config, measured))

@@ -78,7 +78,6 @@ class Pod:
         return port
 
     async def stop(self) -> None:
-        """Tells its clients to leave, and ends."""
         await self._server.stop(GRACE_S)
 
     async def _count(self, request: bytes, context: object) -> bytes:

@@ -49,8 +49,6 @@ SERVER, CLIENT = 2, 3
 
 
 class Router:
-    """The router, and the subgraphs behind it."""
-
     def __init__(self, shop: MemoryShop, http: httpx.AsyncClient, signer: TokenSigner) -> None:
         self.shop = shop
         self.http = http

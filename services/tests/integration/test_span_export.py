@@ -58,7 +58,6 @@ class Collector:
 
     @asynccontextmanager
     async def listening(self, address: str) -> AsyncIterator[None]:
-        """Listens for as long as the context lasts."""
         server = grpc.aio.server(options=[("grpc.so_reuseport", 0)])
         handler = grpc.unary_unary_rpc_method_handler(
             self._take,
@@ -101,8 +100,6 @@ async def rejecting_one(_: object) -> ExportTraceServiceResponse:
 
 @dataclass(frozen=True)
 class Measured:
-    """The settings of a measured process."""
-
     config: ServiceConfig
     measurement: Measurement
 

@@ -87,8 +87,6 @@ class RecordedService:
 
 
 class MemoryShop:
-    """The services over stores in memory."""
-
     products: MemoryProductStore
     users: MemoryUserStore
     orders: MemoryOrders
@@ -129,7 +127,6 @@ class MemoryShop:
     def demo(
         cls, *, products: int = 200, users: int = 20, regulars: int = 5, sign: Sign = "token-{}".format
     ) -> MemoryShop:
-        """Returns a shop with `Data.demo`."""
         return cls(Data.demo(products=products, users=users, regulars=regulars), sign=sign)
 
     def fill(self, data: Data) -> None:
@@ -166,6 +163,5 @@ class MemoryShop:
         self.notifications.watchers.wake(user_id)
 
     async def delete_product(self, product_id: int) -> None:
-        """Removes a product."""
         async with self.products.transaction() as stock:
             await stock.delete(product_id)

@@ -36,8 +36,6 @@ AWAY = Refusal(ErrorCode.UNAVAILABLE, "away")
 
 
 class Clock:
-    """A clock that a test sets."""
-
     def __init__(self) -> None:
         self.now = 1_000.0
 
@@ -64,8 +62,6 @@ class PausingTransaction:
 
 
 class PausingStore(MemoryProductStore):
-    """A store whose transactions pause."""
-
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[MemoryStockTransaction]:
         async with super().transaction() as stock:

@@ -201,7 +201,6 @@ def over_http(http: httpx.AsyncClient, requests: dict[str, Callable[..., tuple[s
 
 @pytest.fixture(params=KINDS)
 def name(request: pytest.FixtureRequest, shop: MemoryShop) -> str:
-    """The door's name."""
     shop.record.on_call = None
     return str(request.param)
 

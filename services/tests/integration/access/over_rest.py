@@ -37,7 +37,6 @@ def gateway_documents() -> list[dict[str, Any]]:
 
 
 def service_documents() -> list[dict[str, Any]]:
-    """Returns the OpenAPI document of each service."""
     nothing: Any = _Nothing()
     apps = (order_app, payment_app, product_app, user_app)
     return [document(app(nothing, Incoming(Authenticator(None)))) for app in apps]

@@ -69,7 +69,6 @@ class Shop:
     graphql: bool
 
     def token(self, kind: Any, number: int) -> str:
-        """Returns a valid token."""
         return self.signer.sign(Principal(kind, number))
 
     def answers(self, attempt: Attempt, token: str, own: Ids) -> tuple[str, str]:
@@ -83,7 +82,6 @@ class Shop:
         return answers[0], answers[1]
 
     def rows(self) -> list[Any]:
-        """Returns all of the victim's rows."""
         mine = {
             "shop_user.account": "id = %(user)s",
             "shop_order.orders": "user_id = %(user)s",

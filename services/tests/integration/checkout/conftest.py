@@ -80,7 +80,6 @@ class Faults:
         return _Faulty(name, part, self)
 
     def take(self, call: str, *, after: bool) -> None:
-        """Raises the fault that is planned for a moment."""
         for fault in self.planned:
             if fault.call == call and fault.after is after:
                 self.planned.remove(fault)
@@ -220,7 +219,6 @@ LINES = (CheckoutLine(8_001, 2), CheckoutLine(8_002, 1))
 
 @pytest.fixture
 def user() -> int:
-    """A customer whom no other test uses."""
     return next(USERS)
 
 

@@ -46,8 +46,6 @@ MOMENTS = [pytest.param(False, id="before"), pytest.param(True, id="after")]
 
 @pytest.fixture
 def order_count(backends: Any, user: int) -> Count:
-    """Counts the orders of this test's user."""
-
     def count() -> int:
         with psycopg.connect(backends.trial.url) as admin:
             [(orders,)] = admin.execute("SELECT count(*) FROM shop_order.orders WHERE user_id = %s", [user])

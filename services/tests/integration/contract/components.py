@@ -84,11 +84,9 @@ class ComponentContract:
 
     @property
     def peers(self) -> tuple[str, ...]:
-        """The services that it calls."""
         return tuple(SERVICES) if self.is_gateway else ("product", "user", "payment") * (self.component == "order")
 
     def door(self, target: str) -> Door:
-        """Returns the door at an address."""
         if self.over == "rest":
             return RestDoor(target, self.component, NOWHERE)
         if self.over == "connect":

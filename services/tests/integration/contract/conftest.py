@@ -233,7 +233,6 @@ def run_program(
 def shared(
     contracted: ComponentContract, start: Start, minimal: dict[str, str], free_addresses: Callable[[], str]
 ) -> Iterator[RunningProgram]:
-    """The program, shared by the tests of a module."""
     with start(minimal | {contracted.listens: free_addresses()}) as program:
         program.wait_until_serving()
         yield program
@@ -249,7 +248,6 @@ def serving(shared: RunningProgram) -> Iterator[RunningProgram]:
 
 @pytest.fixture
 def rows(admin: psycopg.Connection) -> Rows:
-    """Things in the database that only this test uses."""
     return insert_rows(admin)
 
 

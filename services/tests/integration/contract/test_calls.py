@@ -37,7 +37,6 @@ Bearer = Callable[..., Headers]
 
 @pytest.fixture
 def over_grpc(serving: RunningProgram) -> GrpcDoor:
-    """A service's own door."""
     if not isinstance(serving.door, GrpcDoor):
         pytest.skip("this is about gRPC")
     return serving.door

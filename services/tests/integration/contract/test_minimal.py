@@ -22,7 +22,6 @@ TRACE, CALLER = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
 
 @pytest.fixture(params=["Python", "Go"])
 def command(request: pytest.FixtureRequest, tmp_path: Path) -> list[str]:
-    """The command line of each minimal component."""
     if request.param == "Python":
         return [sys.executable, str(ROOT / "docs" / "example" / "minimal_component.py")]
     program = tmp_path / "minimal"

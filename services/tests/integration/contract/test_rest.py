@@ -62,7 +62,6 @@ def contracted(request: pytest.FixtureRequest) -> ComponentContract:
 
 @pytest.fixture
 def client(serving: RunningProgram) -> httpx.Client:
-    """A client of the service."""
     assert isinstance(serving.door, RestDoor)
     return serving.door.client
 

@@ -113,5 +113,4 @@ def attribute(span: Any, name: str) -> Any:
 
 
 def attributes(span: Any) -> dict[str, Any]:
-    """Returns a span's attributes, by name."""
     return {one.key: getattr(one.value, one.value.WhichOneof("value")) for one in span.attributes}

@@ -38,7 +38,6 @@ def admin(admin_url: str) -> Iterator[psycopg.Connection]:
 
 @pytest.fixture
 def environment(admin_url: str, passwords: dict[str, str]) -> dict[str, str]:
-    """The environment variables for the command line."""
     return {"SHOP_ADMIN_URL": admin_url, "SHOP_ROLE_PASSWORDS": json.dumps(passwords)}
 
 
@@ -121,7 +120,6 @@ class StartingServer(socketserver.BaseRequestHandler):
     asked = 0
 
     def handle(self) -> None:
-        """Counts the connection."""
         type(self).asked += 1
 
 

@@ -55,7 +55,6 @@ def protocol(request: pytest.FixtureRequest) -> str:
 
 @contextmanager
 def delayed(runtime: Runtime, delay_us: int = DELAY_US) -> Iterator[Runtime]:
-    """A runtime that delays every request."""
     with closing(InjectedDelay(delay_us)) as delay:
         yield replace(runtime, before_work=(delay.pause,))
 

@@ -37,7 +37,6 @@ def backends(admin: psycopg.Connection) -> int:
 
 
 async def wait_until(condition: Callable[[], bool]) -> None:
-    """Waits until a condition is true."""
     async with asyncio.timeout(10):
         while not condition():  # noqa: ASYNC110 - the database signals nothing
             await asyncio.sleep(0.02)

@@ -63,7 +63,6 @@ Probe = Callable[[], Awaitable[None]]
 
 @pytest.fixture
 def ports(free_ports: Callable[[], Ports]) -> Ports:
-    """A port base whose ports are all free."""
     return free_ports()
 
 
@@ -85,7 +84,6 @@ def edge(request: pytest.FixtureRequest, ports: Ports, tmp_path: Path) -> Iterat
 
 @asynccontextmanager
 async def behind(component: str, listen: str, user_url: str, keys: Any) -> AsyncIterator[None]:
-    """Serves the component behind the edge."""
     match component:
         case "graphql-gateway":
             incoming = Incoming(Authenticator(TokenVerifier(keys.public_pem)))
@@ -169,13 +167,11 @@ async def unfinished(edge: int, connections: int, begin: bytes, more: bytes) -> 
 
 
 def over_http1(path: bytes, kind: bytes) -> tuple[int, bytes, bytes]:
-    """Makes the data for 400 connections with a request each."""
     head = b"POST %s HTTP/1.1\r\nhost: shop\r\ncontent-type: %s\r\ncontent-length: 5000\r\n\r\n{" % (path, kind)
     return UNFINISHED, head, b" "
 
 
 def over_http2(path: bytes, kind: bytes) -> tuple[int, bytes, bytes]:
-    """Makes the data for 4 connections with 100 streams each."""
     # HPACK with the static table: POST, http, and the names of the other headers.
     fields = b"\x83\x86" + b"".join(
         b"%b%c%b" % (name, len(value), value)

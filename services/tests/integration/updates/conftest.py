@@ -31,7 +31,6 @@ LIMIT_S = 20.0
 
 
 async def until(condition: Callable[[], Awaitable[object]]) -> None:
-    """Waits until a condition is true."""
     async with asyncio.timeout(LIMIT_S):
         while not await condition():  # noqa: ASYNC110 - nothing signals it
             await asyncio.sleep(0.01)
@@ -61,11 +60,9 @@ class Shop:
             return cursor.fetchall() if cursor.description else []
 
     async def is_all_delivered(self) -> bool:
-        """Whether the outbox is empty."""
         return self.rows("SELECT 1 FROM shop_order.outbox LIMIT 1") == []
 
     async def buy(self, user: int, key: str = "key") -> Order:
-        """Makes a checkout that succeeds."""
         lines = (CheckoutLine(8_001, 1),)
         return await self.clients.order.checkout(user_id=user, lines=lines, payment_token="tok_ok", idempotency_key=key)
 
@@ -85,7 +82,6 @@ class Shop:
 async def shop(
     shared_trial: Any, keys: Any, relayed: bool, told_over: str, free_addresses: Callable[[], str], runtime: Runtime
 ) -> AsyncIterator[Shop]:
-    """The shop, shared by the tests of a module."""
     async with AsyncExitStack() as stack:
         # The notification and order services call each other: one needs the other's address before it has started.
         at: dict[str, str] = {}
@@ -153,13 +149,11 @@ USERS = iter(range(8_001, 9_901))
 
 @pytest.fixture
 def user() -> int:
-    """A customer whom no other test uses."""
     return next(USERS)
 
 
 @pytest.fixture
 def other() -> int:
-    """Another customer whom no other test uses."""
     return next(USERS)
 
 

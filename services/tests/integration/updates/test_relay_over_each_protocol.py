@@ -11,7 +11,6 @@ from .conftest import Shop
 
 @pytest.fixture(scope="module", params=["graphql", "grpc", "rest"])
 def told_over(request: pytest.FixtureRequest) -> str:
-    """The protocol."""
     return str(request.param)
 
 

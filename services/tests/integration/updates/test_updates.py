@@ -68,13 +68,11 @@ async def doors(shop: Shop, keys: Any) -> AsyncIterator[dict[str, tuple[Any, Str
 
 @pytest.fixture(params=OUTSIDE)
 def name(request: pytest.FixtureRequest) -> str:
-    """The name of a door of customers and partners."""
     return str(request.param)
 
 
 @pytest.fixture
 def outside(name: str, doors: dict[str, Any]) -> Any:
-    """A door of customers and partners."""
     return doors[name][0]
 
 
@@ -86,7 +84,6 @@ def others(name: str, doors: dict[str, Any]) -> Any:
 
 @pytest.fixture(params=[*OUTSIDE, *(f"inside-{protocol}" for protocol in INSIDE)])
 def door(request: pytest.FixtureRequest, doors: dict[str, Any]) -> Any:
-    """A door where updates are followed."""
     return doors[request.param][0]
 
 
@@ -110,7 +107,6 @@ async def end_of(following: Next) -> Refused:
 
 
 async def ending(door: Any, headers: Headers, **watched: Any) -> Refused:
-    """Opens a stream and reads it to its end."""
     try:
         async with door.watch(headers, **watched) as following:
             return await end_of(following)
@@ -119,7 +115,6 @@ async def ending(door: Any, headers: Headers, **watched: Any) -> Refused:
 
 
 async def opening(door: Any, headers: Headers, **watched: Any) -> None:
-    """Reads the beginning of a stream."""
     async with door.watch(headers, **watched) as following:
         await following()
 

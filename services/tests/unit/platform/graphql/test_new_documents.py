@@ -39,7 +39,6 @@ class Preparation:
         assert self.goes_on.wait(timeout=20)
 
     async def begun(self, count: int) -> None:
-        """Waits until the preparation of `count` documents has begun."""
         async with asyncio.timeout(20):
             while len(self.documents) < count:  # noqa: ASYNC110 - another thread counts
                 await asyncio.sleep(0.001)

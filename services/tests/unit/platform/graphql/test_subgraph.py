@@ -32,8 +32,6 @@ OWN, OTHER = 1, 2
 
 
 class Subgraphs:
-    """All subgraphs of a shop in memory, served."""
-
     def __init__(self, shop: MemoryShop, at: Mapping[str, str], http: httpx.AsyncClient, signer: TokenSigner) -> None:
         self.shop = shop
         self._at = at
