@@ -60,38 +60,27 @@ class GatewayClient:
         self, body: Any, *, user: int | None = None, partner: bool = False, **headers: str
     ) -> httpx.Response:
         # The limit is the longest that a caller may set, because other tests may keep the machine busy.
-        sent = {DEADLINE_HEADER: f"{MAX_S * 1000:.0f}"} | {
-            name.replace("_", "-"): text for name, text in headers.items()
-        }
-        if user is not None:
-            sent["authorization"] = f"Bearer {self.token('customer', user)}"
-        if partner:
-            sent["authorization"] = f"Bearer {self.token('partner')}"
+        sent = {DEADLINE_HEADER: f"{MAX_S * 1000:.0f}"}
+        sent |= {name.replace("_", "-"): text for name, text in headers.items()}
+        if partner or user is not None:
+            sent["authorization"] = f"Bearer {self.token('partner') if partner else self.token('customer', user)}"
         self.shop.record.calls.clear()
         return await self.http.post("/graphql", json=body, headers=sent)
 
-    async def run(
-        self, query: str, variables: dict[str, Any] | None = None, *, user: int | None = None, partner: bool = False
-    ) -> dict[str, Any]:
-        response = await self.post({"query": query, "variables": variables}, user=user, partner=partner)
+    async def run(self, query: str, variables: dict[str, Any] | None = None, **caller: Any) -> Any:
+        response = await self.post({"query": query, "variables": variables}, **caller)
         assert response.status_code == 200
-        answer: dict[str, Any] = response.json()
-        return answer
+        return response.json()
 
-    async def data(
-        self, query: str, variables: dict[str, Any] | None = None, *, user: int | None = None, partner: bool = False
-    ) -> Any:
+    async def data(self, query: str, variables: dict[str, Any] | None = None, **caller: Any) -> Any:
         """Returns the data of an answer without errors."""
-        answer = await self.run(query, variables, user=user, partner=partner)
+        answer = await self.run(query, variables, **caller)
         assert "errors" not in answer, answer
         return answer["data"]
 
-    async def error(
-        self, query: str, variables: dict[str, Any] | None = None, *, user: int | None = None, partner: bool = False
-    ) -> tuple[str, str, str]:
+    async def error(self, query: str, variables: dict[str, Any] | None = None, **caller: Any) -> tuple[str, str, str]:
         """Returns code, field and message of the first error."""
-        answer = await self.run(query, variables, user=user, partner=partner)
-        first = answer["errors"][0]
+        first = (await self.run(query, variables, **caller))["errors"][0]
         return first["extensions"]["code"], first["extensions"].get("field", ""), first["message"]
 
 

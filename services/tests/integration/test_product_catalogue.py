@@ -13,6 +13,7 @@ from msgspec.structs import astuple
 
 from conforming import words
 from dataset.documents import documents
+from inserted_rows import insert
 from shop.contract.ports import ProductClient
 from shop.errors import (
     FailedPrecondition,
@@ -333,13 +334,9 @@ async def drain(client: ProductClient, **arguments: int) -> None:
         pass
 
 
-def _review(admin: psycopg.Connection, product_id: int, rating: int) -> int:
-    row = admin.execute(
-        "INSERT INTO shop_product.review (product_id, user_id, rating, title, body)"
-        " VALUES (%s, 1, %s, 'Good', 'Very.') RETURNING id",
-        [product_id, rating],
-    ).fetchone()
-    return int(row[0])
+def _review(admin: psycopg.Connection, product_id: int, rating: int) -> Any:
+    content = {"product_id": product_id, "user_id": 1, "rating": rating, "title": "Good", "body": "Very."}
+    return insert(admin, "shop_product.review", **content)
 
 
 @pytest.mark.parametrize("number", [1, 21, 66], ids=["100 bytes", "1,000 bytes", "1,000,000 bytes"])
