@@ -112,6 +112,12 @@ def conforming(environ: Mapping[str, str] = os.environ) -> ProgramUnderTest | No
     return ProgramUnderTest(**{**read, "command": tuple(read["command"]), "protocols": tuple(read["protocols"])})
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """For conftests of gateways: keeps only the tests that apply to the tested program, if there is one."""
+    if program := conforming():
+        items[:] = [item for item in items if program.is_reached_by(item)]
+
+
 def words(pattern: str) -> str | None:
     """Returns a pattern for one of our messages; None for another program, whose messages the contract does not fix."""
     return pattern if conforming() is None else None

@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-from conforming import conforming, gateway_over
+from conforming import gateway_over, pytest_collection_modifyitems
 from graphql_gateway.app import build_app
 from memory_shop import Data, MemoryShop
 from recording.lean.spans import Recorder
@@ -82,12 +82,6 @@ class GatewayClient:
         """Returns code, field and message of the first error."""
         first = (await self.run(query, variables, **caller))["errors"][0]
         return first["extensions"]["code"], first["extensions"].get("field", ""), first["message"]
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keeps only the tests that apply to the tested program, if there is one."""
-    if program := conforming():
-        items[:] = [item for item in items if program.is_reached_by(item)]
 
 
 @pytest.fixture(scope="session")

@@ -8,17 +8,12 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
-from shop.contract.calls import Access
 from shop.platform.access.jwt import Principal, TokenSigner
-from shop.platform.access.rules import Authenticator, gateway_authenticator
+from shop.platform.access.rules import gateway_authenticator
 from shop.platform.config import ConfigError, ServiceConfig
 from shop.platform.rest.openapi import document
 
 Headers = dict[str, str]
-
-
-def test_open_calls_need_no_token() -> None:
-    Authenticator(None).admit(Access.EVERYBODY, "Bearer bad", None)
 
 
 def test_a_gateway_needs_the_key_that_verifies_tokens() -> None:

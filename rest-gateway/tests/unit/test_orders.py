@@ -70,9 +70,7 @@ async def test_a_product_that_is_gone_is_left_out(api: httpx.AsyncClient, shop: 
 
 
 @pytest.mark.parametrize("kind", ["order", "payment"])
-async def test_a_customer_sees_its_own_orders_and_payments_only(
-    api: httpx.AsyncClient, customer: ForUser, kind: str
-) -> None:
+async def test_a_customer_sees_its_own_things_only(api: httpx.AsyncClient, customer: ForUser, kind: str) -> None:
     assert (await api.get(f"/v1/{kind}s/3", headers=customer(3))).status_code == 200
     for missing in (4, 999):
         answer = await api.get(f"/v1/{kind}s/{missing}", headers=customer(3))
