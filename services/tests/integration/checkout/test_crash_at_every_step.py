@@ -54,6 +54,13 @@ def order_count(backends: Any, user: int) -> Count:
     return count
 
 
+async def crash(buy: Buy, backends: Any, call: str, after: bool = False, instance: str = "", **bought: Any) -> None:
+    """Makes a checkout in a process that crashes before or after a call."""
+    order, _ = backends.order(Faults([Fault(call, Crash(), after)]), instance=instance)
+    with pytest.raises(Crash):
+        await buy(order, **bought)
+
+
 async def test_a_whole_checkout_makes_these_calls(backends: Any, buy: Buy) -> None:
     faults = Faults()
     order, _ = backends.order(faults)
@@ -64,10 +71,7 @@ async def test_a_whole_checkout_makes_these_calls(backends: Any, buy: Buy) -> No
 @pytest.mark.parametrize("after", MOMENTS)
 @pytest.mark.parametrize("call", FORWARD)
 async def test_crash_on_the_way_forward(backends: Any, buy: Buy, order_count: Count, call: str, after: bool) -> None:
-    faults = Faults([Fault(call, Crash(), after)])
-    order, _ = backends.order(faults)
-    with pytest.raises(Crash):
-        await buy(order)
+    await crash(buy, backends, call, after)
     order, recovery = backends.order()
     recovered = await recovery.sweep()
     begun, ended = (call, after) != ("checkouts.claim", False), (call, after) == ("checkouts.complete", True)
@@ -84,10 +88,7 @@ async def test_crash_on_the_way_forward(backends: Any, buy: Buy, order_count: Co
 @pytest.mark.parametrize("after", MOMENTS)
 @pytest.mark.parametrize("call", BACKWARD)
 async def test_crash_on_the_way_back(backends: Any, buy: Buy, order_count: Count, call: str, after: bool) -> None:
-    faults = Faults([Fault(call, Crash(), after)])
-    order, _ = backends.order(faults)
-    with pytest.raises(Crash):
-        await buy(order, token="tok_declined")
+    await crash(buy, backends, call, after, token="tok_declined")
     order, recovery = backends.order()
     await recovery.sweep()
     assert order_count() == 0
@@ -142,10 +143,7 @@ async def test_crash_while_cancelling(backends: Any, buy: Buy, call: str, after:
 
 
 async def test_a_crash_during_recovery_is_recovered_too(backends: Any, buy: Buy) -> None:
-    faults = Faults([Fault("payment.authorize_payment", Crash(), True)])
-    order, _ = backends.order(faults)
-    with pytest.raises(Crash):
-        await buy(order)
+    await crash(buy, backends, "payment.authorize_payment", after=True)
     for call in ("checkouts.start_undo", "payment.void_payment", "product.release_reservation", "checkouts.fail"):
         faults = Faults([Fault(call, Crash(), call != "checkouts.fail")])
         _, recovery = backends.order(faults)
@@ -183,9 +181,7 @@ async def test_a_process_that_only_seemed_dead_cannot_spoil_the_recovery(
 
 async def test_two_processes_never_recover_the_same_checkout(backends: Any, buy: Buy) -> None:
     for number in range(6):
-        order, _ = backends.order(Faults([Fault("payment.capture_payment", Crash())]), instance="dead")
-        with pytest.raises(Crash):
-            await buy(order, key=f"key-{number}")
+        await crash(buy, backends, "payment.capture_payment", instance="dead", key=f"key-{number}")
     with psycopg.connect(backends.trial.url, autocommit=True) as admin:
         admin.execute("UPDATE shop_order.checkout SET lease_until = now() WHERE state = 'RUNNING'")
     sweeps = [backends.order(instance=name)[1].sweep() for name in ("left", "right")]
@@ -230,17 +226,13 @@ async def test_a_process_is_identified_by_its_name_or_its_address(backends: Any,
 
 
 async def test_a_live_process_of_another_instance_is_left_alone(backends: Any, buy: Buy) -> None:
-    order, _ = backends.order(Faults([Fault("payment.capture_payment", Crash())]), instance="alive")
-    with pytest.raises(Crash):
-        await buy(order)
+    await crash(buy, backends, "payment.capture_payment", instance="alive")
     assert await backends.order(instance="other")[1].sweep() == 0
     assert await backends.order(instance="alive")[1].sweep() == 1
 
 
 async def test_sagas_that_cannot_be_finished_are_retried_later(backends: Any, buy: Buy) -> None:
-    order, _ = backends.order(Faults([Fault("payment.capture_payment", Crash())]))
-    with pytest.raises(Crash):
-        await buy(order)
+    await crash(buy, backends, "payment.capture_payment")
     away = [Fault("payment.capture_payment", Unavailable("away")) for _ in range(4)]
     _, recovery = backends.order(Faults(away))
     assert await recovery.sweep() == 0
