@@ -12,20 +12,9 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
+import graphql
 import httpx
 import pytest
-from graphql import (
-    GraphQLEnumType,
-    GraphQLInputObjectType,
-    GraphQLList,
-    GraphQLNonNull,
-    OperationType,
-    build_schema,
-    get_named_type,
-    is_leaf_type,
-    is_required_argument,
-    is_required_input_field,
-)
 
 from memory_shop import Data, MemoryShop
 from otlp_collector import Collector
@@ -152,16 +141,16 @@ async def _joins(router: Router, own: dict[str, str]) -> None:
 
 async def _admits_whom_each_row_admits(router: Router, other: dict[str, str]) -> None:
     """Makes all calls of the contract for the first customer's things: without a token, and as another customer."""
-    schema = build_schema(hive.SUPERGRAPH.read_text(), assume_valid=True)
+    schema = graphql.build_schema(hive.SUPERGRAPH.read_text(), assume_valid=True)
     tried = 0
     for method in (method for service in SUBGRAPHS.values() for method in methods_of(service)):
         row, kind = method.contract, operation_of(method)
         if row.access in (Access.EVERYBODY, Access.INTERNAL):
             continue
         name = root_field(method).name
-        field = schema.get_root_type(OperationType(kind)).fields[name]
-        needed = [f"{key}: {_literal(one.type)}" for key, one in field.args.items() if is_required_argument(one)]
-        shown = "" if is_leaf_type(get_named_type(field.type)) else "{ __typename }"
+        field = schema.get_root_type(graphql.OperationType(kind)).fields[name]
+        needed = [f"{key}: {_literal(of.type)}" for key, of in field.args.items() if graphql.is_required_argument(of)]
+        shown = "" if graphql.is_leaf_type(graphql.get_named_type(field.type)) else "{ __typename }"
         given = f"({', '.join(needed)})" if needed else ""
         document = f"{kind} {{ {name}{given} {shown} }}"
         assert codes(await router.ask(document)) == ["UNAUTHENTICATED"], document
@@ -177,14 +166,14 @@ async def _admits_whom_each_row_admits(router: Router, other: dict[str, str]) ->
 
 
 def _literal(kind: Any) -> str:
-    if isinstance(kind, GraphQLNonNull):
+    if isinstance(kind, graphql.GraphQLNonNull):
         return _literal(kind.of_type)
-    if isinstance(kind, GraphQLList):
+    if isinstance(kind, graphql.GraphQLList):
         return f"[{_literal(kind.of_type)}]"
-    if isinstance(kind, GraphQLInputObjectType):
-        needed = {name: field.type for name, field in kind.fields.items() if is_required_input_field(field)}
+    if isinstance(kind, graphql.GraphQLInputObjectType):
+        needed = {name: field.type for name, field in kind.fields.items() if graphql.is_required_input_field(field)}
         return "{" + ", ".join(f"{name}: {_literal(of)}" for name, of in needed.items()) + "}"
-    if isinstance(kind, GraphQLEnumType):
+    if isinstance(kind, graphql.GraphQLEnumType):
         return next(iter(kind.values))
     return '"x"' if kind.name == "String" else "1"
 

@@ -230,10 +230,7 @@ class TestWhereCallersHaveIdentities:
     @pytest.mark.parametrize(
         "header",
         [
-            None,
-            "",
-            "1",
-            "By=spiffe://cluster.local/ns/default/sa/order;Hash=00",
+            *(None, "", "1", "By=spiffe://cluster.local/ns/default/sa/order;Hash=00"),
             'URI="spiffe://cluster.local/ns/default/sa/order',
             "URI=spiffe://cluster.local/ns/default/sa/order;URI=spiffe://cluster.local/ns/default/sa/edge",
             "URI=spiffe://other.local/ns/default/sa/order",

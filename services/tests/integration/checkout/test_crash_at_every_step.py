@@ -28,15 +28,9 @@ Buy = Callable[..., Any]
 Count = Callable[[], int]
 
 FORWARD = (
-    "checkouts.claim",
-    "user.get_user",
-    "product.reserve_stock",
-    "checkouts.advance",
-    "payment.authorize_payment",
-    "checkouts.place",
-    "product.confirm_reservation",
-    "payment.capture_payment",
-    "checkouts.complete",
+    *("checkouts.claim", "user.get_user", "product.reserve_stock", "checkouts.advance"),
+    *("payment.authorize_payment", "checkouts.place"),
+    *("product.confirm_reservation", "payment.capture_payment", "checkouts.complete"),
 )
 # The calls after a declined payment.
 BACKWARD = ("checkouts.start_undo", "product.release_reservation", "checkouts.fail")

@@ -5,19 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import graphql
 import httpx
 import pytest
-from graphql import (
-    GraphQLEnumType,
-    GraphQLInputObjectType,
-    GraphQLObjectType,
-    get_introspection_query,
-    is_list_type,
-    is_non_null_type,
-    parse,
-    type_from_ast,
-    validate,
-)
 
 from graphql_gateways import fields_of
 from memory_shop import Data, MemoryShop
@@ -92,22 +82,23 @@ async def asked(signer: TokenSigner, verifier: TokenVerifier) -> ClientEndpoints
 
 def empty_value(kind: Any) -> Any:
     """Returns the emptiest value of an input type."""
-    if not is_non_null_type(kind):
+    if not graphql.is_non_null_type(kind):
         return None
     kind = kind.of_type
-    if is_list_type(kind):
+    if graphql.is_list_type(kind):
         return []
-    if isinstance(kind, GraphQLInputObjectType):
-        return {name: empty_value(field.type) for name, field in kind.fields.items() if is_non_null_type(field.type)}
-    if isinstance(kind, GraphQLEnumType):
+    if isinstance(kind, graphql.GraphQLInputObjectType):
+        return {name: empty_value(of.type) for name, of in kind.fields.items() if graphql.is_non_null_type(of.type)}
+    if isinstance(kind, graphql.GraphQLEnumType):
         return next(iter(kind.values))
     return "" if kind.name == "String" else 0
 
 
 def empty_variables(service: Service[Any], text: str) -> dict[str, Any]:
-    schema, (operation,) = core_schema(schema_of(service)), operations_of(parse(text))
+    schema, (operation,) = core_schema(schema_of(service)), operations_of(graphql.parse(text))
     return {
-        one.variable.name.value: empty_value(type_from_ast(schema, one.type)) for one in operation.variable_definitions
+        one.variable.name.value: empty_value(graphql.type_from_ast(schema, one.type))
+        for one in operation.variable_definitions
     }
 
 
@@ -208,7 +199,7 @@ LARGEST = [
     ("product", "{ productPageWithReviews(reviewLimit: 20) { products { id reviews { id title } } } }"),
     ("product", "{ reviews(productIds: [1, 2, 3], limit: 20) { productId reviews { id body } } }"),
     ("product", "{ productRows { productId } }"),
-    ("product", get_introspection_query(descriptions=True)),
+    ("product", graphql.get_introspection_query(descriptions=True)),
 ]
 
 
@@ -226,7 +217,7 @@ def test_every_list_without_a_length_argument_has_a_bound() -> None:
     lists = set()
     for service in SERVICES:
         for named in core_schema(schema_of(service)).type_map.values():
-            if not isinstance(named, GraphQLObjectType) or named.name.startswith("__"):
+            if not isinstance(named, graphql.GraphQLObjectType) or named.name.startswith("__"):
                 continue
             for name, field in named.fields.items():
                 bounds = [bound for bound in TARIFF.bounds if bound in field.args][:1]
@@ -238,4 +229,4 @@ def test_every_list_without_a_length_argument_has_a_bound() -> None:
 
 @pytest.mark.parametrize("file", OF_SERVICES, ids=lambda file: file.stem)
 def test_the_generator_s_documents_fit_the_schemas(file: Path) -> None:
-    assert validate(core_schema(schema_of(BY_NAME[file.parent.name])), parse(file.read_text())) == []
+    assert graphql.validate(core_schema(schema_of(BY_NAME[file.parent.name])), graphql.parse(file.read_text())) == []

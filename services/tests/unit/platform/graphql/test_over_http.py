@@ -444,13 +444,8 @@ async def test_the_limits_hold_for_persisted_queries(gateway: Any) -> None:
 @pytest.mark.parametrize(
     "persisted",
     [
-        "x",
-        {},
-        {"version": 2, "sha256Hash": sha256(KNOWN)},
-        {"version": 1},
-        {"version": 1, "sha256Hash": 5},
-        {"version": 1, "sha256Hash": "abc"},
-        {"version": 1, "sha256Hash": sha256(KNOWN).upper()},
+        *("x", {}, {"version": 1}, {"version": 2, "sha256Hash": sha256(KNOWN)}),
+        *({"version": 1, "sha256Hash": value} for value in (5, "abc", sha256(KNOWN).upper())),
     ],
     ids=str,
 )

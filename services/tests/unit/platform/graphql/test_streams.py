@@ -147,13 +147,7 @@ class TestAWebSocket:
     @pytest.mark.parametrize(
         "message",
         [
-            "no JSON",
-            "[" * 50_000,
-            "[]",
-            "5",
-            '{"type": 5}',
-            "{}",
-            '{"type": "nonsense"}',
+            *("no JSON", "[" * 50_000, "[]", "5", "{}", '{"type": 5}', '{"type": "nonsense"}'),
             '{"type": "subscribe", "id": "1"}',
             '{"type": "subscribe", "id": 1, "payload": {"query": "x"}}',
             '{"type": "subscribe", "id": "1", "payload": 5}',
