@@ -85,8 +85,7 @@ async def test_a_profile_changes_only_the_given_fields(gateway: Any) -> None:
 async def test_a_partner_buys_for_a_user(gateway: Any) -> None:
     data = await gateway.data(CHECKOUT, purchase(userId=global_id("User", 9)), partner=True)
     order = data["checkout"]["order"]
-    assert order["user"] == {"id": global_id("User", 9)}
-    assert order["payment"] == {"status": "CAPTURED"}
+    assert (order["user"], order["payment"]) == ({"id": global_id("User", 9)}, {"status": "CAPTURED"})
 
 
 async def test_an_order_moves_on_or_is_cancelled(gateway: Any) -> None:

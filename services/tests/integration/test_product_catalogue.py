@@ -71,8 +71,7 @@ async def test_full_last_page_has_no_next_one(product: ProductClient, make_produ
 
 async def test_unknown_category_is_an_empty_page(product: ProductClient, category: str) -> None:
     page = await product.list_products(category=category)
-    assert page.items == ()
-    assert page.next_page_token == ""
+    assert (page.items, page.next_page_token) == ((), "")
 
 
 async def test_page_size_is_20_by_default_and_spans_categories(product: ProductClient, make_product: Make) -> None:

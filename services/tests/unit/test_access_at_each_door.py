@@ -233,7 +233,8 @@ class TestWhereCallersHaveIdentities:
             *(None, "", "1", "By=spiffe://cluster.local/ns/default/sa/order;Hash=00"),
             'URI="spiffe://cluster.local/ns/default/sa/order',
             "URI=spiffe://cluster.local/ns/default/sa/order;URI=spiffe://cluster.local/ns/default/sa/edge",
-            "URI=spiffe://other.local/ns/default/sa/order",
+            # A caller of another trust domain is a stranger, even if the sidecar admits it.
+            *(f"URI=spiffe://{domain}/ns/default/sa/order" for domain in ("other.local", "cluster.local.evil")),
             f"{certificate('order')},Hash=00",
         ],
     )

@@ -163,14 +163,6 @@ async def test_a_backlog_is_delivered_completely_and_in_order(shop: Shop, relay_
     assert kept == {("PENDING", "CONFIRMED", "SHIPPED")}
 
 
-async def test_a_change_wakes_the_relay(shop: Shop, user: int) -> None:
-    """The relay is woken by the database, and not by its own timer."""
-    async with in_background(shop.relay.run()):
-        await asyncio.sleep(0.1)
-        order = await shop.buy(user)
-        assert [one.order_id for one in await shop.notifications(user, 2)] == [order.id] * 2
-
-
 async def test_the_news_of_a_placed_order_waits_for_no_confirmation_that_never_comes(shop: Shop) -> None:
     async with in_background(shop.relay.run()):
         await asyncio.sleep(0.1)

@@ -1,4 +1,4 @@
-"""The order service sends notifications of changed orders over each protocol."""
+"""The order service sends notifications of changed orders over each protocol; other tests use gRPC."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from shop.values.order import OrderStatus
 from .conftest import Shop
 
 
-@pytest.fixture(scope="module", params=["graphql", "grpc", "rest"])
+@pytest.fixture(scope="module", params=["graphql", "rest"])
 def told_over(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
