@@ -24,6 +24,7 @@ from shop.contract.ports import Clients, ProductClient, UserClient
 from shop.money import Money
 from shop.order.bootstrap import OrderParts
 from shop.platform.config import ServiceConfig
+from shop.platform.database.pool import Database, connect_database
 from shop.platform.process.lifecycle import in_background
 from shop.platform.process.runtime import Runtime
 from shop.platform.serve import servers
@@ -134,6 +135,14 @@ async def running(protocol: str, config: ServiceConfig, folder: Path, runtime: R
         connected({config.component: address}, "test") as clients,
     ):
         yield clients
+
+
+@pytest.fixture
+async def database(role_url: Callable[[str], str]) -> AsyncIterator[Database]:
+    """A pool of two connections for the product service's role."""
+    opened = await connect_database(role_url("product"), 2)
+    yield opened
+    await opened.close()
 
 
 @pytest.fixture(scope="session")

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -26,14 +26,6 @@ from shop.platform.deadline import CallerLimit, deadline
 from shop.platform.error_codes import row
 
 pytestmark = pytest.mark.integration
-
-
-@pytest.fixture
-async def database(role_url: Callable[[str], str]) -> AsyncIterator[Database]:
-    """A pool of two connections for the product service's role."""
-    opened = await connect_database(role_url("product"), 2)
-    yield opened
-    await opened.close()
 
 
 def values(rows: Sequence[asyncpg.Record | None]) -> list[Any]:

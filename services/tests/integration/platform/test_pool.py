@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import io
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from urllib.parse import urlsplit
 
 import asyncpg
@@ -19,17 +19,10 @@ from shop.platform.deadline import deadline
 pytestmark = pytest.mark.integration
 
 SIZE = 2
+"""The number of connections of `database`."""
 BACKENDS = "FROM pg_stat_activity WHERE usename = 'shop_product'"
 ACTIVE = "AND state = 'active'"
 SLEEPING = f"{ACTIVE} AND query LIKE '%pg_sleep%'"
-
-
-@pytest.fixture
-async def database(role_url: Callable[[str], str]) -> AsyncIterator[Database]:
-    """A pool of two connections for the product service's role."""
-    opened = await connect_database(role_url("product"), SIZE)
-    yield opened
-    await opened.close()
 
 
 def backends(admin: Connection, which: str = "") -> int:
