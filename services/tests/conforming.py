@@ -113,7 +113,7 @@ def conforming(environ: Mapping[str, str] = os.environ) -> ProgramUnderTest | No
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """For conftests of gateways: keeps only the tests that apply to the tested program, if there is one."""
+    """Keeps only the tests that apply to the tested program, if there is one; a hook for conftests of gateways."""
     if program := conforming():
         items[:] = [item for item in items if program.is_reached_by(item)]
 

@@ -160,7 +160,7 @@ def test_a_shop_without_faults_is_sound(database: psycopg.Connection, statements
         "VALUES (2, 10001, 9000, 'CONFIRMED')",
         "INSERT INTO shop_shared.deleted_user VALUES (9000)",
     ],
-    ids=["no notifications", "told", "told more", "waiting", "both", "gone"],
+    ids=["no notifications", "delivered", "delivered more", "waiting", "both", "gone"],
 )
 def test_a_complete_checkout_is_sound(database: psycopg.Connection, news: str) -> None:
     change(database, WHOLE + news)
