@@ -10,7 +10,7 @@ import pytest
 
 from graphql_gateway.loaders import BatchedReads
 from graphql_gateway.objects.global_id import global_id
-from memory_shop import MemoryShop
+from memory_shop import Data, MemoryShop
 from shop.errors import Unavailable
 
 HISTORY = (
@@ -141,7 +141,7 @@ async def test_each_part_of_a_query_gets_its_own_selection_of_an_order(gateway: 
 
 
 async def test_a_cancelled_request_cancels_its_calls() -> None:
-    shop = MemoryShop.demo()
+    shop = MemoryShop(Data.demo())
     begun, ended = asyncio.Event(), asyncio.Event()
 
     async def wait_for_ever(_method: str) -> None:
@@ -163,7 +163,7 @@ async def test_a_cancelled_request_cancels_its_calls() -> None:
 
 
 async def test_a_failed_read_ahead_is_left_to_the_resolver() -> None:
-    shop = MemoryShop.demo()
+    shop = MemoryShop(Data.demo())
     shop.record.fail(Unavailable("product does not answer"))
     reads = BatchedReads(shop.clients)
     await reads.ahead(products=[1, 2], payments_of_orders=[1])

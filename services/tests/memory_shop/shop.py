@@ -123,12 +123,6 @@ class MemoryShop:
         async with grpc_server("127.0.0.1:0", handlers, incoming) as address:
             yield address
 
-    @classmethod
-    def demo(
-        cls, *, products: int = 200, users: int = 20, regulars: int = 5, sign: Sign = "token-{}".format
-    ) -> MemoryShop:
-        return cls(Data.demo(products=products, users=users, regulars=regulars), sign=sign)
-
     def fill(self, data: Data) -> None:
         """Replaces all data; the clients stay the same."""
         self._gone: set[int] = set()

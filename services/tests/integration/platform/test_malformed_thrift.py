@@ -14,7 +14,7 @@ import pytest
 from thrift.Thrift import TType
 
 from fuzz.inputs import mutate
-from memory_shop import MemoryShop
+from memory_shop import Data, MemoryShop
 from shop.clients.protocol_by_address import connect
 from shop.contract.calls import PRODUCT
 from shop.errors import PermissionDenied
@@ -74,7 +74,7 @@ async def posted() -> AsyncIterator[tuple[str, Send]]:
 
 
 def processor() -> Any:
-    return Processor(PRODUCT, ProductService(MemoryShop.demo().products))
+    return Processor(PRODUCT, ProductService(MemoryShop(Data.demo()).products))
 
 
 def incoming() -> Incoming:

@@ -16,7 +16,7 @@ import pytest
 from stand_ins import needs_kong
 
 from graphql_gateway.app import build_app as graphql_gateway
-from memory_shop import MemoryShop
+from memory_shop import Data, MemoryShop
 from mesh.description.ports import HOST, Ports
 from mesh.description.topology import load_topology
 from mesh.edge.component import ACCESS_LOG, edge_component
@@ -87,11 +87,11 @@ async def behind(component: str, listen: str, user_url: str, keys: Any) -> Async
     match component:
         case "graphql-gateway":
             incoming = Incoming(Authenticator(TokenVerifier(keys.public_pem)))
-            async with http_server(graphql_gateway(MemoryShop.demo().clients, incoming), listen):
+            async with http_server(graphql_gateway(MemoryShop(Data.demo()).clients, incoming), listen):
                 yield
         case "rest-gateway":
             incoming = Incoming(Authenticator(None, trusts_inside=False))
-            async with http_server(rest_gateway(MemoryShop.demo().clients, incoming), listen):
+            async with http_server(rest_gateway(MemoryShop(Data.demo()).clients, incoming), listen):
                 yield
         case _:
             config = ServiceConfig(
