@@ -14,6 +14,7 @@ from shop.platform.config import ConfigError, ServiceConfig
 from shop.platform.rest.openapi import document
 
 Headers = dict[str, str]
+ForUser = Callable[[int], Headers]
 
 
 def test_a_gateway_needs_the_key_that_verifies_tokens() -> None:
@@ -40,15 +41,13 @@ async def test_an_expired_token_is_refused(api: httpx.AsyncClient, signer: Token
     assert (answer.status_code, answer.json()["detail"]) == (401, "the token has expired; log in again")
 
 
-async def test_a_caller_is_checked_before_its_request_is_read(
-    api: httpx.AsyncClient, customer: Callable[[int], Headers]
-) -> None:
+async def test_a_caller_is_checked_before_its_request_is_read(api: httpx.AsyncClient, customer: ForUser) -> None:
     assert (await api.post("/v1/orders", content=b"nonsense")).status_code == 401
     assert (await api.post("/v1/products", content=b"nonsense", headers=customer(1))).status_code == 403
 
 
 async def test_every_operation_keeps_its_documented_access(
-    app: FastAPI, api: httpx.AsyncClient, program: str | None, customer: Callable[[int], Headers]
+    app: FastAPI, api: httpx.AsyncClient, program: str | None, customer: ForUser
 ) -> None:
     for path, operations in document(app)["paths"].items():
         for method, operation in operations.items():

@@ -13,6 +13,7 @@ from shop.platform.http.caching import content_hash, is_not_modified
 from shop.values.order import OrderStatus
 
 Headers = dict[str, str]
+ForUser = Callable[[int], Headers]
 
 PERSONAL = (
     *("/v1/users", "/v1/users/3", "/v1/users/3/orders", "/v1/orders?ids=3", "/v1/orders/3"),
@@ -92,9 +93,7 @@ async def test_of_concurrent_changes_with_one_tag_one_succeeds(
     assert sorted(answer.status_code for answer in answers) == [200, 412, 412, 412]
 
 
-async def test_if_match_holds_for_users_and_orders(
-    api: httpx.AsyncClient, customer: Callable[[int], Headers], partner: Headers
-) -> None:
+async def test_if_match_holds_for_users_and_orders(api: httpx.AsyncClient, customer: ForUser, partner: Headers) -> None:
     user = await api.get("/v1/users/3", headers=customer(3))
     order = await api.get("/v1/orders/4", headers=partner)
     for path, headers, tag, body in (
@@ -116,9 +115,7 @@ async def test_a_change_of_stock_says_which_state_it_is_of(
     assert "If-Match" in refused.json()["detail"]
 
 
-async def test_if_match_holds_for_deleting(
-    api: httpx.AsyncClient, customer: Callable[[int], Headers], partner: Headers
-) -> None:
+async def test_if_match_holds_for_deleting(api: httpx.AsyncClient, customer: ForUser, partner: Headers) -> None:
     for path, who in (("/v1/products/3", partner), ("/v1/users/3", customer(3))):
         tag = (await api.get(path, headers=who)).headers["etag"]
         stale = await api.delete(path, headers={**who, "if-match": '"stale"'})
