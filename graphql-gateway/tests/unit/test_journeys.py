@@ -85,8 +85,7 @@ async def test_checkout_makes_one_call_and_is_idempotent(gateway: Any) -> None:
     variables = {"input": {"idempotencyKey": "key-1", "lines": lines, "paymentToken": "tok_ok"}}
     first = await gateway.data(document("checkout"), variables, user=7)
     assert gateway.shop.record.methods == ["checkout"]
-    again = await gateway.data(document("checkout"), variables, user=7)
-    assert again == first
+    assert await gateway.data(document("checkout"), variables, user=7) == first
     order = first["checkout"]["order"]
     assert order["status"] == "CONFIRMED"
     assert order["total"] == {"amountMinor": 2 * 211 + 248, "currency": "EUR"}

@@ -43,8 +43,7 @@ async def test_batch_keeps_the_requested_order_and_leaves_out_unknown_ids(
     product: ProductClient, make_product: Make
 ) -> None:
     first, second = await make_product(), await make_product()
-    results = await product.batch_get_products([second.id, NOWHERE, first.id, second.id])
-    assert results == [second, first]
+    assert await product.batch_get_products([second.id, NOWHERE, first.id, second.id]) == [second, first]
 
 
 async def test_pages_of_a_category_hold_every_product_once(

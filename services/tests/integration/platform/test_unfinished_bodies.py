@@ -85,13 +85,10 @@ def edge(request: pytest.FixtureRequest, ports: Ports, tmp_path: Path) -> Iterat
 @asynccontextmanager
 async def behind(component: str, listen: str, user_url: str, keys: Any) -> AsyncIterator[None]:
     match component:
-        case "graphql-gateway":
+        case "graphql-gateway" | "rest-gateway":
+            build_app = graphql_gateway if component == "graphql-gateway" else rest_gateway
             incoming = Incoming(Authenticator(TokenVerifier(keys.public_pem)))
-            async with http_server(graphql_gateway(MemoryShop(Data.demo()).clients, incoming), listen):
-                yield
-        case "rest-gateway":
-            incoming = Incoming(Authenticator(None, trusts_inside=False))
-            async with http_server(rest_gateway(MemoryShop(Data.demo()).clients, incoming), listen):
+            async with http_server(build_app(MemoryShop(Data.demo()).clients, incoming), listen):
                 yield
         case _:
             config = ServiceConfig(

@@ -159,8 +159,7 @@ async def test_a_backlog_is_delivered_completely_and_in_order(shop: Shop, relay_
     print(f"{delivered / (time.monotonic() - began):,.0f} events/s")
     assert delivered == BACKLOG // 3 * 3
     assert shop.rows(LEFT) == [(0,)]
-    kept = {tuple(statuses) for _, statuses in shop.rows(TOLD)}
-    assert kept == {("PENDING", "CONFIRMED", "SHIPPED")}
+    assert {tuple(statuses) for _, statuses in shop.rows(TOLD)} == {("PENDING", "CONFIRMED", "SHIPPED")}
 
 
 async def test_the_news_of_a_placed_order_waits_for_no_confirmation_that_never_comes(shop: Shop) -> None:

@@ -388,8 +388,7 @@ async def test_mutations_of_a_request_run_one_after_the_other(gateway: Any) -> N
     query = """mutation {
       a: updateProfile(input: {name: "A"}) { user { name } }
       b: updateProfile(input: {name: "B"}) { user { name } } }"""
-    data = await gateway.data(query, user=1)
-    assert data == {"a": {"user": {"name": "A"}}, "b": {"user": {"name": "B"}}}
+    assert await gateway.data(query, user=1) == {"a": {"user": {"name": "A"}}, "b": {"user": {"name": "B"}}}
     first, second = gateway.shop.record.calls
     assert not first.overlaps(second)
 
@@ -414,8 +413,7 @@ async def test_a_hash_is_unknown_until_its_text_came(gateway: Any) -> None:
         {"message": "PersistedQueryNotFound", "extensions": {"code": "PERSISTED_QUERY_NOT_FOUND"}}
     ]
     for request in (body | {"query": KNOWN}, body, body):
-        answer = (await gateway.post(request)).json()
-        assert answer == {"data": {"product": {"title": "Product 1"}}}
+        assert (await gateway.post(request)).json() == {"data": {"product": {"title": "Product 1"}}}
 
 
 async def test_a_hash_of_another_text_is_refused(server: Any) -> None:
