@@ -17,6 +17,5 @@ from shop.platform.incoming import Incoming
 
 @pytest.fixture
 async def naive_gateway(shop: MemoryShop, signer: TokenSigner, verifier: TokenVerifier) -> AsyncIterator[GatewayClient]:
-    """The variant that reads item by item."""
     async with serving(build_app(shop.clients, Incoming(Authenticator(verifier)), loaders=False)) as http:
         yield GatewayClient(http, signer, shop)

@@ -11,7 +11,7 @@ import schemathesis
 from fastapi import FastAPI
 from schemathesis.specs.openapi.schemas import OpenApiSchema
 
-from conforming import conforming, gateway_over
+from conforming import gateway_over, pytest_collection_modifyitems
 from memory_shop import Data, MemoryShop
 from recording.lean.spans import Recorder
 from rest_gateway.app import build_app
@@ -24,19 +24,12 @@ from shop.platform.rest.openapi import document
 from shop.platform.telemetry.tracing import Spans
 from tokens import Keys, keys, signer, verifier
 
-__all__ = ["keys", "signer", "verifier"]
+__all__ = ["keys", "pytest_collection_modifyitems", "signer", "verifier"]
 Headers = dict[str, str]
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keeps only the tests that apply to the tested program, if there is one."""
-    if program := conforming():
-        items[:] = [item for item in items if program.is_reached_by(item)]
 
 
 @pytest.fixture(scope="session")
 def recorder() -> Recorder:
-    """Records the spans of the gateway."""
     return Recorder()
 
 
@@ -70,7 +63,6 @@ def partner(signer: TokenSigner) -> Headers:
 
 @pytest.fixture
 def customer(signer: TokenSigner) -> Callable[[int], Headers]:
-    """Returns the headers of a request from a user."""
     return lambda user_id: bearer(signer.sign(Principal("customer", user_id)))
 
 

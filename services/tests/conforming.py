@@ -105,11 +105,17 @@ def gateway_over(shop: MemoryShop, public_pem: bytes, folder: Path) -> Iterator[
 
 def conforming(environ: Mapping[str, str] = os.environ) -> ProgramUnderTest | None:
     """Returns the program that the environment describes; None if our own services are tested in this process."""
-    told = environ.get(VARIABLE)
-    if not told:
+    described = environ.get(VARIABLE)
+    if not described:
         return None
-    read = json.loads(told)
+    read = json.loads(described)
     return ProgramUnderTest(**{**read, "command": tuple(read["command"]), "protocols": tuple(read["protocols"])})
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Keeps only the tests that apply to the tested program, if there is one; a hook for conftests of gateways."""
+    if program := conforming():
+        items[:] = [item for item in items if program.is_reached_by(item)]
 
 
 def words(pattern: str) -> str | None:

@@ -79,7 +79,6 @@ def admin_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def valkey(admin_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Valkey]:
-    """A Valkey that is only for tests."""
     ports = Ports(free_port(), {"valkey": 0})
     folder = RunFolder.of(ports.base, tmp_path_factory.mktemp("valkey"))
     supervisor = Supervisor(folder, Interrupts())
@@ -93,7 +92,6 @@ def valkey(admin_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator
 
 @pytest.fixture(scope="session")
 def passwords(admin_url: str) -> dict[str, str]:
-    """The password of each service's role."""
     return role_passwords(Database(admin_url, embedded=True))
 
 
@@ -131,11 +129,9 @@ class Trial:
 
     @property
     def url(self) -> str:
-        """The superuser's URL of this database."""
         return self.admin_url.rpartition("/")[0] + f"/{self.name}"
 
     def role_url(self, service: str) -> str:
-        """Returns the URL of this database for a service's role."""
         return Database(self.admin_url, embedded=True).url(role_name(service), self.name)
 
 
@@ -147,7 +143,6 @@ def template(admin_url: str, passwords: dict[str, str]) -> str:
 
 @contextlib.contextmanager
 def fresh_trial(admin_url: str, template: str) -> Iterator[Trial]:
-    """A fresh copy of the template, dropped at the end."""
     name = create_trial(admin_url, template=template, name=f"trial_{uuid.uuid4().hex[:12]}")
     yield Trial(admin_url, name)
     with contextlib.closing(psycopg.connect(admin_url, autocommit=True)) as admin:
@@ -170,8 +165,6 @@ def shared_trial(admin_url: str, template: str) -> Iterator[Trial]:
 
 @dataclass(frozen=True)
 class Traces:
-    """The spans that this process has made."""
-
     runtime: Runtime
     all: Callable[[], list[ReadSpan]]
     clear: Callable[[], None]
@@ -185,7 +178,6 @@ class Traces:
             yield root
 
     def of(self, root: SpanContext) -> list[ReadSpan]:
-        """Returns the spans of one trace, by start."""
         of_trace = [span for span in self.all() if span.context.trace_id == root.trace_id]
         return sorted(of_trace, key=lambda span: (span.start_time, -span.end_time))
 
@@ -239,12 +231,10 @@ def free_addresses() -> Callable[[], str]:
 
 @pytest.fixture
 def free_address(free_addresses: Callable[[], str]) -> str:
-    """An address of this machine that is free."""
     return free_addresses()
 
 
 def free_port() -> int:
-    """Returns a port of 127.0.0.1 that is free."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

@@ -97,5 +97,4 @@ def frames(body: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 def frame(message: bytes) -> bytes:
-    """Returns a message in a frame."""
     return b"\0" + len(message).to_bytes(4) + message

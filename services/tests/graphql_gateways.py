@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-from conforming import conforming, gateway_over
+from conforming import gateway_over, pytest_collection_modifyitems
 from graphql_gateway.app import build_app
 from memory_shop import Data, MemoryShop
 from recording.lean.spans import Recorder
@@ -60,46 +60,28 @@ class GatewayClient:
         self, body: Any, *, user: int | None = None, partner: bool = False, **headers: str
     ) -> httpx.Response:
         # The limit is the longest that a caller may set, because other tests may keep the machine busy.
-        sent = {DEADLINE_HEADER: f"{MAX_S * 1000:.0f}"} | {
-            name.replace("_", "-"): text for name, text in headers.items()
-        }
-        if user is not None:
-            sent["authorization"] = f"Bearer {self.token('customer', user)}"
-        if partner:
-            sent["authorization"] = f"Bearer {self.token('partner')}"
+        sent = {DEADLINE_HEADER: f"{MAX_S * 1000:.0f}"}
+        sent |= {name.replace("_", "-"): text for name, text in headers.items()}
+        if partner or user is not None:
+            sent["authorization"] = f"Bearer {self.token('partner') if partner else self.token('customer', user)}"
         self.shop.record.calls.clear()
         return await self.http.post("/graphql", json=body, headers=sent)
 
-    async def run(
-        self, query: str, variables: dict[str, Any] | None = None, *, user: int | None = None, partner: bool = False
-    ) -> dict[str, Any]:
-        """Returns the whole answer."""
-        response = await self.post({"query": query, "variables": variables}, user=user, partner=partner)
+    async def run(self, query: str, variables: dict[str, Any] | None = None, **caller: Any) -> Any:
+        response = await self.post({"query": query, "variables": variables}, **caller)
         assert response.status_code == 200
-        answer: dict[str, Any] = response.json()
-        return answer
+        return response.json()
 
-    async def data(
-        self, query: str, variables: dict[str, Any] | None = None, *, user: int | None = None, partner: bool = False
-    ) -> Any:
+    async def data(self, query: str, variables: dict[str, Any] | None = None, **caller: Any) -> Any:
         """Returns the data of an answer without errors."""
-        answer = await self.run(query, variables, user=user, partner=partner)
+        answer = await self.run(query, variables, **caller)
         assert "errors" not in answer, answer
         return answer["data"]
 
-    async def error(
-        self, query: str, variables: dict[str, Any] | None = None, *, user: int | None = None, partner: bool = False
-    ) -> tuple[str, str, str]:
+    async def error(self, query: str, variables: dict[str, Any] | None = None, **caller: Any) -> tuple[str, str, str]:
         """Returns code, field and message of the first error."""
-        answer = await self.run(query, variables, user=user, partner=partner)
-        first = answer["errors"][0]
+        first = (await self.run(query, variables, **caller))["errors"][0]
         return first["extensions"]["code"], first["extensions"].get("field", ""), first["message"]
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keeps only the tests that apply to the tested program, if there is one."""
-    if program := conforming():
-        items[:] = [item for item in items if program.is_reached_by(item)]
 
 
 @pytest.fixture(scope="session")
@@ -109,7 +91,6 @@ def shared_shop(signer: TokenSigner) -> MemoryShop:
 
 @pytest.fixture
 def shop(shared_shop: MemoryShop) -> MemoryShop:
-    """The demo data, unchanged."""
     shared_shop.fill(Data.demo())
     shared_shop.record.calls.clear()
     shared_shop.record.on_call = None
@@ -170,8 +151,6 @@ def serving(app: Any) -> httpx.AsyncClient:
 
 
 class Served(GraphqlDoor):
-    """A gateway behind a real server."""
-
     def __init__(self, address: str, signer: TokenSigner) -> None:
         super().__init__(address)
         self._signer = signer
@@ -198,6 +177,13 @@ async def served(
         async with made.transport:
             yield made
         held.close()
+
+
+def fields_of(answer: Any) -> int:
+    """Counts the fields of an answer; for a list, the fields of its items."""
+    if isinstance(answer, dict):
+        return len(answer) + sum(map(fields_of, answer.values()))
+    return sum(map(fields_of, answer)) if isinstance(answer, list) else 0
 
 
 def opening_message(position: int) -> dict[str, Any]:

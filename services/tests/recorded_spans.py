@@ -22,16 +22,12 @@ from shop.platform.telemetry.sdk import SdkTracing
 
 @dataclass(frozen=True)
 class Status:
-    """How a span ended."""
-
     status_code: StatusCode
     description: str
 
 
 @dataclass(frozen=True)
 class ReadSpan:
-    """One exported span."""
-
     name: str
     kind: SpanKind
     context: SpanContext

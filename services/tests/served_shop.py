@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
+from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 from graphql_gateway.app import build_app as graphql_gateway
 from rest_gateway.app import build_app as rest_gateway
+from shop.contract.calls import SERVICES
 from shop.contract.ports import Clients
-from shop.notification import bootstrap as notification
-from shop.order import bootstrap as order
-from shop.payment import bootstrap as payment
 from shop.platform.access.rules import gateway_authenticator
 from shop.platform.access.streams import Streams
 from shop.platform.config import ServiceConfig
@@ -21,19 +20,12 @@ from shop.platform.http.server import http_server
 from shop.platform.incoming import Incoming
 from shop.platform.process.runtime import BARE, Runtime
 from shop.platform.serve import servers
-from shop.product import bootstrap as product
-from shop.user import bootstrap as user
 
 SCHEMES = {"grpc": "grpc", "rest": "http", "graphql": "graphql", "thrift": "thrift", "thrift_json": "thrift-json"}
 """The scheme of addresses for each protocol."""
 ANYWHERE = "127.0.0.1:0"
-BOOTSTRAPS: dict[str, Any] = {
-    "product": product,
-    "user": user,
-    "order": order,
-    "payment": payment,
-    "notification": notification,
-}
+BOOTSTRAPS: dict[str, Any] = {one.name: import_module(f"shop.{one.name}.bootstrap") for one in SERVICES}
+"""The module that wires each service, by the service's name."""
 
 
 @asynccontextmanager

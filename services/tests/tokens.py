@@ -23,7 +23,6 @@ class Keys:
 
 @pytest.fixture(scope="session")
 def keys(tmp_path_factory: pytest.TempPathFactory) -> Keys:
-    """A fresh key pair."""
     made = key_pair_in(tmp_path_factory.mktemp("keys"))
     return Keys(made.private.read_bytes(), made.public.read_bytes(), made.private, made.public)
 

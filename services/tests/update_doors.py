@@ -78,9 +78,9 @@ class RestDoor:
                 if "data" not in fields:
                     assert fields == {"": "open", "retry": "1000"}
                     return Told(position)
-                told = json.loads(fields["data"])
-                assert (fields["event"], told["position"], told["traceparent"]) == ("order", position, "")
-                return _from_json(told)
+                news = json.loads(fields["data"])
+                assert (fields["event"], news["position"], news["traceparent"]) == ("order", position, "")
+                return _from_json(news)
 
             yield following
 
@@ -101,8 +101,8 @@ def _good(response: httpx.Response) -> httpx.Response:
     raise Refused(problem["code"], problem["detail"], int(response.headers.get("retry-after", 0)))
 
 
-def _from_json(told: Any) -> Told:
-    return Told(told["position"], told["order_id"], told["status"], told["created_at"], told["read"])
+def _from_json(news: Any) -> Told:
+    return Told(news["position"], news["order_id"], news["status"], news["created_at"], news["read"])
 
 
 class GraphqlDoor:
@@ -143,8 +143,8 @@ class GraphqlDoor:
 
             async def event() -> dict[str, Any]:
                 fields = await event_of(lines)
-                told = {"id": "1", "type": fields["event"]}
-                return {**told, "payload": json.loads(fields["data"])} if fields["data"] else told
+                message = {"id": "1", "type": fields["event"]}
+                return {**message, "payload": json.loads(fields["data"])} if fields["data"] else message
 
             yield event
 
@@ -160,9 +160,9 @@ class GraphqlDoor:
                 if "errors" in payload:
                     assert await message() == {"id": "1", "type": "complete"}
                     raise _refusal(payload)
-                position, told = payload["data"][field].values()
-                assert told is None or told["position"] == position
-                return Told(position) if told is None else _from_graphql(told)
+                position, news = payload["data"][field].values()
+                assert news is None or news["position"] == position
+                return Told(position) if news is None else _from_graphql(news)
 
             yield following
 
@@ -191,9 +191,9 @@ def _refusal(answer: Any) -> Refused:
     return Refused(error["extensions"]["code"], error["message"], error["extensions"].get("retryAfter", 0))
 
 
-def _from_graphql(told: Any) -> Told:
-    order = base64.b64decode(told["order"]["id"]).decode().removeprefix("Order:")
-    return Told(told["position"], int(order), told["status"], told["createdAt"], told["read"])
+def _from_graphql(news: Any) -> Told:
+    order = base64.b64decode(news["order"]["id"]).decode().removeprefix("Order:")
+    return Told(news["position"], int(order), news["status"], news["createdAt"], news["read"])
 
 
 class GrpcDoor:
@@ -253,10 +253,10 @@ def _metadata(headers: Headers) -> Any:
     return tuple({**OUTSIDE, **headers}.items())
 
 
-def _from_message(told: Any) -> Told:
-    status = order_pb2.OrderStatus.Name(told.status).removeprefix("ORDER_STATUS_")
-    created_at = f"{told.create_time.ToDatetime().isoformat(timespec='microseconds')}Z"
-    return Told(told.position, told.order_id, status, created_at, told.read)
+def _from_message(news: Any) -> Told:
+    status = order_pb2.OrderStatus.Name(news.status).removeprefix("ORDER_STATUS_")
+    created_at = f"{news.create_time.ToDatetime().isoformat(timespec='microseconds')}Z"
+    return Told(news.position, news.order_id, status, created_at, news.read)
 
 
 class InsideDoor:
@@ -293,9 +293,9 @@ async def _raising(call: Any) -> Any:
         raise Refused(error.code.value, error.message) from error
 
 
-def _from_value(told: Any) -> Told:
-    created_at = f"{told.created_at.replace(tzinfo=None).isoformat(timespec='microseconds')}Z"
-    return Told(told.position, told.order_id, told.status.value, created_at, told.read)
+def _from_value(news: Any) -> Told:
+    created_at = f"{news.created_at.replace(tzinfo=None).isoformat(timespec='microseconds')}Z"
+    return Told(news.position, news.order_id, news.status.value, created_at, news.read)
 
 
 async def event_of(lines: AsyncIterator[str]) -> dict[str, str]:

@@ -18,6 +18,7 @@ from graphql import GraphQLField, GraphQLObjectType, GraphQLSchema, get_introspe
 from graphql_gateway.cost import TARIFF, measure
 from graphql_gateway.objects.global_id import global_id
 from graphql_gateway.schema import build_schema
+from graphql_gateways import fields_of
 from memory_shop import Data
 from shop.errors import ShopError
 from shop.platform.graphql.cost import max_cost
@@ -51,8 +52,6 @@ RECURSIVE = [
 
 
 class Selection:
-    """A field of a document with its selections."""
-
     def __init__(self, text: str, returned: Any) -> None:
         self.text = text
         self.type = get_named_type(returned)
@@ -68,7 +67,6 @@ class Selection:
 
 
 def grown(schema: GraphQLSchema, seed: int, *, is_partner: bool) -> str:
-    """Returns a random document within the limits."""
     draws = random.Random(seed)
     root = Selection("query", schema.query_type)
     for number in range(STEPS):
@@ -108,18 +106,9 @@ def is_allowed(schema: GraphQLSchema, text: str, *, is_partner: bool) -> bool:
 
 
 def price(schema: GraphQLSchema, text: str, *, is_partner: bool = False) -> tuple[int, int]:
-    """Returns what a document costs, and how much it may cost."""
     prepared = prepare_document(schema, parse_document(text), measure)
-    assert prepared.cost is not None
     operation = prepared.operation(None)
     return prepared.cost.of(operation, {}), max_cost(operation, is_partner=is_partner)
-
-
-def fields_of(answer: Any) -> int:
-    """Counts the fields of an answer; for a list, the fields of its items."""
-    if isinstance(answer, dict):
-        return len(answer) + sum(map(fields_of, answer.values()))
-    return sum(map(fields_of, answer)) if isinstance(answer, list) else 0
 
 
 @pytest.fixture

@@ -108,7 +108,6 @@ def test_cost(query: str, variables: dict[str, object], expected: int) -> None:
 @pytest.mark.parametrize("value", ["7", [7], {}, True, 7.5, 2**31, 1e300, None])
 def test_a_variable_that_execution_refuses_has_no_cost(value: object) -> None:
     query = "query ($n: Int!) { products(first: $n) { edges { cursor } } }"
-
     for variables in ({"n": value}, {}):
         with pytest.raises(RequestError, match=r"Variable '\$n' has invalid value"):
             cost(query, **variables)
@@ -117,7 +116,6 @@ def test_a_variable_that_execution_refuses_has_no_cost(value: object) -> None:
 def test_cost_is_known_per_value_of_the_variables_it_depends_on() -> None:
     document = parse("query ($n: Int!, $c: String) { products(first: $n, category: $c) { edges { cursor } } }")
     model, (operation,) = measure(SCHEMA, document), operations_of(document)
-
     assert [model.of(operation, {"n": number, "c": "x"}) for number in [*range(1, 101), 1]] == [
         50 + number * 2 for number in [*range(1, 101), 1]
     ]
@@ -126,7 +124,6 @@ def test_cost_is_known_per_value_of_the_variables_it_depends_on() -> None:
 def test_fragments_that_spread_each_other_many_times_are_measured_in_linear_time() -> None:
     chain = "".join(f"fragment f{n} on Product {{ ...f{n + 1} ...f{n + 1} ...f{n + 1} }}" for n in range(25))
     document = parse(f"{{ product(id: 1) {{ ...f0 }} }} {chain} fragment f25 on Product {{ title }}")
-
     assert check_shape(document).depth == 2
     # The document has so many fields only in theory; execution resolves one field.
     assert measure(SCHEMA, document).of(operations_of(document)[0], {}) == 50 + 3**25
@@ -177,7 +174,6 @@ REFUSED = [
 @pytest.mark.parametrize(("query", "message"), REFUSED, ids=[case[1] for case in REFUSED])
 async def test_documents_above_a_limit_are_refused_before_anything_runs(gateway: Any, query: str, message: str) -> None:
     code, _, actual = await gateway.error(query, user=1)
-
     assert code == "RESOURCE_EXHAUSTED"
     assert says(actual, message)
     assert gateway.shop.record.methods == []
@@ -190,7 +186,6 @@ async def test_a_variable_can_make_it_too_much(gateway: Any) -> None:
       user { id email name address { recipient street city postalCode countryCode } } } } } } }"""
     await gateway.data(query, {"first": 10}, partner=True)
     code, _, message = await gateway.error(query, {"first": 1000}, partner=True)
-
     assert code == "RESOURCE_EXHAUSTED"
     assert says(message, "has a cost of 63050; the limit is 16000")
 
@@ -198,7 +193,6 @@ async def test_a_variable_can_make_it_too_much(gateway: Any) -> None:
 async def test_only_partners_may_ask_for_the_most(gateway: Any) -> None:
     query = "{ products(first: 100) { edges { node { reviews(first: 20) { id rating title body author { id } } } } } }"
     refused = "the operation has a cost of 12350; the limit is 12000; ask for fewer items (`first`) or fields"
-
     for user in (None, 1):
         code, field, message = await gateway.error(query, user=user)
         assert (code, field) == ("RESOURCE_EXHAUSTED", "")
@@ -221,7 +215,6 @@ async def test_fragments_in_each_other_are_never_followed_one_by_one(
     fields = 'order(id: "T3JkZXI6MQ==") { ...f0 } products(first: $n) { edges { cursor } }'
     began = time.thread_time()
     code, _, message = await gateway.error(f"query ($n: Int!) {{ {fields} }} {FAN_OUT}", {"n": first}, user=user)
-
     assert time.thread_time() - began < 1
     assert code == "RESOURCE_EXHAUSTED"
     assert says(message, "the limit is 12000")
@@ -231,24 +224,20 @@ async def test_each_fragment_is_analysed_once(gateway: Any, monkeypatch: pytest.
     monkeypatch.setattr(cost_model, "MAX_COST", 2**40)
     began = time.thread_time()
     data = await gateway.data(f'{{ order(id: "T3JkZXI6MQ==") {{ ...f0 }} }} {FAN_OUT}', user=1)
-
     assert time.thread_time() - began < 1
     assert data == {"order": {"id": "T3JkZXI6MQ=="}}
 
 
 async def test_an_omitted_variable_costs_what_it_fetches(gateway: Any) -> None:
     query = "query ($n: Int) { products(first: $n) { edges { node { id } } } }"
-
     assert len((await gateway.data(query))["products"]["edges"]) == 20
 
 
 async def test_graphiql_can_ask_for_the_whole_schema(gateway: Any) -> None:
     data = await gateway.data(get_introspection_query(descriptions=True))
-
     assert "type Product implements Node" in print_schema(build_client_schema(data))
 
 
 async def test_introspection_into_itself_is_refused(gateway: Any) -> None:
     query = "{ __schema { types { fields { type { fields { type { fields { type { fields { name } } } } } } } } } }"
-
     assert (await gateway.error(query))[0] == "INVALID_ARGUMENT"

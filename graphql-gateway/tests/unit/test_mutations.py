@@ -78,17 +78,14 @@ async def test_a_profile_changes_only_the_given_fields(gateway: Any) -> None:
     update = """mutation ($input: UpdateProfileInput!) {
       updateProfile(input: $input) { user { name email address { city } } } }"""
     data = await gateway.data(update, {"input": {"name": "Renamed"}}, user=4)
-
     user = data["updateProfile"]["user"]
     assert user == {"name": "Renamed", "email": "user4@example.com", "address": {"city": "Springfield"}}
 
 
 async def test_a_partner_buys_for_a_user(gateway: Any) -> None:
     data = await gateway.data(CHECKOUT, purchase(userId=global_id("User", 9)), partner=True)
-
     order = data["checkout"]["order"]
-    assert order["user"] == {"id": global_id("User", 9)}
-    assert order["payment"] == {"status": "CAPTURED"}
+    assert (order["user"], order["payment"]) == ({"id": global_id("User", 9)}, {"status": "CAPTURED"})
 
 
 async def test_an_order_moves_on_or_is_cancelled(gateway: Any) -> None:
@@ -96,7 +93,6 @@ async def test_an_order_moves_on_or_is_cancelled(gateway: Any) -> None:
     order = global_id("Order", 4)
     moved = await gateway.data(move, {"input": {"id": order, "status": "SHIPPED"}}, partner=True)
     assert moved["updateOrderStatus"]["order"]["status"] == "SHIPPED"
-
     cancel = "mutation ($input: CancelOrderInput!) { cancelOrder(input: $input) { order { status } } }"
     assert (await gateway.error(cancel, {"input": {"id": order}}, partner=True))[0] == "FAILED_PRECONDITION"
     other = {"input": {"id": global_id("Order", 8)}}
@@ -131,7 +127,6 @@ async def test_a_partner_must_name_the_buyer(gateway: Any) -> None:
 async def test_an_idempotency_key_with_another_body(gateway: Any) -> None:
     await gateway.data(CHECKOUT, purchase(), user=1)
     other = purchase(lines=[{"productId": PRODUCT_3, "quantity": 2}])
-
     assert (await gateway.error(CHECKOUT, other, user=1))[0] == "IDEMPOTENCY_KEY_REUSED"
 
 
@@ -145,7 +140,6 @@ async def test_an_idempotency_key_with_another_body(gateway: Any) -> None:
 async def test_a_change_of_nothing(gateway: Any, query: str) -> None:
     who: dict[str, Any] = {"user": 1} if "Profile" in query else {"partner": True}
     code, field, message = await gateway.error(query, **who)
-
     assert (code, field) == ("INVALID_ARGUMENT", "input")
     assert says(message, "at least one of")
 

@@ -17,7 +17,6 @@ from shop.errors import DeadlineExceeded
 async def test_node_returns_anything_by_its_global_id(gateway: Any, kind: str) -> None:
     query = "query ($id: ID!) { node(id: $id) { __typename id } }"
     data = await gateway.data(query, {"id": global_id(kind, 5)}, partner=True)
-
     assert data["node"] == {"__typename": kind, "id": global_id(kind, 5)}
 
 
@@ -25,7 +24,6 @@ async def test_node_returns_the_fields_of_the_type(gateway: Any) -> None:
     query = """query ($id: ID!) { node(id: $id) {
       ... on Payment { status amount { amountMinor } order { id total { currency } } } } }"""
     data = await gateway.data(query, {"id": global_id("Payment", 5)}, partner=True)
-
     assert data["node"]["order"] == {"id": global_id("Order", 5), "total": {"currency": "EUR"}}
     assert gateway.shop.record.methods == ["get_payment", "batch_get_orders"]
 
@@ -34,7 +32,6 @@ async def test_things_that_are_selected_twice_are_read_once(gateway: Any) -> Non
     query = """query ($a: ID!, $b: ID!) {
       one: product(id: $a) { title } same: product(id: $a) { stock } other: product(id: $b) { title } }"""
     data = await gateway.data(query, {"a": global_id("Product", 1), "b": global_id("Product", 2)})
-
     assert data == {"one": {"title": "Product 1"}, "same": {"stock": 1001}, "other": {"title": "Product 2"}}
     assert gateway.shop.record.methods == ["batch_get_products"]
 
@@ -42,7 +39,6 @@ async def test_things_that_are_selected_twice_are_read_once(gateway: Any) -> Non
 async def test_reviews_of_different_lengths_are_one_call(gateway: Any) -> None:
     query = "{ products(first: 2) { edges { node { reviews(first: 1) { id } more: reviews(first: 2) { id } } } } }"
     data = await gateway.data(query)
-
     node = data["products"]["edges"][1]["node"]
     assert [len(node["reviews"]), len(node["more"])] == [1, 2]
     assert gateway.shop.record.methods == ["list_products_with_reviews"]
@@ -54,7 +50,6 @@ async def test_a_product_and_its_reviews_are_one_call(gateway: Any, field: str) 
       one: {field}(id: $a) {{ ...p }} other: {field}(id: $b) {{ ...p }} }}
       fragment p on Product {{ title reviews(first: 1) {{ id }} more: reviews(first: 2) {{ id }} }}"""
     data = await gateway.data(query, {"a": global_id("Product", 1), "b": global_id("Product", 2)})
-
     assert [(len(data[name]["reviews"]), len(data[name]["more"])) for name in ("one", "other")] == [(1, 2), (1, 2)]
     assert gateway.shop.record.methods == ["batch_get_products_with_reviews"]
 
@@ -62,14 +57,12 @@ async def test_a_product_and_its_reviews_are_one_call(gateway: Any, field: str) 
 async def test_no_reviews_are_read_of_products_that_a_page_leaves_out(gateway: Any) -> None:
     query = '{ products(first: 5, after: "150.") { edges { node { title reviews { id } } } } }'
     data = await gateway.data(query)
-
     assert [len(edge["node"]["reviews"]) for edge in data["products"]["edges"]] == [3] * 5
     assert gateway.shop.record.methods == ["list_products", "batch_list_reviews"]
 
 
 async def test_authors_are_one_call_and_show_their_names_only(gateway: Any) -> None:
     data = await gateway.data("{ products(first: 5) { edges { node { reviews { author { id name } } } } } }")
-
     author = data["products"]["edges"][0]["node"]["reviews"][0]["author"]
     assert author == {"id": global_id("User", 2), "name": "User 2"}
     assert gateway.shop.record.methods == ["list_products_with_reviews", "batch_get_users"]
@@ -78,7 +71,6 @@ async def test_authors_are_one_call_and_show_their_names_only(gateway: Any) -> N
 async def test_the_author_of_a_review_may_be_gone(gateway: Any) -> None:
     await gateway.shop.delete_user(2)
     data = await gateway.data("{ products(first: 1) { edges { node { reviews { author { name } } } } } }")
-
     assert data["products"]["edges"][0]["node"]["reviews"][0]["author"] is None
 
 
@@ -86,7 +78,6 @@ async def test_a_line_outlives_its_product(gateway: Any) -> None:
     query = "query ($id: ID!) { order(id: $id) { lines { product { title } } } }"
     await gateway.shop.delete_product(8)
     data = await gateway.data(query, {"id": global_id("Order", 1)}, user=1)
-
     assert data["order"]["lines"] == [{"product": None}, {"product": {"title": "Product 9"}}]
 
 
@@ -97,7 +88,6 @@ async def test_a_payment_without_an_order(gateway: Any) -> None:
     data = await gateway.data(
         "query ($id: ID!) { payment(id: $id) { status order { id } } }", {"id": global_id("Payment", 5)}, partner=True
     )
-
     assert data["payment"]["order"] is None
 
 
@@ -107,7 +97,6 @@ async def test_known_fields_need_no_call(gateway: Any) -> None:
       fragment known on Order { __typename ... on Order { id payment { id } } }
     """
     data = await gateway.data(query, {"id": global_id("Payment", 5)}, partner=True)
-
     assert data["payment"]["order"]["payment"] == {"id": global_id("Payment", 5)}
     assert gateway.shop.record.methods == ["get_payment", "batch_get_payments_by_order"]
 
@@ -118,7 +107,6 @@ async def test_a_line_of_the_bulk_read_can_tell_everything(gateway: Any) -> None
       pageInfo { hasNextPage hasPreviousPage endCursor }
     } }"""
     data = await gateway.data(query, partner=True)
-
     third = data["orderLines"]["edges"][2]
     assert third["cursor"] == third["node"]["id"] == global_id("OrderLine", 3)
     assert third["node"]["lineNumber"] == 1
@@ -144,7 +132,6 @@ async def test_paging_visits_everything_once(gateway: Any) -> None:
     query = """query ($after: String) { products(first: 30, after: $after, category: "c0001") {
       edges { node { id } } pageInfo { hasNextPage hasPreviousPage endCursor } } }"""
     results = await pages(gateway, query, "products")
-
     assert [len(page) for page in results] == [30, 30, 30, 10]
     assert [id_ for page in results for id_ in page] == [global_id("Product", number) for number in range(101, 201)]
 
@@ -191,7 +178,6 @@ async def test_cursors_stay_within_the_page_that_the_service_gives(gateway: Any)
         results += [edge["node"]["id"] for edge in data["me"]["orders"]["edges"][:-1]]
         after = data["me"]["orders"]["edges"][-2]["cursor"] if len(data["me"]["orders"]["edges"]) == 50 else after
     wanted = sorted((order.id for order in demo.orders if order.user_id == 1), reverse=True)
-
     assert list(dict.fromkeys(results)) == [
         global_id("Order", number) for number in wanted[: len(dict.fromkeys(results))]
     ]
@@ -200,7 +186,6 @@ async def test_cursors_stay_within_the_page_that_the_service_gives(gateway: Any)
 
 async def test_an_empty_connection(gateway: Any) -> None:
     data = await gateway.data('{ products(category: "c9999") { edges { cursor } pageInfo { endCursor hasNextPage } } }')
-
     assert data["products"] == {"edges": [], "pageInfo": {"endCursor": None, "hasNextPage": False}}
 
 
@@ -238,7 +223,6 @@ BAD_INPUT = [
 @pytest.mark.parametrize(("query", "code", "field", "message"), BAD_INPUT, ids=[case[0] for case in BAD_INPUT])
 async def test_bad_input_is_named(gateway: Any, query: str, code: str, field: str, message: str) -> None:
     results = await gateway.error(query, partner=True)
-
     assert results[:2] == (code, field)
     assert says(results[2], message)
 
@@ -250,7 +234,6 @@ async def test_a_cursor_of_another_list_is_refused(gateway: Any) -> None:
         'query ($after: String) { products(first: 2, category: "c0001", after: $after) { edges { cursor } } }',
         {"after": cursor},
     )
-
     assert (code, field) == ("INVALID_PAGE_TOKEN", "after")
 
 
@@ -260,7 +243,6 @@ async def test_reading_ahead_follows_fragments_and_variables(gateway: Any) -> No
       fragment e on ProductEdge { node { ... on Product { reviews(first: $n) { id } } } }
     """
     data = await gateway.data(query, {"n": 2})
-
     assert [len(edge["node"]["reviews"]) for edge in data["products"]["edges"]] == [2, 2]
     assert gateway.shop.record.methods == ["list_products_with_reviews"]
 
@@ -270,7 +252,6 @@ async def test_a_failed_read_ahead_is_the_fields_error(gateway: Any) -> None:
     gateway.shop.record.fail(DeadlineExceeded("the product service was late"), "batch_get_products")
     query = "{ me { orders(first: 1) { edges { node { id payment { status } lines { product { title } } } } } } }"
     answer = await gateway.run(query, user=1)
-
     node = answer["data"]["me"]["orders"]["edges"][0]["node"]
     assert node["payment"] == {"status": "CAPTURED"}
     assert node["lines"] == [{"product": None}, {"product": None}]

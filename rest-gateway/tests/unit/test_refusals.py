@@ -118,7 +118,6 @@ async def test_a_refusal_says_what_is_wrong(
 ) -> None:
     headers = customer(who) if isinstance(who, int) else partner if who else {}
     answer = await api.request(method, path, json=body, headers={**headers, "idempotency-key": "purchase-1"})
-
     problem = answer.json()
     assert answer.status_code == status
     assert said in (problem["code"], problem.get("field"), problem["detail"])
@@ -130,13 +129,11 @@ async def test_a_purchase_needs_a_key(
     api: httpx.AsyncClient, shop: MemoryShop, partner: Headers, key: str | None
 ) -> None:
     answer = await api.post("/v1/orders", json=BUY, headers=partner | ({} if key is None else {"idempotency-key": key}))
-
     assert (answer.status_code, answer.json()["field"]) == (400, "Idempotency-Key")
     assert shop.record.calls == []
 
 
 async def test_a_parameter_given_twice_is_refused(api: httpx.AsyncClient) -> None:
     answer = await api.get("/v1/products?ids=1&ids=2")
-
     assert answer.status_code == 400
     assert "twice" in answer.json()["detail"]

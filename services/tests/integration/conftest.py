@@ -19,34 +19,22 @@ from dataset.documents import documents_table
 from dataset.seed import copy_table
 from mesh.description.topology import GATEWAYS, Protocol
 from otlp_collector import Collector
+from served_shop import BOOTSTRAPS
 from shop.contract.ports import Clients, ProductClient, UserClient
 from shop.money import Money
-from shop.order import bootstrap as order_bootstrap
-from shop.payment import bootstrap as payment_bootstrap
+from shop.order.bootstrap import OrderParts
 from shop.platform.config import ServiceConfig
+from shop.platform.database.pool import Database, connect_database
 from shop.platform.process.lifecycle import in_background
 from shop.platform.process.runtime import Runtime
 from shop.platform.serve import servers
-from shop.product import bootstrap as product_bootstrap
-from shop.user import bootstrap as user_bootstrap
 from shop.values.product import Product
 from shop.values.user import Address, User
 
 PASSWORD = "correct horse"
 ADDRESS = Address("Ada Lovelace", "Hauptstraße 1", "Berlin", "10115", "DE")
-
-
-# The values of `protocol`, and the scheme of the addresses for each.
 PROTOCOLS = {"grpc": "grpc", "rest": "http", "graphql": "graphql", "thrift": "thrift", "connect": "connect"}
-BOOTSTRAPS: dict[str, Any] = {
-    "product": product_bootstrap,
-    "user": user_bootstrap,
-    "order": order_bootstrap,
-    "payment": payment_bootstrap,
-}
-STORES: dict[str, Any] = {name: import_module(f"memory_stores.{name}").open_store for name in BOOTSTRAPS}
-
-
+"""The values of `protocol`, and the scheme of the addresses for each."""
 CONFORMING = conforming()
 """The program that is tested instead of the service in this process, if there is one."""
 MEMORY, CACHED = "memory", "cached"
@@ -125,9 +113,9 @@ async def started(
             }
             yield f"{PROTOCOLS[protocol]}://{stack.enter_context(CONFORMING.started(protocol, env, folder))}"
             return
-        stores = [STORES[name]] if protocol == MEMORY else []
+        stores = [import_module(f"memory_stores.{name}").open_store] if protocol == MEMORY else []
         service = await stack.enter_async_context(BOOTSTRAPS[name].bootstrap(config, runtime, *stores))
-        if isinstance(service, order_bootstrap.OrderParts):
+        if isinstance(service, OrderParts):
             await stack.enter_async_context(in_background(service.recovery.run()))
             service = service.service
         yield await stack.enter_async_context(served(name, protocol, service, runtime))
@@ -147,6 +135,14 @@ async def running(protocol: str, config: ServiceConfig, folder: Path, runtime: R
         connected({config.component: address}, "test") as clients,
     ):
         yield clients
+
+
+@pytest.fixture
+async def database(role_url: Callable[[str], str]) -> AsyncIterator[Database]:
+    """A pool of two connections for the product service's role."""
+    opened = await connect_database(role_url("product"), 2)
+    yield opened
+    await opened.close()
 
 
 @pytest.fixture(scope="session")
@@ -218,7 +214,6 @@ def make_user(user: UserClient) -> Callable[..., Awaitable[User]]:
 
 @pytest.fixture
 def collector() -> Iterator[Collector]:
-    """A receiver of spans, only for this test."""
     made = Collector()
     made.server.start()
     yield made

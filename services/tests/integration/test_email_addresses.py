@@ -42,8 +42,7 @@ def test_the_canonical_form_is_the_database_s_own(
         with contextlib.suppress(InvalidArgument):
             admitted.append(canonical_email(f"{character}x@example.com", "email"))
     assert len(admitted) == len(range(ord("!"), ord("~") + 1)) - 1, "printable ASCII but the @"
-    rows = admin.execute("SELECT a FROM unnest(%s::text[]) AS a WHERE a <> lower(a)", [admitted]).fetchall()
-    assert rows == []
+    assert admin.execute("SELECT a FROM unnest(%s::text[]) AS a WHERE a <> lower(a)", [admitted]).fetchall() == []
 
 
 async def test_a_character_beyond_ascii_is_the_caller_s_error(user: UserClient, disputed: list[str]) -> None:

@@ -51,7 +51,6 @@ async def fail(user: UserClient, email: str, times: int = MAX_FAILED_LOGINS) -> 
 
 def failures(admin: psycopg.Connection) -> int:
     row = admin.execute("SELECT count(*) FROM shop_user.failed_login").fetchone()
-    assert row is not None
     return int(row[0])
 
 

@@ -45,7 +45,6 @@ class NameServer(asyncio.DatagramProtocol):
         record = struct.pack("!HHHIH", 0xC00C, A, 1, 1, 4)
         answers = b"".join(record + socket.inet_aton(address) for address in given)
         header = data[:2] + struct.pack("!HHHHH", 0x8180, 1, len(given), 0, 0)
-        assert self._transport is not None
         self._transport.sendto(header + data[12:end] + answers, addr)
 
 
@@ -79,7 +78,6 @@ class Pod:
         return port
 
     async def stop(self) -> None:
-        """Tells its clients to leave, and ends."""
         await self._server.stop(GRACE_S)
 
     async def _count(self, request: bytes, context: object) -> bytes:

@@ -13,6 +13,7 @@ from msgspec.structs import astuple
 
 from conforming import words
 from dataset.documents import documents
+from inserted_rows import insert
 from shop.contract.ports import ProductClient
 from shop.errors import (
     FailedPrecondition,
@@ -42,8 +43,7 @@ async def test_batch_keeps_the_requested_order_and_leaves_out_unknown_ids(
     product: ProductClient, make_product: Make
 ) -> None:
     first, second = await make_product(), await make_product()
-    results = await product.batch_get_products([second.id, NOWHERE, first.id, second.id])
-    assert results == [second, first]
+    assert await product.batch_get_products([second.id, NOWHERE, first.id, second.id]) == [second, first]
 
 
 async def test_pages_of_a_category_hold_every_product_once(
@@ -70,8 +70,7 @@ async def test_full_last_page_has_no_next_one(product: ProductClient, make_produ
 
 async def test_unknown_category_is_an_empty_page(product: ProductClient, category: str) -> None:
     page = await product.list_products(category=category)
-    assert page.items == ()
-    assert page.next_page_token == ""
+    assert (page.items, page.next_page_token) == ((), "")
 
 
 async def test_page_size_is_20_by_default_and_spans_categories(product: ProductClient, make_product: Make) -> None:
@@ -333,14 +332,9 @@ async def drain(client: ProductClient, **arguments: int) -> None:
         pass
 
 
-def _review(admin: psycopg.Connection, product_id: int, rating: int) -> int:
-    row = admin.execute(
-        "INSERT INTO shop_product.review (product_id, user_id, rating, title, body)"
-        " VALUES (%s, 1, %s, 'Good', 'Very.') RETURNING id",
-        [product_id, rating],
-    ).fetchone()
-    assert row is not None
-    return int(row[0])
+def _review(admin: psycopg.Connection, product_id: int, rating: int) -> Any:
+    content = {"product_id": product_id, "user_id": 1, "rating": rating, "title": "Good", "body": "Very."}
+    return insert(admin, "shop_product.review", **content)
 
 
 @pytest.mark.parametrize("number", [1, 21, 66], ids=["100 bytes", "1,000 bytes", "1,000,000 bytes"])

@@ -47,14 +47,11 @@ class Replica:
         self._process: asyncio.subprocess.Process | None = None
 
     async def start(self) -> None:
-        """Starts the process, and waits until it answers."""
         self._process = await asyncio.create_subprocess_exec(sys.executable, "-m", "shop.product", env=self._env)
         await self._until(self._ready)
         assert self._process.returncode is None
 
     async def wait_for_caller(self) -> None:
-        """Waits until a caller has connected to this process."""
-        assert self._process is not None
         process = psutil.Process(self._process.pid)
         await self._until(
             lambda: any(
@@ -65,7 +62,6 @@ class Replica:
         )
 
     async def kill(self) -> None:
-        """Kills the process with SIGKILL, in the middle of its work."""
         if self._process is not None:
             self._process.kill()
             await self._process.wait()
@@ -90,7 +86,6 @@ class Readers:
         self.failed: list[Exception] = []
 
     async def run(self) -> None:
-        """Reads until `stop`."""
         while not self._stop.is_set():
             try:
                 assert (await self._product.get_product(self._id)).id == self._id
@@ -99,7 +94,6 @@ class Readers:
             self.read += 1
 
     async def more(self, count: int = 100) -> None:
-        """Waits until `count` more reads have ended."""
         until = self.read + count
         while True:
             if self.read >= until:
@@ -107,7 +101,6 @@ class Readers:
             await asyncio.sleep(0.01)
 
     def stop(self) -> None:
-        """Lets the callers end after the current read."""
         self._stop.set()
 
 
@@ -129,7 +122,6 @@ async def replicas(protocol: str, free_address: str, database_url: str) -> Async
 
 
 async def add(product: ProductClient) -> Product:
-    """Adds a product that no other test uses."""
     category = f"t-{uuid.uuid4().hex[:12]}"
     return await product.create_product(title="Tea", description="", category=category, price=Money(1, "EUR"), stock=1)
 

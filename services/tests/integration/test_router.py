@@ -12,20 +12,9 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
+import graphql
 import httpx
 import pytest
-from graphql import (
-    GraphQLEnumType,
-    GraphQLInputObjectType,
-    GraphQLList,
-    GraphQLNonNull,
-    OperationType,
-    build_schema,
-    get_named_type,
-    is_leaf_type,
-    is_required_argument,
-    is_required_input_field,
-)
 
 from memory_shop import Data, MemoryShop
 from otlp_collector import Collector
@@ -49,8 +38,6 @@ SERVER, CLIENT = 2, 3
 
 
 class Router:
-    """The router, and the subgraphs behind it."""
-
     def __init__(self, shop: MemoryShop, http: httpx.AsyncClient, signer: TokenSigner) -> None:
         self.shop = shop
         self.http = http
@@ -76,11 +63,10 @@ def codes(answer: Any) -> list[str]:
 
 @pytest.fixture
 async def started(
-    keys: Any, signer: TokenSigner, free_address: str, tmp_path: Path
-) -> AsyncIterator[tuple[Router, asyncio.subprocess.Process, Collector]]:
+    keys: Any, signer: TokenSigner, free_address: str, tmp_path: Path, collector: Collector
+) -> AsyncIterator[tuple[Router, asyncio.subprocess.Process]]:
     """A running router; it is killed if the test does not end it."""
-    shop, collector = MemoryShop(Data.demo()), Collector()
-    collector.server.start()
+    shop = MemoryShop(Data.demo())
     async with AsyncExitStack() as stack:
         http = httpx.AsyncClient(base_url=f"http://{free_address}", trust_env=False, timeout=20)
         router = Router(shop, await stack.enter_async_context(http), signer)
@@ -103,12 +89,11 @@ async def started(
             async with asyncio.timeout(READY_S):
                 while not await _is_ready(router.http):  # noqa: ASYNC110 - the router is another process
                     await asyncio.sleep(0.1)
-            yield router, process, collector
+            yield router, process
         finally:
             if process.returncode is None:
                 process.kill()
                 await process.wait()
-            collector.server.stop(None)
 
 
 async def _is_ready(http: httpx.AsyncClient) -> bool:
@@ -118,9 +103,11 @@ async def _is_ready(http: httpx.AsyncClient) -> bool:
         return False
 
 
-async def test_the_router_joins_admits_limits_and_says_what_failed(started: Any, tmp_path: Path) -> None:
+async def test_the_router_joins_admits_limits_and_says_what_failed(
+    started: Any, tmp_path: Path, collector: Collector
+) -> None:
     """One test, as a router takes seconds to start."""
-    router, process, collector = started
+    router, process = started
     own, other, partner = router.token("customer", OWN), router.token("customer", OTHER), router.token("partner", 1)
     await _joins(router, own)
     await _admits_whom_each_row_admits(router, other)
@@ -154,16 +141,16 @@ async def _joins(router: Router, own: dict[str, str]) -> None:
 
 async def _admits_whom_each_row_admits(router: Router, other: dict[str, str]) -> None:
     """Makes all calls of the contract for the first customer's things: without a token, and as another customer."""
-    schema = build_schema(hive.SUPERGRAPH.read_text(), assume_valid=True)
+    schema = graphql.build_schema(hive.SUPERGRAPH.read_text(), assume_valid=True)
     tried = 0
     for method in (method for service in SUBGRAPHS.values() for method in methods_of(service)):
         row, kind = method.contract, operation_of(method)
         if row.access in (Access.EVERYBODY, Access.INTERNAL):
             continue
         name = root_field(method).name
-        field = schema.get_root_type(OperationType(kind)).fields[name]
-        needed = [f"{key}: {_literal(one.type)}" for key, one in field.args.items() if is_required_argument(one)]
-        shown = "" if is_leaf_type(get_named_type(field.type)) else "{ __typename }"
+        field = schema.get_root_type(graphql.OperationType(kind)).fields[name]
+        needed = [f"{key}: {_literal(of.type)}" for key, of in field.args.items() if graphql.is_required_argument(of)]
+        shown = "" if graphql.is_leaf_type(graphql.get_named_type(field.type)) else "{ __typename }"
         given = f"({', '.join(needed)})" if needed else ""
         document = f"{kind} {{ {name}{given} {shown} }}"
         assert codes(await router.ask(document)) == ["UNAUTHENTICATED"], document
@@ -179,14 +166,14 @@ async def _admits_whom_each_row_admits(router: Router, other: dict[str, str]) ->
 
 
 def _literal(kind: Any) -> str:
-    if isinstance(kind, GraphQLNonNull):
+    if isinstance(kind, graphql.GraphQLNonNull):
         return _literal(kind.of_type)
-    if isinstance(kind, GraphQLList):
+    if isinstance(kind, graphql.GraphQLList):
         return f"[{_literal(kind.of_type)}]"
-    if isinstance(kind, GraphQLInputObjectType):
-        needed = {name: field.type for name, field in kind.fields.items() if is_required_input_field(field)}
+    if isinstance(kind, graphql.GraphQLInputObjectType):
+        needed = {name: field.type for name, field in kind.fields.items() if graphql.is_required_input_field(field)}
         return "{" + ", ".join(f"{name}: {_literal(of)}" for name, of in needed.items()) + "}"
-    if isinstance(kind, GraphQLEnumType):
+    if isinstance(kind, graphql.GraphQLEnumType):
         return next(iter(kind.values))
     return '"x"' if kind.name == "String" else "1"
 
@@ -314,6 +301,6 @@ def _has_told_of_its_spans(collector: Collector, account: Path) -> None:
         subgraph = fetch.name.removeprefix("POST ")
         assert above[0] == f"subgraph {subgraph}{'' if subgraph == 'order' else ' _entities'}"
         assert above[-2:] == ["graphql.execute", "POST /graphql"]
-    told = json.loads(account.read_text())
-    assert told["recorded"] == told["exported"] == len(collector.spans)
-    assert (told["lost"], set(told["cost_ns"])) == (0, {"SERVER", "CLIENT", "INTERNAL"})
+    counted = json.loads(account.read_text())
+    assert counted["recorded"] == counted["exported"] == len(collector.spans)
+    assert (counted["lost"], set(counted["cost_ns"])) == (0, {"SERVER", "CLIENT", "INTERNAL"})

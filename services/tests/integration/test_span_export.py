@@ -58,7 +58,6 @@ class Collector:
 
     @asynccontextmanager
     async def listening(self, address: str) -> AsyncIterator[None]:
-        """Listens for as long as the context lasts."""
         server = grpc.aio.server(options=[("grpc.so_reuseport", 0)])
         handler = grpc.unary_unary_rpc_method_handler(
             self._take,
@@ -101,8 +100,6 @@ async def rejecting_one(_: object) -> ExportTraceServiceResponse:
 
 @dataclass(frozen=True)
 class Measured:
-    """The settings of a measured process."""
-
     config: ServiceConfig
     measurement: Measurement
 
@@ -159,16 +156,16 @@ async def until(holds: Callable[[], object]) -> None:
 
 @asynccontextmanager
 async def exporting(
-    measured: Measured, recorder: Recorder, patience: Patience | None = None
-) -> AsyncIterator[SpanAccount]:
-    account = SpanAccount(measured.account)
+    measured: Measured, patience: Patience | None = None, **options: int
+) -> AsyncIterator[tuple[Recorder, SpanAccount]]:
+    recorder, account = Recorder(**options), SpanAccount(measured.account)
     async with SpanExporter(recorder, account, measured.endpoint, measured.resource, patience):
-        yield account
+        yield recorder, account
 
 
 async def test_all_spans_arrive_once_and_in_order(measured: Measured, collector: Collector) -> None:
-    recorder, spans = Recorder(), 3 * BATCH_SPANS + SLICE_SPANS + 1
-    async with exporting(measured, recorder) as account:
+    spans = 3 * BATCH_SPANS + SLICE_SPANS + 1
+    async with exporting(measured) as (recorder, account):
         record(recorder, spans)
         await until(lambda: account.exported == spans)
     assert collector.names == [f"work {number}" for number in range(spans)]
@@ -177,8 +174,7 @@ async def test_all_spans_arrive_once_and_in_order(measured: Measured, collector:
 
 
 async def test_spans_wait_for_a_pause(measured: Measured, collector: Collector) -> None:
-    recorder = Recorder()
-    async with exporting(measured, recorder, Patience(pause_s=0.5)):
+    async with exporting(measured, Patience(pause_s=0.5)) as (recorder, _):
         for _ in range(50):
             record(recorder, 1)
             await asyncio.sleep(0.01)
@@ -188,8 +184,7 @@ async def test_spans_wait_for_a_pause(measured: Measured, collector: Collector) 
 
 
 async def test_spans_that_soon_will_not_fit_wait_for_no_pause(measured: Measured, collector: Collector) -> None:
-    recorder = Recorder(max_waiting=4 * BATCH_SPANS)
-    async with exporting(measured, recorder), asyncio.timeout(LIMIT_S):
+    async with exporting(measured, max_waiting=4 * BATCH_SPANS) as (recorder, _), asyncio.timeout(LIMIT_S):
         while not collector.requests:
             record(recorder, 5)
             await asyncio.sleep(0.001)
@@ -197,8 +192,8 @@ async def test_spans_that_soon_will_not_fit_wait_for_no_pause(measured: Measured
 
 
 async def test_a_collector_that_comes_late_gets_every_span(measured: Measured, free_address: str) -> None:
-    recorder, collector = Recorder(), Collector()
-    async with exporting(measured, recorder) as account:
+    collector = Collector()
+    async with exporting(measured) as (recorder, account):
         record(recorder, BATCH_SPANS + 1)
         await until(lambda: len(recorder.waiting) == 1)  # the others are being sent
         await asyncio.sleep(0.5)
@@ -211,8 +206,7 @@ async def test_a_collector_that_comes_late_gets_every_span(measured: Measured, f
 async def test_spans_that_wait_too_long_for_a_collector_are_lost_and_counted(
     measured: Measured, caplog: pytest.LogCaptureFixture
 ) -> None:
-    recorder = Recorder()
-    async with exporting(measured, recorder, Patience(send_s=0.2)):
+    async with exporting(measured, Patience(send_s=0.2)) as (recorder, _):
         record(recorder, 3)
         await until(lambda: "3 spans are lost: DEADLINE_EXCEEDED" in caplog.text)
         # Immediately, because readers of the account must learn of the loss while the process runs.
@@ -221,8 +215,7 @@ async def test_spans_that_wait_too_long_for_a_collector_are_lost_and_counted(
 
 async def test_a_busy_collector_is_asked_again(measured: Measured, collector: Collector) -> None:
     collector.answers = [refusing(grpc.StatusCode.UNAVAILABLE), refusing(grpc.StatusCode.RESOURCE_EXHAUSTED)]
-    recorder = Recorder()
-    async with exporting(measured, recorder) as account:
+    async with exporting(measured) as (recorder, account):
         record(recorder, 2)
         await until(lambda: collector.requests)
     assert collector.names == ["work 0", "work 1"]
@@ -236,16 +229,14 @@ async def test_refused_spans_are_lost_and_counted(
     answer: Answer, exported: int, measured: Measured, collector: Collector
 ) -> None:
     collector.answers = [answer]
-    recorder = Recorder()
-    async with exporting(measured, recorder) as account:
+    async with exporting(measured) as (recorder, account):
         record(recorder, 3)
         await until(lambda: account.lost)
     assert (account.recorded, account.exported, account.lost) == (3, exported, 3 - exported)
 
 
 async def test_spans_that_did_not_fit_are_in_the_account(measured: Measured, collector: Collector) -> None:
-    recorder = Recorder(max_waiting=2)
-    async with exporting(measured, recorder):
+    async with exporting(measured, max_waiting=2) as (recorder, _):
         record(recorder, 5)
         await until(lambda: collector.requests)
         await until(lambda: account_of(measured)["lost"])
@@ -255,8 +246,7 @@ async def test_spans_that_did_not_fit_are_in_the_account(measured: Measured, col
 
 
 async def test_waiting_spans_are_flushed_at_the_end(measured: Measured, collector: Collector) -> None:
-    recorder = Recorder()
-    async with exporting(measured, recorder) as account:
+    async with exporting(measured) as (recorder, account):
         record(recorder, BATCH_SPANS + 1)
     assert len(collector.names) == BATCH_SPANS + 1
     assert (account.exported, account.lost) == (BATCH_SPANS + 1, 0)
@@ -264,8 +254,7 @@ async def test_waiting_spans_are_flushed_at_the_end(measured: Measured, collecto
 
 async def test_a_collector_that_hangs_does_not_hold_the_end_up(measured: Measured, collector: Collector) -> None:
     collector.answers = [hanging]
-    recorder = Recorder()
-    async with exporting(measured, recorder, Patience(flush_s=0.2)) as account:
+    async with exporting(measured, Patience(flush_s=0.2)) as (recorder, account):
         record(recorder, BATCH_SPANS + 1)
         await asyncio.wait_for(collector.asked.wait(), LIMIT_S)
     assert (account.recorded, account.exported, account.lost) == (BATCH_SPANS + 1, 0, BATCH_SPANS + 1)
@@ -283,8 +272,7 @@ async def test_a_collector_that_hangs_does_not_hold_the_sdk_up(measured: Measure
 
 
 async def test_the_account_is_settled_when_spans_stop_coming(measured: Measured, collector: Collector) -> None:
-    recorder = Recorder()
-    async with exporting(measured, recorder, Patience(settled_s=0.05)):
+    async with exporting(measured, Patience(settled_s=0.05)) as (recorder, _):
         for spans in (2, 3):
             record(recorder, spans)
             await until(lambda: measured.account.exists())
@@ -316,5 +304,5 @@ async def test_the_sdk_says_what_made_its_spans(measured: Measured, collector: C
         with spans.below(CALLER), child_span("work"):
             pass
     [process] = collector.requests[0].resource_spans
-    told = {attribute.key: attribute.value.string_value for attribute in process.resource.attributes}
-    assert told.items() >= measured.resource.items()
+    shown = {attribute.key: attribute.value.string_value for attribute in process.resource.attributes}
+    assert shown.items() >= measured.resource.items()

@@ -32,10 +32,7 @@ from shop.values.user import User
 
 INSIDE = Authenticator(None, trusts_inside=True)
 
-pytestmark = [
-    pytest.mark.integration,
-    pytest.mark.parametrize("session_traces", ["lean", "sdk"], indirect=True),
-]
+pytestmark = [pytest.mark.integration, pytest.mark.parametrize("session_traces", ["lean", "sdk"], indirect=True)]
 NOWHERE = 2**62
 
 
@@ -78,13 +75,7 @@ async def test_every_statement_of_a_transaction_is_one_span(
         await product.reserve_stock(key, [StockLine(tea.id, 1)])
     await let_servers_end()
     statements = [span.name for span in by_kind(traces.of(root), SpanKind.CLIENT)][1:]
-    assert statements == [
-        "BEGIN",
-        "INSERT reservation",
-        "SELECT product",
-        "INSERT reservation_line",
-        "COMMIT",
-    ]
+    assert statements == ["BEGIN", "INSERT reservation", "SELECT product", "INSERT reservation_line", "COMMIT"]
     with traces.journey() as root:
         await product.confirm_reservation(key)
     await let_servers_end()
@@ -151,12 +142,7 @@ async def test_cancelled_and_late_calls_end_their_spans(
         await asyncio.sleep(0.2)
     for root, codes in ((late, (1, 4)), (cancelled, (1,))):
         spans = traces.of(root)
-        assert [span.kind for span in spans] == [
-            SpanKind.CLIENT,
-            SpanKind.SERVER,
-            SpanKind.INTERNAL,
-            SpanKind.CLIENT,
-        ]
+        assert [span.kind for span in spans] == [SpanKind.CLIENT, SpanKind.SERVER, SpanKind.INTERNAL, SpanKind.CLIENT]
         assert spans[1].attributes["rpc.grpc.status_code"] in codes
         assert spans[3].status.status_code is StatusCode.ERROR
 

@@ -30,9 +30,9 @@ class MemoryNotifications:
         for event in events:
             if event.id not in self._known and event.user_id not in self._gone:
                 self._known.add(event.id)
-                told, position = self._of_user[event.user_id], (await self.last_position(event.user_id) or 0) + 1
-                told.append(Notification(position, event.order_id, event.status, event.happened_at, read=False))
-                del told[:-KEPT]
+                kept, position = self._of_user[event.user_id], (await self.last_position(event.user_id) or 0) + 1
+                kept.append(Notification(position, event.order_id, event.status, event.happened_at, read=False))
+                del kept[:-KEPT]
                 self.watchers.wake(event.user_id)
 
     async def tell(self, user: int = 1, order: int = 1, status: OrderStatus = OrderStatus.CONFIRMED) -> None:
@@ -43,9 +43,9 @@ class MemoryNotifications:
         return [] if user_id in self._gone else self._of_user[user_id][::-1]
 
     async def mark_read(self, user_id: int, up_to: int) -> int:
-        told = [replace(one, read=one.read or one.position <= up_to) for one in self._of_user[user_id]]
-        self._of_user[user_id] = told
-        return sum(not one.read for one in told)
+        kept = [replace(one, read=one.read or one.position <= up_to) for one in self._of_user[user_id]]
+        self._of_user[user_id] = kept
+        return sum(not one.read for one in kept)
 
     async def last_position(self, user_id: int) -> int | None:
         return max((one.position for one in await self.newest(user_id)), default=None)

@@ -15,7 +15,6 @@ class Call:
     ended: int
 
     def overlaps(self, other: Call) -> bool:
-        """Returns whether both calls were in flight at the same moment."""
         return self.started < other.ended and other.started < self.ended
 
 

@@ -87,8 +87,6 @@ class RecordedService:
 
 
 class MemoryShop:
-    """The services over stores in memory."""
-
     products: MemoryProductStore
     users: MemoryUserStore
     orders: MemoryOrders
@@ -125,13 +123,6 @@ class MemoryShop:
         async with grpc_server("127.0.0.1:0", handlers, incoming) as address:
             yield address
 
-    @classmethod
-    def demo(
-        cls, *, products: int = 200, users: int = 20, regulars: int = 5, sign: Sign = "token-{}".format
-    ) -> MemoryShop:
-        """Returns a shop with `Data.demo`."""
-        return cls(Data.demo(products=products, users=users, regulars=regulars), sign=sign)
-
     def fill(self, data: Data) -> None:
         """Replaces all data; the clients stay the same."""
         self._gone: set[int] = set()
@@ -147,11 +138,7 @@ class MemoryShop:
         self._order = OrderService(
             self.orders,
             CheckoutSaga(
-                MemoryCheckouts(self.orders),
-                self.orders,
-                product=self._product,
-                user=self._user,
-                payment=self._payment,
+                MemoryCheckouts(self.orders), self.orders, product=self._product, user=self._user, payment=self._payment
             ),
             CancellationSaga(
                 MemoryCancellations(self.orders), self.orders, product=self._product, payment=self._payment
@@ -170,6 +157,5 @@ class MemoryShop:
         self.notifications.watchers.wake(user_id)
 
     async def delete_product(self, product_id: int) -> None:
-        """Removes a product."""
         async with self.products.transaction() as stock:
             await stock.delete(product_id)

@@ -20,8 +20,6 @@ TEA = Product(1, "Tea pot", "Holds tea.", "c0001", Money(1999, "EUR"), 10)
 
 
 class Shelf:
-    """A product service whose answer is always the same."""
-
     async def get_product(self, _product_id: int) -> Product:
         return TEA
 

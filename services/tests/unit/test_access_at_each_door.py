@@ -189,7 +189,6 @@ async def serving(keys: Any, runtime: Runtime = BARE, **settings: Any) -> AsyncI
 
 
 def certificate(component: str) -> str:
-    """Returns a sidecar's header for a component's certificate."""
     by = "By=spiffe://cluster.local/ns/default/sa/product"
     return f'{by};Hash={"0f" * 32};Subject="";URI=spiffe://cluster.local/ns/default/sa/{component}'
 
@@ -199,7 +198,6 @@ FROM_ORDER, FROM_EDGE = (CERTIFICATE, certificate("order")), (CERTIFICATE, certi
 
 @pytest.fixture(scope="module")
 async def known(keys: Any) -> AsyncIterator[Served]:
-    """A shop whose callers have identities."""
     async with serving(keys, edge_identity=EDGE) as served:
         yield served
 
@@ -232,13 +230,11 @@ class TestWhereCallersHaveIdentities:
     @pytest.mark.parametrize(
         "header",
         [
-            None,
-            "",
-            "1",
-            "By=spiffe://cluster.local/ns/default/sa/order;Hash=00",
+            *(None, "", "1", "By=spiffe://cluster.local/ns/default/sa/order;Hash=00"),
             'URI="spiffe://cluster.local/ns/default/sa/order',
             "URI=spiffe://cluster.local/ns/default/sa/order;URI=spiffe://cluster.local/ns/default/sa/edge",
-            "URI=spiffe://other.local/ns/default/sa/order",
+            # A caller of another trust domain is a stranger, even if the sidecar admits it.
+            *(f"URI=spiffe://{domain}/ns/default/sa/order" for domain in ("other.local", "cluster.local.evil")),
             f"{certificate('order')},Hash=00",
         ],
     )
@@ -276,7 +272,6 @@ class TestWhereCallersHaveIdentities:
 
 @pytest.fixture(scope="module")
 async def overloaded(keys: Any) -> AsyncIterator[Served]:
-    """A shop whose processes admit nothing new."""
     limit = Admission()
     limit.new.value = 0.0
     async with serving(keys, Runtime(admission=limit)) as served:

@@ -41,9 +41,7 @@ def test_a_request_that_waited_for_the_loop_records_how_long() -> None:
         asyncio.get_running_loop().call_soon(lambda: seen.append(account.busy()))
         hold()
         await asyncio.sleep(0)
-        [told] = seen
-        assert told is not None
-        busy_ns, rested_ns = told
+        [(busy_ns, rested_ns)] = seen
         assert busy_ns >= HELD_S * 1e9
         assert rested_ns == 0
 
@@ -64,14 +62,13 @@ def test_a_request_seen_a_pause_later_records_the_longest_stretch(waits_too: boo
                 hold(0.0015)
                 account.busy()
             await asyncio.sleep(0.001)
-            told = account.busy()
+            waited = account.busy()
             if time.monotonic() - began_s < HELD_S + 0.005:
                 break  # otherwise other programs took the core: the loop seems to pause, or wakes up too late
             await asyncio.sleep(0.02)
         else:
             pytest.skip("others had the core in each of 50 rounds")
-        assert told is not None
-        busy_ns, rested_ns = told
+        busy_ns, rested_ns = waited
         assert busy_ns >= HELD_S * 1e9
         # On a busy machine, the loop may not have paused yet.
         assert 0 <= rested_ns < HELD_S * 1e9
@@ -86,8 +83,8 @@ def test_many_short_pieces_without_a_rest_are_one_long_one() -> None:
             account.busy()
             hold(0.0005)
             await asyncio.sleep(0)
-            told = account.busy()
-            longest_ns = max(longest_ns, told[0] if told else 0)
+            waited = account.busy()
+            longest_ns = max(longest_ns, waited[0] if waited else 0)
         assert longest_ns >= 2e6
 
     on_a_loop(work)
@@ -95,13 +92,13 @@ def test_many_short_pieces_without_a_rest_are_one_long_one() -> None:
 
 def test_short_work_with_pauses_keeps_no_request_waiting() -> None:
     async def work(account: LoopAccount) -> None:
-        told = []
+        waits = []
         for _ in range(20):
-            told.append(account.busy())
+            waits.append(account.busy())
             hold(0.0005)
             account.busy()
             await asyncio.sleep(0.003)
-        assert told.count(None) >= 15  # a busy machine may lengthen some pieces of work
+        assert waits.count(None) >= 15  # a busy machine may lengthen some pieces of work
 
     on_a_loop(work)
 
@@ -109,9 +106,7 @@ def test_short_work_with_pauses_keeps_no_request_waiting() -> None:
 def test_unannounced_work_counts_by_its_cpu_time() -> None:
     async def work(account: LoopAccount) -> None:
         hold()
-        told = account.busy()
-        assert told is not None
-        assert told[0] >= HELD_S * 1e9
+        assert account.busy()[0] >= HELD_S * 1e9
 
     on_a_loop(work)
 
@@ -130,7 +125,7 @@ def test_after_a_pause_no_request_has_waited() -> None:
 def test_no_account_is_kept_before_a_request_is_traced() -> None:
     parent = SpanContext(1, 1, is_remote=True, trace_flags=TraceFlags(TraceFlags.SAMPLED))
 
-    async def told() -> bool:
+    async def is_recorded() -> bool:
         span = tracing.start("GET", SpanKind.SERVER.value, parent, None, ())
         spans.note_moment(None)
         hold()
@@ -139,6 +134,6 @@ def test_no_account_is_kept_before_a_request_is_traced() -> None:
 
     with lean.discarding() as tracing, asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         spans = Spans(tracing, LoopNotes().note_moment)
-        assert not runner.run(told())
+        assert not runner.run(is_recorded())
         spans.start("GET", SpanKind.SERVER.value, parent)
-        assert runner.run(told())
+        assert runner.run(is_recorded())

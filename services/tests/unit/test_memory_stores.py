@@ -36,8 +36,6 @@ AWAY = Refusal(ErrorCode.UNAVAILABLE, "away")
 
 
 class Clock:
-    """A clock that a test sets."""
-
     def __init__(self) -> None:
         self.now = 1_000.0
 
@@ -64,8 +62,6 @@ class PausingTransaction:
 
 
 class PausingStore(MemoryProductStore):
-    """A store whose transactions pause."""
-
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[MemoryStockTransaction]:
         async with super().transaction() as stock:
@@ -112,7 +108,6 @@ async def test_transaction_that_fails_takes_every_step_back() -> None:
             await broken.claim("new", ReservationState.HELD)
             await broken.take("new", [ReservedLine(1, 1, EUR), ReservedLine(2, 2, EUR)])
             kept = await broken.find_locked("kept")
-            assert kept is not None
             await broken.confirm(kept)
             await broken.give_back(kept)
             await broken.delete(2)
@@ -125,7 +120,6 @@ async def test_transaction_that_fails_takes_every_step_back() -> None:
     assert await store.reviews([1, 2], 3) == [review]
     async with store.transaction() as after:
         kept = await after.find_locked("kept")
-        assert kept is not None
         assert (kept.state, kept.lines) == (ReservationState.HELD, (ReservedLine(1, 5, EUR),))
         assert await after.find_locked("new") is None
 
@@ -177,7 +171,6 @@ async def test_checkout_places_one_order_and_goes_no_way_back() -> None:
             await wrong
     await store.complete(begun)
     stored = await orders.get(order.id)
-    assert stored is not None
     assert stored.status is OrderStatus.CONFIRMED
     assert [line.id async for lines in orders.lines(after=0, limit=9, chunk=1) for line in lines] == [1, 2]
 
@@ -208,7 +201,6 @@ async def test_cancellation_is_begun_once_and_left_to_recovery() -> None:
     assert await store.begin(order.id) is None, "its checkout is under way"
     orders.confirm(order.id)
     begun = await store.begin(order.id)
-    assert begun is not None
     assert begun.checkout_id == "c"
     assert await store.begin(order.id) is None
     assert await store.find_running(order.id) == begun
@@ -226,7 +218,6 @@ async def test_cancellation_is_begun_once_and_left_to_recovery() -> None:
 async def test_things_of_a_deleted_account_belong_to_nobody() -> None:
     payments = MemoryPayments([await MemoryPayments().add("a", 1, EUR, "")], gone={1})
     shown = await payments.get(1)
-    assert shown is not None
     assert shown.payment.user_id == 0
     placed = MemoryOrders().place(1, "c", BOUGHT)
     orders = MemoryOrders([placed], [(placed.id, "c")], gone={1})
@@ -264,10 +255,7 @@ async def test_failed_logins_are_forgotten_in_time() -> None:
 )
 async def test_an_expected_product_can_be_compared(field: str, expected: Product) -> None:
     service = ProductService(MemoryProductStore())
-    for call in (
-        service.update_product(1, title="x", expected=expected),
-        service.delete_product(1, expected=expected),
-    ):
+    for call in (service.update_product(1, title="x", expected=expected), service.delete_product(1, expected=expected)):
         with pytest.raises(InvalidArgument) as refusal:
             await call
         assert refusal.value.field == field

@@ -26,7 +26,6 @@ class Names:
         self.asked: list[tuple[str, int]] = []
 
     async def look_up(self, host: str, port: int) -> list[str]:
-        """Returns the addresses."""
         self.asked.append((host, port))
         if self.addresses is None:
             raise OSError("it does not answer")

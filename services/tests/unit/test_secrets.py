@@ -16,7 +16,6 @@ from shop.secrets import make_secrets
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A folder in which the secrets were created."""
     make_secrets(tmp_path)
     return tmp_path
 

@@ -29,7 +29,6 @@ def text(table: Table) -> str:
 
 @pytest.fixture(scope="module", params=[(1, 1), (7, 2)], ids=["seed 1, scale 1", "seed 7, scale 2"])
 def shop(request: pytest.FixtureRequest) -> tuple[int, Rows]:
-    """The scale, and the rows of each table."""
     seed, scale = request.param
     tables = SeededShop(seed, scale).tables()
     return scale, {table.name: [line.split("\t") for line in text(table).splitlines()] for table in tables}

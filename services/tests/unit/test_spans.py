@@ -98,12 +98,6 @@ def test_status(recorder: Recorder, set_to: list[Status], read: tuple[StatusCode
     assert (status.status_code, status.description) == read
 
 
-def test_the_name_can_change_until_the_end(recorder: Recorder) -> None:
-    with recorder.start("GET", 0, REMOTE) as span:
-        span.update_name("GET /products")
-    assert only(recorder).name == "GET /products"
-
-
 def test_of_an_exception_only_the_class_is_kept(recorder: Recorder) -> None:
     with recorder.start("work", 0, REMOTE) as span:
         span.add_event("secret", {"secret": "secret"})

@@ -35,16 +35,16 @@ LOGIN = (
     "mutation ($email: String!, $password: String!) { login(input: {email: $email, password: $password}) { token } }"
 )
 MARKER = "marker7f3a"
-HTTP = {"http.response.status_code": 200, "url.scheme": "http", "network.protocol.version": "1.1"}
-POST_GRAPHQL = {**HTTP, "http.request.method": "POST", "http.route": "/graphql", "url.path": "/graphql"}
-GET_PRODUCT = {
-    **HTTP,
-    "http.request.method": "GET",
-    "http.route": "/v1/products/{product_id}",
-    "url.path": "/v1/products/3",
-}
 
 
+def over_http_to(method: str, route: str, path: str = "") -> dict[str, Any]:
+    """Returns the attributes of a request that is answered with 200; its path is the route unless it is given."""
+    always = {"http.response.status_code": 200, "url.scheme": "http", "network.protocol.version": "1.1"}
+    return {**always, "http.request.method": method, "http.route": route, "url.path": path or route}
+
+
+POST_GRAPHQL = over_http_to("POST", "/graphql") | {"graphql.operation.type": "query"}
+GET_PRODUCT = over_http_to("GET", "/v1/products/{product_id}", "/v1/products/3")
 ANSWERED_WITH_200 = ("graphql", "thrift_json")
 """Protocols over which a client's span cannot tell an error from an answer."""
 
@@ -54,51 +54,33 @@ class Kind(NamedTuple):
 
     tree: tuple[str, ...]
     attributes: dict[str, Any]
-    fault: str
+    fault: str = "INTERNAL"
     missing: str | None = "NOT_FOUND"
 
 
 GRPC, THRIFT = "shop.product.v1.ProductService", "ProductService"
 REST = "GET /v1/products/{product_id}"
+OF_GRPC = {"rpc.service": GRPC, "rpc.method": "GetProduct"}
 OF_THRIFT = {"rpc.system.name": "thrift", "rpc.service": THRIFT, "rpc.method": "GetProduct"}
 KINDS = {
-    "connect": Kind(
-        (f"SERVER {GRPC}/GetProduct",),
-        {"rpc.system": "connect_rpc", "rpc.service": GRPC, "rpc.method": "GetProduct"},
-        "INTERNAL",
-    ),
+    "connect": Kind((f"SERVER {GRPC}/GetProduct",), OF_GRPC | {"rpc.system": "connect_rpc"}),
     "graphql": Kind(
         ("CLIENT GetProduct", "SERVER POST /graphql", "INTERNAL graphql.execute"),
-        POST_GRAPHQL | {"graphql.operation.type": "query", "graphql.operation.name": "GetProduct"},
-        "INTERNAL",
+        POST_GRAPHQL | {"graphql.operation.name": "GetProduct"},
     ),
     "graphql-gateway": Kind(
-        ("SERVER POST /graphql", "INTERNAL graphql.execute"),
-        POST_GRAPHQL | {"graphql.operation.type": "query", "graphql.operation.name": "named"},
-        "INTERNAL",
+        ("SERVER POST /graphql", "INTERNAL graphql.execute"), POST_GRAPHQL | {"graphql.operation.name": "named"}
     ),
     "grpc": Kind(
         (f"CLIENT {GRPC}/GetProduct", f"SERVER {GRPC}/GetProduct"),
-        {"rpc.system": "grpc", "rpc.service": GRPC, "rpc.method": "GetProduct", "rpc.grpc.status_code": 0},
-        "INTERNAL",
+        OF_GRPC | {"rpc.system": "grpc", "rpc.grpc.status_code": 0},
     ),
     "rest": Kind((f"CLIENT {REST}", f"SERVER {REST}"), GET_PRODUCT, "500", None),
     "rest-gateway": Kind((f"SERVER {REST}",), GET_PRODUCT, "500", None),
-    "thrift": Kind(
-        (f"CLIENT {THRIFT}/GetProduct", f"SERVER {THRIFT}/GetProduct"),
-        OF_THRIFT,
-        "INTERNAL",
-    ),
+    "thrift": Kind((f"CLIENT {THRIFT}/GetProduct", f"SERVER {THRIFT}/GetProduct"), OF_THRIFT),
     "thrift_json": Kind(
         (f"CLIENT {THRIFT}/GetProduct", "SERVER POST /thrift/product"),
-        {
-            **HTTP,
-            **OF_THRIFT,
-            "http.request.method": "POST",
-            "http.route": "/thrift/product",
-            "url.path": "/thrift/product",
-        },
-        "INTERNAL",
+        over_http_to("POST", "/thrift/product") | OF_THRIFT,
     ),
 }
 
@@ -205,7 +187,6 @@ def over_http(http: httpx.AsyncClient, requests: dict[str, Callable[..., tuple[s
 
 @pytest.fixture(params=KINDS)
 def name(request: pytest.FixtureRequest, shop: MemoryShop) -> str:
-    """The door's name."""
     shop.record.on_call = None
     return str(request.param)
 
@@ -276,10 +257,7 @@ async def test_other_requests_leave_none(door: Door, traces: Any) -> None:
 
 
 async def test_a_fault_is_an_error_and_says_nothing_of_its_cause(leaves: Any, name: str, shop: MemoryShop) -> None:
-    async def fail(_method: str) -> None:
-        raise RuntimeError("secret")
-
-    shop.record.on_call = fail
+    shop.record.fail(RuntimeError("secret"))
     spans = await leaves("read", 3)
     server = server_of(spans)
     assert (server.status.status_code, server.attributes["error.type"]) == (StatusCode.ERROR, KINDS[name].fault)

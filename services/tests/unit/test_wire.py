@@ -110,9 +110,9 @@ def check(
     @given(arguments(method), any_of(hint))
     def run(given_: tuple[list[Any], dict[str, Any]], value: Any) -> None:
         args, kwargs = given_
-        told = codec.call(lambda *a, **k: (list(a), k), take(send(make(*args, **kwargs))))
+        arrived = codec.call(lambda *a, **k: (list(a), k), take(send(make(*args, **kwargs))))
         bound = inspect.signature(codec.request).bind(*args, **kwargs)
-        assert inspect.signature(codec.request).bind(*told[0], **told[1]).arguments == bound.arguments
+        assert inspect.signature(codec.request).bind(*arrived[0], **arrived[1]).arguments == bound.arguments
         if codec.answer is not None:
             answered = codec.value(send(codec.answer(value)))
             assert (list(answered) if get_origin(hint) is AsyncIterator else answered) == value

@@ -40,7 +40,6 @@ class Ids:
     key: str
 
     def of(self, kind: Kind) -> Any:
-        """Returns the identifier of the thing of this kind."""
         return getattr(self, kind.value)
 
 
@@ -152,7 +151,6 @@ class Nonces:
     used: list[str] = field(default_factory=list)
 
     def new(self) -> str:
-        """Returns a new value."""
         self.used.append(uuid.uuid4().hex)
         return self.used[-1]
 

@@ -6,16 +6,8 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+import graphql
 import httpx
-from graphql import (
-    GraphQLEnumType,
-    GraphQLInputObjectType,
-    GraphQLList,
-    GraphQLObjectType,
-    get_named_type,
-    is_leaf_type,
-    is_required_argument,
-)
 
 from graphql_gateway.schema import NODES, build_schema
 from shop.clients.graphql_documents import CallDocument
@@ -43,7 +35,7 @@ def graphql_attempts(client: httpx.Client) -> Iterator[Attempt]:
         for name, field in root.fields.items():
             for resource in NODES if name == "node" else [resource_of(name)]:
                 shown = f"... on {resource} {_selection(SCHEMA.type_map[resource])}" if name == "node" else ""
-                selection = f"{{ {shown} }}" if shown else _selection(get_named_type(field.type))
+                selection = f"{{ {shown} }}" if shown else _selection(graphql.get_named_type(field.type))
                 yield from _attempts(client, operation, name, field, resource, selection)
     yield from _nested_attempts(client)
 
@@ -134,12 +126,12 @@ def _nested_attempts(client: httpx.Client) -> Iterator[Attempt]:
     """Yields attempts for arguments of fields below the roots: a page of a user's orders."""
     roots = (SCHEMA.query_type, SCHEMA.mutation_type)
     for type_ in SCHEMA.type_map.values():
-        if not isinstance(type_, GraphQLObjectType) or type_ in roots or type_.name.startswith("__"):
+        if not isinstance(type_, graphql.GraphQLObjectType) or type_ in roots or type_.name.startswith("__"):
             continue
         for name, field in type_.fields.items():
             if field.args:
                 around = {"User": "me { {} }", "Product": f'product(id: "{global_id("Product", 9000)}") {{ {{}} }}'}
-                selection = _selection(get_named_type(field.type))
+                selection = _selection(graphql.get_named_type(field.type))
                 yield from _attempts(client, "query", name, field, type_.name, selection, around[type_.name])
 
 
@@ -147,8 +139,8 @@ def _leaves(arguments: dict[str, Any], above: tuple[Any, ...] = ()) -> Iterator[
     for name, argument in arguments.items():
         if name in CONDITIONS:
             continue
-        named = get_named_type(argument.type)
-        if isinstance(named, GraphQLInputObjectType):
+        named = graphql.get_named_type(argument.type)
+        if isinstance(named, graphql.GraphQLInputObjectType):
             yield from _leaves(named.fields, (*above, name))
         else:
             yield (*above, name)
@@ -157,8 +149,8 @@ def _leaves(arguments: dict[str, Any], above: tuple[Any, ...] = ()) -> Iterator[
 def _literal(
     type_: Any, place: tuple[Any, ...], kinds: dict[Any, Any], own: Ids, tested: dict[Any, Any], resource: str
 ) -> str:
-    named, listed = get_named_type(type_), isinstance(getattr(type_, "of_type", type_), GraphQLList)
-    if isinstance(named, GraphQLInputObjectType):
+    named, listed = graphql.get_named_type(type_), isinstance(getattr(type_, "of_type", type_), graphql.GraphQLList)
+    if isinstance(named, graphql.GraphQLInputObjectType):
         inner = {
             key: _literal(field.type, (*place, key), kinds, own, tested, resource)
             for key, field in named.fields.items()
@@ -171,7 +163,7 @@ def _literal(
         if leaf in ("id", "product_id"):
             return json.dumps(global_id("Product", 9000))
         value = PLAIN.get(leaf, "")
-        if isinstance(named, GraphQLEnumType):
+        if isinstance(named, graphql.GraphQLEnumType):
             return str(value)
         return json.dumps(value.replace(NONCE, NONCES.new()) if isinstance(value, str) else value) if value else ""
     value = tested.get(place)
@@ -193,10 +185,10 @@ def _selection(type_: Any, depth: int = DEPTH) -> str:
 
 
 def _select(name: str, field: Any, depth: int) -> str:
-    named = get_named_type(field.type)
-    if any(is_required_argument(argument) for argument in field.args.values()):
+    named = graphql.get_named_type(field.type)
+    if any(graphql.is_required_argument(argument) for argument in field.args.values()):
         return ""
-    if is_leaf_type(named):
+    if graphql.is_leaf_type(named):
         return name
     first = "(first: 2)" if "first" in field.args else ""
     inner = _selection(named, depth - 1) if depth > 1 else ""

@@ -13,6 +13,7 @@ import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import grpc
@@ -20,6 +21,7 @@ import httpx
 import psycopg
 import pytest
 
+from inserted_rows import insert
 from mesh.components.shop_processes import TRIAL_DATABASE
 from mesh.components.trial import as_it_runs
 from mesh.description.ports import Ports
@@ -69,7 +71,6 @@ class Shop:
     graphql: bool
 
     def token(self, kind: Any, number: int) -> str:
-        """Returns a valid token."""
         return self.signer.sign(Principal(kind, number))
 
     def answers(self, attempt: Attempt, token: str, own: Ids) -> tuple[str, str]:
@@ -83,7 +84,6 @@ class Shop:
         return answers[0], answers[1]
 
     def rows(self) -> list[Any]:
-        """Returns all of the victim's rows."""
         mine = {
             "shop_user.account": "id = %(user)s",
             "shop_order.orders": "user_id = %(user)s",
@@ -167,56 +167,20 @@ def _attempts(topology: Topology, http: httpx.Client, channel: grpc.Channel, por
 
 def _add_victim(database: psycopg.Connection) -> Ids:
     """Adds a customer with an order; all identifiers have five digits, like NOBODY's."""
-    checkout, key = str(uuid.uuid4()), uuid.uuid4().hex
-
-    def add(statement: str, *values: Any) -> int:
-        row = database.execute(statement.encode(), values).fetchone()
-        assert row is not None
-        return int(row[0])
-
-    user = add(
-        "INSERT INTO shop_user.account (email, name, recipient, street, city, postal_code, country_code, "
-        "password_hash) VALUES (%s, 'V', 'V', %s, 'V', 'V', 'DE', '') RETURNING id",
-        EMAIL,
-        STREET,
-    )
-    order = add(
-        "INSERT INTO shop_order.orders (user_id, status, placed_at, total_minor, currency, checkout_id) "
-        "VALUES (%s, 'CONFIRMED', now(), %s, 'EUR', %s) RETURNING id",
-        user,
-        TOTAL,
-        checkout,
-    )
-    line = add(
-        "INSERT INTO shop_order.order_line (order_id, line_number, product_id, quantity, unit_price_minor) "
-        "VALUES (%s, 1, 9000, 1, %s) RETURNING id",
-        order,
-        TOTAL,
-    )
-    add(
-        "INSERT INTO shop_order.checkout (id, user_id, idempotency_key, request_hash, state, step, order_id, instance, "
-        "boot, lease_until) VALUES (%s, %s, %s, '', 'COMPLETED', 'SETTLE', %s, 'x', %s, now()) RETURNING 1",
-        checkout,
-        user,
-        key,
-        order,
-        checkout,
-    )
-    payment = add(
-        "INSERT INTO shop_payment.payment (checkout_id, order_id, user_id, status, amount_minor, currency, placed_at) "
-        "VALUES (%s, %s, %s, 'CAPTURED', %s, 'EUR', now()) RETURNING id",
-        checkout,
-        order,
-        user,
-        TOTAL,
-    )
-    add("INSERT INTO shop_product.reservation (id, state, created_at) VALUES (%s, 'HELD', now()) RETURNING 1", checkout)
-    add(
-        "INSERT INTO shop_product.review (id, product_id, user_id, rating, title, body) "
-        "VALUES (30001, 9000, %s, 5, 'T', 'B') RETURNING 1",
-        user,
-    )
-    return Ids(user, order, payment, line - 1, checkout, page_token.encode(f"ListOrdersByUser:{user}", NOBODY), key)
+    checkout, key, add = str(uuid.uuid4()), uuid.uuid4().hex, partial(insert, database)
+    known = dict.fromkeys(("name", "recipient", "city", "postal_code"), "V")
+    user = add("shop_user.account", email=EMAIL, street=STREET, country_code="DE", password_hash="", **known)
+    bought = {"checkout_id": checkout, "user_id": user, "currency": "EUR", "placed_at": "now"}
+    order = add("shop_order.orders", status="CONFIRMED", total_minor=TOTAL, **bought)
+    line = {"order_id": order, "line_number": 1, "product_id": 9000, "quantity": 1, "unit_price_minor": TOTAL}
+    line_id = add("shop_order.order_line", **line)
+    saga = {"state": "COMPLETED", "step": "SETTLE", "instance": "x", "boot": checkout, "lease_until": "now"}
+    of_key = {"user_id": user, "idempotency_key": key, "request_hash": "", "order_id": order}
+    add("shop_order.checkout", id=checkout, **of_key, **saga)
+    payment = add("shop_payment.payment", order_id=order, status="CAPTURED", amount_minor=TOTAL, **bought)
+    add("shop_product.reservation", id=checkout, state="HELD")
+    add("shop_product.review", id=30001, product_id=9000, user_id=user, rating=5, title="T", body="B")
+    return Ids(user, order, payment, line_id - 1, checkout, page_token.encode(f"ListOrdersByUser:{user}", NOBODY), key)
 
 
 def test_an_unclassified_argument_fails() -> None:

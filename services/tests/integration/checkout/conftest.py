@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 import asyncpg
 import psycopg
@@ -17,6 +17,7 @@ import pytest
 
 from connect_client import connected
 from dataset.audit import Finding, audit
+from served_shop import BOOTSTRAPS
 from shop.contract.ports import Clients
 from shop.order import postgres_orders, postgres_sagas
 from shop.order.background import Background
@@ -27,14 +28,11 @@ from shop.order.sagas.cancellation import CancellationSaga
 from shop.order.sagas.checkout import CheckoutSaga
 from shop.order.sagas.recovery import Recovery
 from shop.order.service import OrderService
-from shop.payment import bootstrap as payment_bootstrap
 from shop.payment import postgres as payment_postgres
 from shop.platform.config import ServiceConfig
 from shop.platform.database.pool import Database, connect_database
 from shop.platform.database.statements import Statement
-from shop.product import bootstrap as product_bootstrap
 from shop.product import postgres as product_postgres
-from shop.user import bootstrap as user_bootstrap
 from shop.user import postgres as user_postgres
 from shop.values.order import CheckoutLine, Order
 
@@ -43,7 +41,7 @@ OF_FIRST_ORDERS = {
     "shop_order.order_line": "order_id <= 100",
     "shop_payment.payment": "order_id <= 100",
     "shop_product.reservation": "id IN (SELECT checkout_id FROM shop_order.orders WHERE id <= 100)",
-    "shop_product.reservation_line": ("reservation_id IN (SELECT checkout_id FROM shop_order.orders WHERE id <= 100)"),
+    "shop_product.reservation_line": "reservation_id IN (SELECT checkout_id FROM shop_order.orders WHERE id <= 100)",
 }
 """The rows of each table that belong to the first hundred orders."""
 COUNT_SOLD = """
@@ -55,16 +53,6 @@ FROM (
     GROUP BY p.id
 ) counted WHERE counted.id = p.id
 """
-
-
-class Trial(Protocol):
-    """The type of the fixture `trial` in the outer conftest."""
-
-    admin_url: str
-    name: str
-    url: str
-
-    def role_url(self, service: str) -> str: ...
 
 
 class Crash(BaseException):
@@ -92,7 +80,6 @@ class Faults:
         return _Faulty(name, part, self)
 
     def take(self, call: str, *, after: bool) -> None:
-        """Raises the fault that is planned for a moment."""
         for fault in self.planned:
             if fault.call == call and fault.after is after:
                 self.planned.remove(fault)
@@ -120,7 +107,7 @@ class _Faulty:
 class Backends:
     """The dependencies of the order service: the other services' use cases, and its own database."""
 
-    trial: Trial
+    trial: Any
     product: Any
     user: Any
     payment: Any
@@ -149,12 +136,16 @@ class Backends:
         return OrderService(orders, checkouts, cancellations, Background()), Recovery(checkouts, cancellations)
 
     def audit(self) -> list[Finding]:
-        """Returns the invariants that the audit finds broken; unfinished sagas count too."""
-        return [finding for finding in audit(self.trial.admin_url, self.trial.name, grace_s=0.0) if not finding.ok]
+        return broken(self.trial)
+
+
+def broken(trial: Any) -> list[Finding]:
+    """Returns the invariants that the audit finds broken; unfinished sagas count too."""
+    return [finding for finding in audit(trial.admin_url, trial.name, grace_s=0.0) if not finding.ok]
 
 
 @pytest.fixture(scope="module")
-def shared_trial(shared_trial: Trial, request: pytest.FixtureRequest) -> Trial:
+def shared_trial(shared_trial: Any, request: pytest.FixtureRequest) -> Any:
     """A seeded shop; with `AUDITED = True`, for tests that audit it repeatedly, only its first hundred orders."""
     if getattr(request.module, "AUDITED", False):
         with contextlib.closing(psycopg.connect(shared_trial.url, autocommit=True)) as admin:
@@ -174,31 +165,28 @@ def keep_first_orders(admin: psycopg.Connection) -> None:
 
 
 @pytest.fixture(scope="module")
-async def backends(shared_trial: Trial, keys: Any) -> AsyncIterator[Backends]:
+async def backends(shared_trial: Any, keys: Any) -> AsyncIterator[Backends]:
     """The services that the order service calls directly; the tests of a module share them."""
-
-    def config(component: str) -> ServiceConfig:
-        return ServiceConfig(
-            component=component,
-            database_url=shared_trial.role_url(component),
-            database_pool=2,
-            jwt_private_key_file=str(keys.private_file),
-        )
-
+    services = {}
     async with AsyncExitStack() as stack:
-        product = await stack.enter_async_context(product_bootstrap.bootstrap(config("product")))
-        user = await stack.enter_async_context(user_bootstrap.bootstrap(config("user")))
-        payment = await stack.enter_async_context(payment_bootstrap.bootstrap(config("payment")))
+        for name in ("product", "user", "payment"):
+            config = ServiceConfig(
+                component=name,
+                database_url=shared_trial.role_url(name),
+                database_pool=2,
+                jwt_private_key_file=str(keys.private_file),
+            )
+            services[name] = await stack.enter_async_context(BOOTSTRAPS[name].bootstrap(config))
         database = await connect_database(shared_trial.role_url("order"), 4)
         stack.push_async_callback(database.close)
-        yield Backends(shared_trial, product, user, payment, database)
+        yield Backends(shared_trial, **services, database=database)
 
 
 @pytest.fixture(scope="module")
 async def shop(
     protocol: str,
     started: Callable[..., Any],
-    shared_trial: Trial,
+    shared_trial: Any,
     keys: Any,
     counted_statements: Counter[str],
     tmp_path_factory: pytest.TempPathFactory,
@@ -231,7 +219,6 @@ LINES = (CheckoutLine(8_001, 2), CheckoutLine(8_002, 1))
 
 @pytest.fixture
 def user() -> int:
-    """A customer whom no other test uses."""
     return next(USERS)
 
 
@@ -240,12 +227,7 @@ def buy(user: int) -> Callable[..., Any]:
     """Checks out as this test's user with an order client or service; all arguments are valid by default."""
 
     async def checkout(
-        order: Any,
-        *,
-        key: str = "key",
-        user: int = user,
-        lines: Sequence[CheckoutLine] = LINES,
-        token: str = "tok_ok",
+        order: Any, *, key: str = "key", user: int = user, lines: Sequence[CheckoutLine] = LINES, token: str = "tok_ok"
     ) -> Order:
         return await order.checkout(user_id=user, lines=lines, payment_token=token, idempotency_key=key)
 

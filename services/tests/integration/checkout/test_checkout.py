@@ -7,11 +7,10 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
-import psycopg
 import pytest
 
 from conforming import words
-from dataset.audit import Finding, audit
+from dataset.audit import Finding
 from shop.contract.ports import Clients
 from shop.errors import (
     Conflict,
@@ -28,20 +27,17 @@ from shop.platform.deadline import deadline
 from shop.values.order import CheckoutLine, OrderStatus
 from shop.values.payment import PaymentStatus
 
+from .conftest import broken
+
 pytestmark = pytest.mark.integration
 AUDITED = True
 Buy = Callable[..., Any]
 NOWHERE = 2**62
 
 
-def broken(trial: Any) -> list[Finding]:
-    return [finding for finding in audit(trial.admin_url, trial.name, grace_s=0.0) if not finding.ok]
-
-
 async def wait_and_audit(trial: Any) -> list[Finding]:
     """Returns invariants still broken after a while; a call may reach the service long after its caller has gone."""
-    for _ in range(100):
-        await no_saga_under_way(trial)
+    for _ in range(1_000):
         if not (findings := broken(trial)):
             break
         await asyncio.sleep(0.05)
@@ -224,13 +220,3 @@ async def test_a_checkout_costs_four_statements_of_the_order_service(
         "UPDATE payment": 1,
     }
     assert statements["SELECT account"] == 1
-
-
-async def no_saga_under_way(trial: Any) -> None:
-    with psycopg.connect(trial.url, autocommit=True) as admin:
-        for _ in range(200):
-            row = admin.execute("SELECT count(*) FROM shop_order.checkout WHERE state IN ('RUNNING', 'UNDOING')")
-            if row.fetchone() == (0,):
-                return
-            await asyncio.sleep(0.02)
-    raise AssertionError("a checkout is still under way")

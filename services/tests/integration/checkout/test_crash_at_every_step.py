@@ -20,21 +20,17 @@ from shop.order.bootstrap import bootstrap
 from shop.platform.config import ConfigError, ServiceConfig
 from shop.values.order import OrderStatus
 
+from .conftest import Crash, Fault, Faults
+
 pytestmark = pytest.mark.integration
 AUDITED = True
 Buy = Callable[..., Any]
 Count = Callable[[], int]
 
 FORWARD = (
-    "checkouts.claim",
-    "user.get_user",
-    "product.reserve_stock",
-    "checkouts.advance",
-    "payment.authorize_payment",
-    "checkouts.place",
-    "product.confirm_reservation",
-    "payment.capture_payment",
-    "checkouts.complete",
+    *("checkouts.claim", "user.get_user", "product.reserve_stock", "checkouts.advance"),
+    *("payment.authorize_payment", "checkouts.place"),
+    *("product.confirm_reservation", "payment.capture_payment", "checkouts.complete"),
 )
 # The calls after a declined payment.
 BACKWARD = ("checkouts.start_undo", "product.release_reservation", "checkouts.fail")
@@ -43,26 +39,24 @@ MOMENTS = [pytest.param(False, id="before"), pytest.param(True, id="after")]
 
 
 @pytest.fixture
-def conftest(request: pytest.FixtureRequest) -> Any:
-    """The module of this folder's conftest, for its classes."""
-    return request.config.pluginmanager.getplugin(str(request.path.with_name("conftest.py")))
-
-
-@pytest.fixture
-def order_count(backends: Any, user: int) -> Callable[[], int]:
-    """Counts the orders of this test's user."""
-
+def order_count(backends: Any, user: int) -> Count:
     def count() -> int:
         with psycopg.connect(backends.trial.url) as admin:
-            row = admin.execute("SELECT count(*) FROM shop_order.orders WHERE user_id = %s", [user]).fetchone()
-        assert row is not None
-        return int(row[0])
+            [(orders,)] = admin.execute("SELECT count(*) FROM shop_order.orders WHERE user_id = %s", [user])
+        return int(orders)
 
     return count
 
 
-async def test_a_whole_checkout_makes_these_calls(backends: Any, buy: Buy, conftest: Any) -> None:
-    faults = conftest.Faults()
+async def crash(buy: Buy, backends: Any, call: str, after: bool = False, instance: str = "", **bought: Any) -> None:
+    """Makes a checkout in a process that crashes before or after a call."""
+    order, _ = backends.order(Faults([Fault(call, Crash(), after)]), instance=instance)
+    with pytest.raises(Crash):
+        await buy(order, **bought)
+
+
+async def test_a_whole_checkout_makes_these_calls(backends: Any, buy: Buy) -> None:
+    faults = Faults()
     order, _ = backends.order(faults)
     await buy(order)
     assert sorted(faults.calls) == sorted(FORWARD)
@@ -70,13 +64,8 @@ async def test_a_whole_checkout_makes_these_calls(backends: Any, buy: Buy, conft
 
 @pytest.mark.parametrize("after", MOMENTS)
 @pytest.mark.parametrize("call", FORWARD)
-async def test_crash_on_the_way_forward(
-    backends: Any, buy: Buy, order_count: Count, conftest: Any, call: str, after: bool
-) -> None:
-    faults = conftest.Faults([conftest.Fault(call, conftest.Crash(), after)])
-    order, _ = backends.order(faults)
-    with pytest.raises(conftest.Crash):
-        await buy(order)
+async def test_crash_on_the_way_forward(backends: Any, buy: Buy, order_count: Count, call: str, after: bool) -> None:
+    await crash(buy, backends, call, after)
     order, recovery = backends.order()
     recovered = await recovery.sweep()
     begun, ended = (call, after) != ("checkouts.claim", False), (call, after) == ("checkouts.complete", True)
@@ -92,13 +81,8 @@ async def test_crash_on_the_way_forward(
 
 @pytest.mark.parametrize("after", MOMENTS)
 @pytest.mark.parametrize("call", BACKWARD)
-async def test_crash_on_the_way_back(
-    backends: Any, buy: Buy, order_count: Count, conftest: Any, call: str, after: bool
-) -> None:
-    faults = conftest.Faults([conftest.Fault(call, conftest.Crash(), after)])
-    order, _ = backends.order(faults)
-    with pytest.raises(conftest.Crash):
-        await buy(order, token="tok_declined")
+async def test_crash_on_the_way_back(backends: Any, buy: Buy, order_count: Count, call: str, after: bool) -> None:
+    await crash(buy, backends, call, after, token="tok_declined")
     order, recovery = backends.order()
     await recovery.sweep()
     assert order_count() == 0
@@ -115,9 +99,9 @@ async def test_crash_on_the_way_back(
 @pytest.mark.parametrize("call", FORWARD)
 @pytest.mark.parametrize("kind", [Unavailable, DeadlineExceeded, RuntimeError])
 async def test_a_call_that_may_have_got_through(
-    backends: Any, buy: Buy, order_count: Count, conftest: Any, kind: type[Exception], call: str, after: bool
+    backends: Any, buy: Buy, order_count: Count, kind: type[Exception], call: str, after: bool
 ) -> None:
-    faults = conftest.Faults([conftest.Fault(call, kind("who knows"), after)])
+    faults = Faults([Fault(call, kind("who knows"), after)])
     order, recovery = backends.order(faults)
     try:
         bought = await buy(order)
@@ -136,12 +120,12 @@ async def test_a_call_that_may_have_got_through(
 
 @pytest.mark.parametrize("after", MOMENTS)
 @pytest.mark.parametrize("call", CANCELLING)
-async def test_crash_while_cancelling(backends: Any, buy: Buy, conftest: Any, call: str, after: bool) -> None:
-    faults = conftest.Faults()
+async def test_crash_while_cancelling(backends: Any, buy: Buy, call: str, after: bool) -> None:
+    faults = Faults()
     order, _ = backends.order(faults)
     bought = await buy(order)
-    faults.planned.append(conftest.Fault(call, conftest.Crash(), after))
-    with pytest.raises(conftest.Crash):
+    faults.planned.append(Fault(call, Crash(), after))
+    with pytest.raises(Crash):
         await order.cancel_order(bought.id)
     order, recovery = backends.order()
     await recovery.sweep()
@@ -152,15 +136,12 @@ async def test_crash_while_cancelling(backends: Any, buy: Buy, conftest: Any, ca
     assert backends.audit() == []
 
 
-async def test_a_crash_during_recovery_is_recovered_too(backends: Any, buy: Buy, conftest: Any) -> None:
-    faults = conftest.Faults([conftest.Fault("payment.authorize_payment", conftest.Crash(), True)])
-    order, _ = backends.order(faults)
-    with pytest.raises(conftest.Crash):
-        await buy(order)
+async def test_a_crash_during_recovery_is_recovered_too(backends: Any, buy: Buy) -> None:
+    await crash(buy, backends, "payment.authorize_payment", after=True)
     for call in ("checkouts.start_undo", "payment.void_payment", "product.release_reservation", "checkouts.fail"):
-        faults = conftest.Faults([conftest.Fault(call, conftest.Crash(), call != "checkouts.fail")])
+        faults = Faults([Fault(call, Crash(), call != "checkouts.fail")])
         _, recovery = backends.order(faults)
-        with pytest.raises(conftest.Crash):
+        with pytest.raises(Crash):
             await recovery.sweep()
     order, recovery = backends.order()
     assert await recovery.sweep() == 1
@@ -170,7 +151,7 @@ async def test_a_crash_during_recovery_is_recovered_too(backends: Any, buy: Buy,
 
 
 async def test_a_process_that_only_seemed_dead_cannot_spoil_the_recovery(
-    backends: Any, buy: Buy, order_count: Count, conftest: Any
+    backends: Any, buy: Buy, order_count: Count
 ) -> None:
     """The other process takes the checkout over and undoes it while this one is between two steps."""
     _, recovery = backends.order()
@@ -192,13 +173,9 @@ async def test_a_process_that_only_seemed_dead_cannot_spoil_the_recovery(
     assert backends.audit() == []
 
 
-async def test_two_processes_never_recover_the_same_checkout(backends: Any, buy: Buy, conftest: Any) -> None:
+async def test_two_processes_never_recover_the_same_checkout(backends: Any, buy: Buy) -> None:
     for number in range(6):
-        order, _ = backends.order(
-            conftest.Faults([conftest.Fault("payment.capture_payment", conftest.Crash())]), instance="dead"
-        )
-        with pytest.raises(conftest.Crash):
-            await buy(order, key=f"key-{number}")
+        await crash(buy, backends, "payment.capture_payment", instance="dead", key=f"key-{number}")
     with psycopg.connect(backends.trial.url, autocommit=True) as admin:
         admin.execute("UPDATE shop_order.checkout SET lease_until = now() WHERE state = 'RUNNING'")
     sweeps = [backends.order(instance=name)[1].sweep() for name in ("left", "right")]
@@ -232,33 +209,26 @@ async def test_a_process_is_identified_by_its_name_or_its_address(backends: Any,
     config = ServiceConfig(
         component="order", listen_grpc="0.0.0.0:18030", database_url=backends.trial.role_url("order"), database_pool=2
     )
-    for number, (named, told) in enumerate({"order-7d4f": "order-7d4f", None: "0.0.0.0:18030"}.items()):
+    for number, (named, known) in enumerate({"order-7d4f": "order-7d4f", None: "0.0.0.0:18030"}.items()):
         async with bootstrap(replace(config, instance=named)) as parts:
             with pytest.raises(ConfigError):  # nobody is there to ask, but the checkout has begun
                 await buy(parts.service, key=f"key-{number}")
         with psycopg.connect(backends.trial.url) as admin:
             query = "SELECT instance FROM shop_order.checkout WHERE idempotency_key = %s ORDER BY created_at DESC"
             row = admin.execute(query, [f"key-{number}"]).fetchone()
-        assert row is not None
-        assert row[0] == f"{socket.gethostname()}/{told}"
+        assert row[0] == f"{socket.gethostname()}/{known}"
 
 
-async def test_a_live_process_of_another_instance_is_left_alone(backends: Any, buy: Buy, conftest: Any) -> None:
-    order, _ = backends.order(
-        conftest.Faults([conftest.Fault("payment.capture_payment", conftest.Crash())]), instance="alive"
-    )
-    with pytest.raises(conftest.Crash):
-        await buy(order)
+async def test_a_live_process_of_another_instance_is_left_alone(backends: Any, buy: Buy) -> None:
+    await crash(buy, backends, "payment.capture_payment", instance="alive")
     assert await backends.order(instance="other")[1].sweep() == 0
     assert await backends.order(instance="alive")[1].sweep() == 1
 
 
-async def test_sagas_that_cannot_be_finished_are_retried_later(backends: Any, buy: Buy, conftest: Any) -> None:
-    order, _ = backends.order(conftest.Faults([conftest.Fault("payment.capture_payment", conftest.Crash())]))
-    with pytest.raises(conftest.Crash):
-        await buy(order)
-    away = [conftest.Fault("payment.capture_payment", Unavailable("away")) for _ in range(4)]
-    _, recovery = backends.order(conftest.Faults(away))
+async def test_sagas_that_cannot_be_finished_are_retried_later(backends: Any, buy: Buy) -> None:
+    await crash(buy, backends, "payment.capture_payment")
+    away = [Fault("payment.capture_payment", Unavailable("away")) for _ in range(4)]
+    _, recovery = backends.order(Faults(away))
     assert await recovery.sweep() == 0
     with pytest.raises(Conflict, match="under way"):
         await buy(backends.order()[0])
@@ -266,7 +236,6 @@ async def test_sagas_that_cannot_be_finished_are_retried_later(backends: Any, bu
     assert await recovery.sweep() == 0
     with psycopg.connect(backends.trial.url, autocommit=True) as admin:
         row = admin.execute("SELECT lease_until - now() FROM shop_order.checkout WHERE state = 'RUNNING'").fetchone()
-        assert row is not None
         assert 0.5 < row[0].total_seconds() <= 2.0
         admin.execute("UPDATE shop_order.checkout SET lease_until = now() WHERE state = 'RUNNING'")
     assert await recovery.sweep() == 1

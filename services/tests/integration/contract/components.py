@@ -5,10 +5,12 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import psycopg
 
+from inserted_rows import insert
 from shop.contract import calls
 from shop.contract.calls import Access
 from update_doors import global_id
@@ -84,11 +86,9 @@ class ComponentContract:
 
     @property
     def peers(self) -> tuple[str, ...]:
-        """The services that it calls."""
         return tuple(SERVICES) if self.is_gateway else ("product", "user", "payment") * (self.component == "order")
 
     def door(self, target: str) -> Door:
-        """Returns the door at an address."""
         if self.over == "rest":
             return RestDoor(target, self.component, NOWHERE)
         if self.over == "connect":
@@ -96,14 +96,17 @@ class ComponentContract:
         return HttpDoor(target) if self.is_gateway else GrpcDoor(target, self.component)
 
 
-def of_service(name: str, *, reads: str, id_in: str, **row: Any) -> ComponentContract:
-    """Makes the row of a service whose method `reads` returns one thing by its id, which is `id_in` of the rows."""
+def of_service(name: str, table: str, **row: Any) -> ComponentContract:
+    """Makes the row of a service that returns one thing, from a table, by its id; all are named after the service."""
+    reads = f"Get{name.capitalize()}"
     return ComponentContract(
         name,
-        read=Call(reads, lambda rows: {"id": getattr(rows, id_in)}),
+        read=Call(reads, lambda rows: {"id": getattr(rows, name)}),
         missing=Call(reads, lambda _: {"id": NOWHERE}),
         wrong=(Call(reads, lambda _: {"id": 0}), "id"),
+        table=(f"shop_{name}.{table}", name),
         served=f"{SERVICES[name].full_name}/{reads}",
+        below={"pool.acquire": "INTERNAL", f"SELECT {table}": "CLIENT"},
         access={call.name: call.access for service in calls.SERVICES if service.name == name for call in service.calls},
         **row,
     )
@@ -132,30 +135,17 @@ def document(text: str, *ids: tuple[str, str]) -> Callable[[Rows], str]:
 COMPONENTS = {
     row.component: row
     for row in (
-        of_service(
-            "product",
-            reads="GetProduct",
-            id_in="product",
-            held=Call("DeleteProduct", lambda rows: {"id": rows.product}),
-            table=("shop_product.product", "product"),
-            below={"pool.acquire": "INTERNAL", "SELECT product": "CLIENT"},
-        ),
+        of_service("product", "product", held=Call("DeleteProduct", lambda rows: {"id": rows.product})),
         of_service(
             "user",
-            reads="GetUser",
-            id_in="user",
+            "account",
             held=Call("DeleteUser", lambda rows: {"id": rows.user}),
-            table=("shop_user.account", "user"),
-            below={"pool.acquire": "INTERNAL", "SELECT account": "CLIENT"},
             owned=((Call("GetUser", lambda rows: {"id": rows.user}), "PERMISSION_DENIED"),),
         ),
         of_service(
             "order",
-            reads="GetOrder",
-            id_in="order",
+            "orders",
             held=Call("UpdateOrderStatus", lambda rows: {"id": rows.order, "status": "ORDER_STATUS_SHIPPED"}),
-            table=("shop_order.orders", "order"),
-            below={"pool.acquire": "INTERNAL", "SELECT orders": "CLIENT"},
             calling=(
                 Call(
                     "Checkout",
@@ -182,11 +172,8 @@ COMPONENTS = {
         ),
         of_service(
             "payment",
-            reads="GetPayment",
-            id_in="payment",
+            "payment",
             held=Call("VoidPayment", lambda rows: {"checkoutId": rows.checkout}),
-            table=("shop_payment.payment", "payment"),
-            below={"pool.acquire": "INTERNAL", "SELECT payment": "CLIENT"},
             owned=((Call("GetPayment", lambda rows: {"id": rows.payment}), "NOT_FOUND"),),
         ),
         of_gateway(
@@ -233,14 +220,7 @@ COMPONENTS[OVER % ("product", "connect")] = replace(COMPONENTS["product"], over=
 
 def insert_rows(admin: psycopg.Connection) -> Rows:
     """Adds a product, and a customer with a paid order and an unpaid one."""
-
-    def add(table: str, **values: Any) -> int:
-        names, places = ", ".join(values), ", ".join(f"%({name})s" for name in values)
-        row = admin.execute(f"INSERT INTO {table} ({names}) VALUES ({places}) RETURNING id".encode(), values).fetchone()
-        assert row is not None
-        return int(row[0])
-
-    checkout = str(uuid.uuid4())
+    add, checkout = partial(insert, admin), str(uuid.uuid4())
     price = {"currency": "EUR"}
     product = add(
         "shop_product.product", title="Tea", description="", category="contract", price_minor=100, stock=1, **price

@@ -90,28 +90,24 @@ def peers(
 
 
 @pytest.fixture(scope="module")
-def told(
+def minimal(
     contracted: ComponentContract, role_url: Callable[[str], str], keys: Any, request: pytest.FixtureRequest
 ) -> dict[str, str]:
     """The minimal settings of the program, without its address."""
     name = contracted.component
-    told = {
-        "SHOP_COMPONENT": name,
-        "SHOP_CONTRACT": CONTRACT,
-        "SHOP_JWT_PUBLIC_KEY_FILE": str(keys.public_file),
-    }
+    minimal = {"SHOP_COMPONENT": name, "SHOP_CONTRACT": CONTRACT, "SHOP_JWT_PUBLIC_KEY_FILE": str(keys.public_file)}
     if not contracted.is_gateway:
-        told |= {"SHOP_DATABASE_URL": role_url(name), "SHOP_DATABASE_POOL": "2"}
+        minimal |= {"SHOP_DATABASE_URL": role_url(name), "SHOP_DATABASE_POOL": "2"}
     if name == "user":
-        told["SHOP_JWT_PRIVATE_KEY_FILE"] = str(keys.private_file)
+        minimal["SHOP_JWT_PRIVATE_KEY_FILE"] = str(keys.private_file)
     addresses = request.getfixturevalue("peers") if contracted.peers else {}
-    return told | {f"SHOP_PEER_{peer.upper()}": addresses[peer] for peer in contracted.peers}
+    return minimal | {f"SHOP_PEER_{peer.upper()}": addresses[peer] for peer in contracted.peers}
 
 
 @pytest.fixture
-def settings(contracted: ComponentContract, told: dict[str, str], free_address: str) -> dict[str, str]:
+def settings(contracted: ComponentContract, minimal: dict[str, str], free_address: str) -> dict[str, str]:
     """The settings of a program that this test starts."""
-    return told | {contracted.listens: free_address}
+    return minimal | {contracted.listens: free_address}
 
 
 @dataclass
@@ -235,10 +231,9 @@ def run_program(
 
 @pytest.fixture(scope="module")
 def shared(
-    contracted: ComponentContract, start: Start, told: dict[str, str], free_addresses: Callable[[], str]
+    contracted: ComponentContract, start: Start, minimal: dict[str, str], free_addresses: Callable[[], str]
 ) -> Iterator[RunningProgram]:
-    """The program, shared by the tests of a module."""
-    with start(told | {contracted.listens: free_addresses()}) as program:
+    with start(minimal | {contracted.listens: free_addresses()}) as program:
         program.wait_until_serving()
         yield program
 
@@ -253,7 +248,6 @@ def serving(shared: RunningProgram) -> Iterator[RunningProgram]:
 
 @pytest.fixture
 def rows(admin: psycopg.Connection) -> Rows:
-    """Things in the database that only this test uses."""
     return insert_rows(admin)
 
 

@@ -53,8 +53,6 @@ class Answer:
 
 
 class Door(Protocol):
-    """An entrance of a component."""
-
     def serves(self) -> bool:
         """Whether the component's health check succeeds; also False if nothing answers."""
 
@@ -136,7 +134,6 @@ class HttpDoor:
 
     @staticmethod
     def answer(response: httpx.Response) -> Answer:
-        """What REST answers with."""
         said = response.json() if response.content else {}
         if response.is_success:
             return Answer(body=said)

@@ -37,7 +37,6 @@ Bearer = Callable[..., Headers]
 
 @pytest.fixture
 def over_grpc(serving: RunningProgram) -> GrpcDoor:
-    """A service's own door."""
     if not isinstance(serving.door, GrpcDoor):
         pytest.skip("this is about gRPC")
     return serving.door
@@ -128,9 +127,9 @@ def test_with_certificates_the_identity_tells_inside_from_outside(
 
 @pytest.mark.usefixtures("same_code")
 def test_a_port_in_use_ends_it(
-    start: Start, told: dict[str, str], contracted: ComponentContract, serving: RunningProgram
+    start: Start, minimal: dict[str, str], contracted: ComponentContract, serving: RunningProgram
 ) -> None:
-    code, said = run_to_end(start, told | {contracted.listens: serving.target})
+    code, said = run_to_end(start, minimal | {contracted.listens: serving.target})
     assert code == 1, said
     assert serving.target in said
     assert serving.door.serves()

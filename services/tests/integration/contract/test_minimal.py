@@ -22,7 +22,6 @@ TRACE, CALLER = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
 
 @pytest.fixture(params=["Python", "Go"])
 def command(request: pytest.FixtureRequest, tmp_path: Path) -> list[str]:
-    """The command line of each minimal component."""
     if request.param == "Python":
         return [sys.executable, str(ROOT / "docs" / "example" / "minimal_component.py")]
     program = tmp_path / "minimal"
@@ -30,9 +29,9 @@ def command(request: pytest.FixtureRequest, tmp_path: Path) -> list[str]:
     return [str(program)]
 
 
-def test_a_minimal_component_is_ready_leaves_a_span_and_ends(command: list[str], free_address: str) -> None:
-    collector = Collector()
-    collector.server.start()
+def test_a_minimal_component_is_ready_leaves_a_span_and_ends(
+    command: list[str], free_address: str, collector: Collector
+) -> None:
     env = {
         "SHOP_COMPONENT": "product",
         "SHOP_CONTRACT": "1",
@@ -58,7 +57,6 @@ def test_a_minimal_component_is_ready_leaves_a_span_and_ends(command: list[str],
         finally:
             process.kill()
             door.close()
-            collector.server.stop(0)
     (span,) = collector.spans
     assert span.name == "shop.product.v1.ProductService/GetProduct"
     assert (span.kind, span.trace_id.hex(), span.parent_span_id.hex()) == (span.SPAN_KIND_SERVER, TRACE, CALLER)

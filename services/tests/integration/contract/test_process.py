@@ -55,7 +55,6 @@ def test_waits_for_the_end_of_its_standard_input(
         pytest.skip("a gateway does not wait: it has no database")
     with start(settings | {"SHOP_AWAIT_STDIN": "on"}, stdin=subprocess.PIPE) as program:
         stdin = program.process.stdin
-        assert stdin is not None
         # A program that waits for the end of its input reads everything before the end, also after the first byte.
         for _ in range(2):
             stdin.write(b"\n")
@@ -91,13 +90,13 @@ def test_a_wrong_setting_is_named(
         request.getfixturevalue("same_code")
     variable = contracted.listens if variable == "SHOP_LISTEN_*" else variable
     if variable in (OF_SERVICES if contracted.is_gateway else OF_GATEWAYS):
-        pytest.skip(f"{contracted.component} is not told {variable}")
+        pytest.skip(f"{contracted.component} does not get {variable}")
     if variable == "SHOP_JWT_PRIVATE_KEY_FILE" and contracted.component != "user":
         pytest.skip("only user signs tokens")
     code, said = run_to_end(start, settings | {variable: value})
-    told = f"with {variable}={value} it should end with 2 and a line `error:` that names the variable: {code}, {said}"
-    assert (code, variable in said) == (2, True), told
-    assert [line for line in said.splitlines() if line.startswith("error:")], told
+    wanted = f"with {variable}={value} it should end with 2 and a line `error:` that names the variable: {code}, {said}"
+    assert (code, variable in said) == (2, True), wanted
+    assert [line for line in said.splitlines() if line.startswith("error:")], wanted
     assert PROGRAM or said.count("\n") == 1, "ours says nothing else"
 
 
@@ -160,7 +159,7 @@ def test_watchers_of_its_health_learn_that_it_stops(start: Start, settings: dict
 async def test_clients_are_asked_to_reconnect(start: Start, settings: dict[str, str]) -> None:
     with start(settings | {"SHOP_CONNECTION_AGE_S": "1"}) as program:
         if not isinstance(program.door, GrpcDoor):
-            pytest.skip("clients of HTTP are not told")
+            pytest.skip("clients of HTTP get no such request")
         program.wait_until_serving()
         # A blocking channel reports its state from a thread, which may outlive the channel and then fail another test.
         async with grpc.aio.insecure_channel(program.target, GrpcDoor.options(program.component)) as channel:

@@ -61,8 +61,8 @@ def test_a_sampled_request_leaves_its_spans_and_an_account(
         assert root_of(child, own) is served, f"{below} is not below {contracted.served}"
         if below.startswith("SELECT"):
             assert attribute(child, "db.system.name") == "postgresql"
-    told = {"service.name": name, "service.instance.id": f"{name}-2", "shop.trial": "t1", "shop.topology": "mine"}
-    assert all(told.items() <= of.items() for of in collector.resources)
+    resource = {"service.name": name, "service.instance.id": f"{name}-2", "shop.trial": "t1", "shop.topology": "mine"}
+    assert all(resource.items() <= of.items() for of in collector.resources)
     account = json.loads((tmp_path / f"{name}-2.json").read_text())
     left = len(collector.spans)
     counted = {key: account.get(key) for key in ("recorded", "exported", "lost")}
@@ -113,5 +113,4 @@ def attribute(span: Any, name: str) -> Any:
 
 
 def attributes(span: Any) -> dict[str, Any]:
-    """Returns a span's attributes, by name."""
     return {one.key: getattr(one.value, one.value.WhichOneof("value")) for one in span.attributes}

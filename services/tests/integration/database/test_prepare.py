@@ -24,7 +24,6 @@ from dataset.__main__ import run
 from dataset.seed import digest as digest_of
 from dataset.seed import prepare
 from dataset.trial import create_trial
-from shop.database.migrate import migrate
 from shop.database.roles import set_passwords
 
 pytestmark = pytest.mark.integration
@@ -39,7 +38,6 @@ def admin(admin_url: str) -> Iterator[psycopg.Connection]:
 
 @pytest.fixture
 def environment(admin_url: str, passwords: dict[str, str]) -> dict[str, str]:
-    """The environment variables for the command line."""
     return {"SHOP_ADMIN_URL": admin_url, "SHOP_ROLE_PASSWORDS": json.dumps(passwords)}
 
 
@@ -122,7 +120,6 @@ class StartingServer(socketserver.BaseRequestHandler):
     asked = 0
 
     def handle(self) -> None:
-        """Counts the connection."""
         type(self).asked += 1
 
 
@@ -214,9 +211,9 @@ def test_bad_settings_of_the_command_line_are_named_and_not_repeated(
     environment: dict[str, str], name: str, value: str, message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(["prepare"], {**environment, name: value}) == 2
-    told = capsys.readouterr().err
-    assert message in told
-    assert "secret" not in told
+    said = capsys.readouterr().err
+    assert message in said
+    assert "secret" not in said
 
 
 def test_passwords_are_those_of_the_last_preparation(
@@ -244,7 +241,3 @@ def test_the_server_s_log_holds_no_password(admin_url: str, passwords: dict[str,
         admin.rollback()
     assert sum("ALTER ROLE" in line for line in logged) == len(passwords)
     assert not any(password in line for line in logged for password in passwords.values())
-
-
-def test_migrating_a_second_time_changes_nothing(shop_url: str) -> None:
-    assert migrate(shop_url) == []

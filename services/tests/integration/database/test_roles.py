@@ -50,19 +50,11 @@ def test_a_service_may_not_look_into_another_one(service: str, other: str, share
 @pytest.mark.parametrize(
     "statement",
     [
-        "CREATE TABLE mine (id int)",
-        "CREATE TABLE public.mine (id int)",
-        "CREATE TEMPORARY TABLE mine (id int)",
-        "CREATE SCHEMA mine",
-        "CREATE ROLE mine",
-        "CREATE DATABASE mine",
-        "DROP TABLE {table}",
-        "ALTER TABLE {table} ADD COLUMN mine int",
-        "TRUNCATE {table}",
-        "SELECT * FROM shop_audit.seeded",
-        "SELECT * FROM _yoyo_migration",
-        "COPY {table} TO PROGRAM 'true'",
-        "SELECT setval('{table}_id_seq', 1)",
+        *("CREATE TABLE mine (id int)", "CREATE TABLE public.mine (id int)", "CREATE TEMPORARY TABLE mine (id int)"),
+        *("CREATE SCHEMA mine", "CREATE ROLE mine", "CREATE DATABASE mine"),
+        *("DROP TABLE {table}", "ALTER TABLE {table} ADD COLUMN mine int", "TRUNCATE {table}"),
+        *("SELECT * FROM shop_audit.seeded", "SELECT * FROM _yoyo_migration"),
+        *("COPY {table} TO PROGRAM 'true'", "SELECT setval('{table}_id_seq', 1)"),
     ],
 )
 def test_a_service_may_not_change_more_than_rows(service: str, statement: str, shared_trial: Any) -> None:

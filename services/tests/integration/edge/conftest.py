@@ -95,18 +95,14 @@ async def exchange(port: int, headers: Sequence[Header], *chunks: bytes, pause_s
 
 @dataclass(frozen=True)
 class Shop:
-    """A running topology."""
-
     system: System
 
     @property
     def port(self) -> int:
-        """The edge's port."""
         return self.system.ports["edge"]
 
     @property
     def address(self) -> str:
-        """The edge's address."""
         return self.system.ports.address("edge")
 
     @contextlib.contextmanager
@@ -130,13 +126,11 @@ class Shop:
         return f"Bearer {signer.sign(Principal(kind, number))}"
 
     async def exchange(self, headers: Sequence[Header], *chunks: bytes, pause_s: float = 0.0) -> Answer:
-        """Sends one request to the edge over HTTP/2, without checking it."""
         return await exchange(self.port, headers, *chunks, pause_s=pause_s)
 
 
 @pytest.fixture(scope="session")
 def ports(free_ports: Callable[[], Ports]) -> Ports:
-    """A port base whose ports are all free."""
     return free_ports()
 
 

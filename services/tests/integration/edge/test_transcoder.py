@@ -61,8 +61,7 @@ async def test_error_of_the_edge_is_a_problem_as_a_gateway_s(
 ) -> None:
     async with shop.client() as client:
         answer = await client.request(method, path, content=body, headers={"content-type": "application/json"})
-    assert answer.status_code == status
-    assert answer.headers["content-type"] == "application/problem+json"
+    assert (answer.status_code, answer.headers["content-type"]) == (status, "application/problem+json")
     problem = answer.json()
     assert about in problem.pop("detail")
     row = ERROR_TABLE[ErrorCode(code)]

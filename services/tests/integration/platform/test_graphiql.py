@@ -14,7 +14,7 @@ from playwright.async_api import Browser, Page, Route, async_playwright, expect
 
 from graphql_gateway.app import build_app
 from graphql_gateway.bootstrap import FIRST_QUERY
-from memory_shop import MemoryShop
+from memory_shop import Data, MemoryShop
 from shop.contract.calls import PRODUCT
 from shop.platform.access.jwt import TokenVerifier
 from shop.platform.access.rules import Authenticator
@@ -94,10 +94,9 @@ async def service(shop: MemoryShop, _: Authenticator) -> AsyncIterator[str]:
 async def test_a_query_is_answered_with_nothing_from_another_host(
     serve: Any, query: str, said: str, verifier: TokenVerifier, browser: Browser
 ) -> None:
-    async with serve(MemoryShop.demo(), Authenticator(verifier)) as address:
+    async with serve(MemoryShop(Data.demo()), Authenticator(verifier)) as address:
         opened = await Opened.open(browser, f"http://{address}")
         answer = await opened.page.goto(f"http://{address}/graphql")
-        assert answer is not None
         assert (answer.status, answer.headers["content-security-policy"]) == (200, POLICY)
 
         # The query that the page shows first works.

@@ -12,7 +12,7 @@ import httpx
 import pytest
 from opentelemetry.trace import SpanKind
 
-from puppet import POT, Puppet
+from puppet import POT, Puppet, raising
 from served_shop import ANYWHERE
 from shop.clients.protocol_by_address import connect
 from shop.contract.calls import NOTIFICATION, PRODUCT
@@ -24,7 +24,7 @@ from shop.platform.http.server import http_server
 from shop.platform.incoming import Incoming
 from shop.platform.process.runtime import BARE, Runtime
 from shop.values.notification import Update
-from shop.values.product import Product, StockLine
+from shop.values.product import StockLine
 
 pytestmark = pytest.mark.integration
 
@@ -129,15 +129,14 @@ async def test_an_invalid_answer_is_an_error(
 
 async def test_values_that_do_not_fit_are_named() -> None:
     async with connected(Puppet()) as (_, clients):
-        with pytest.raises(InvalidArgument) as refusal:
-            await clients.product.get_product(2**63)
-        assert refusal.value.field == "id"
-        with pytest.raises(InvalidArgument) as refusal:
-            await clients.product.reserve_stock("x", [StockLine(1, 1), StockLine(2**70, 1)])
-        assert refusal.value.field == "lines[1].product_id"
-        with pytest.raises(InvalidArgument) as refusal:
-            await clients.product.list_products(page_token="\ud800")
-        assert refusal.value.field == "page_token"
+        for field, call in (
+            ("id", clients.product.get_product(2**63)),
+            ("lines[1].product_id", clients.product.reserve_stock("x", [StockLine(1, 1), StockLine(2**70, 1)])),
+            ("page_token", clients.product.list_products(page_token="\ud800")),
+        ):
+            with pytest.raises(InvalidArgument) as refusal:
+                await call
+            assert refusal.value.field == field
 
 
 async def test_a_stream_is_read_until_an_empty_page(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -167,10 +166,7 @@ async def test_calls_through_the_edge_are_refused() -> None:
 
 
 async def test_an_error_shows_in_the_servers_span(traces: Any) -> None:
-    async def fail() -> Product:
-        raise NotFound("there is none")
-
-    async with connected(Puppet(fail), traces.runtime) as (_, clients):
+    async with connected(Puppet(raising(NotFound("there is none"))), traces.runtime) as (_, clients):
         with traces.journey() as root, pytest.raises(NotFound):
             await clients.product.get_product(1)
         await asyncio.sleep(0.05)
@@ -188,11 +184,7 @@ class Newsroom:
 
 
 async def test_a_stream_is_two_hops_as_any_call_is(traces: Any) -> None:
-    app = graphql_app(
-        NOTIFICATION,
-        Newsroom(),
-        Incoming(Authenticator(None, trusts_inside=True), traces.runtime),
-    )
+    app = graphql_app(NOTIFICATION, Newsroom(), Incoming(Authenticator(None, trusts_inside=True), traces.runtime))
     async with (
         http_server(app, ANYWHERE) as address,
         connect({"notification": f"graphql://{address}"}, "test") as clients,

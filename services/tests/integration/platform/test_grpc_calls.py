@@ -74,7 +74,6 @@ async def test_call_without_deadline_gets_the_servers() -> None:
 
     async with serving("grpc", Puppet(act)) as address, grpc.aio.insecure_channel(address) as channel:
         await product_pb2_grpc.ProductServiceStub(channel).GetProduct(pb.GetProductRequest(id=1))
-    assert seen[0] is not None
     assert 28 < seen[0] <= work_s(MAX_S)
 
 

@@ -16,6 +16,7 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from opentelemetry.trace import SpanKind
 
 from puppet import Puppet, connected, serving
+from recorded_spans import let_servers_end
 from recording.injected_delay import ASKED_ATTRIBUTE, TOOK_ATTRIBUTE, InjectedDelay, InjectedHold
 from recording.loop import BUSY
 from served_shop import SCHEMES
@@ -47,11 +48,6 @@ class Noting(Puppet):
             yield rows
 
 
-async def let_server_end() -> None:
-    """Lets the server, which also runs in this process, finish its side of a call."""
-    await asyncio.sleep(0.05)
-
-
 @pytest.fixture(params=["graphql", "grpc", "rest", "thrift"])
 def protocol(request: pytest.FixtureRequest) -> str:
     return str(request.param)
@@ -59,7 +55,6 @@ def protocol(request: pytest.FixtureRequest) -> str:
 
 @contextmanager
 def delayed(runtime: Runtime, delay_us: int = DELAY_US) -> Iterator[Runtime]:
-    """A runtime that delays every request."""
     with closing(InjectedDelay(delay_us)) as delay:
         yield replace(runtime, before_work=(delay.pause,))
 
@@ -73,7 +68,7 @@ async def test_every_call_is_delayed_once_before_its_work(protocol: str, traces:
                 await clients.product.get_product(1)
             with traces.journey() as failed, pytest.raises(NotFound):
                 await clients.product.get_product(MISSING)
-            await let_server_end()
+            await let_servers_end()
     assert puppet.began_ns[0] >= called_ns + DELAY_US * 1_000
     for journey in (root, failed):
         spans = traces.of(journey)
@@ -108,13 +103,13 @@ async def test_a_request_that_waited_for_the_loop_records_it(protocol: str, trac
                 break
         else:
             pytest.skip("others had the core in each of 100 rounds")
-        await let_server_end()
+        await let_servers_end()
     spans = [span for root in roots for span in traces.of(root)]
     held = [span for span in spans if TOOK_ATTRIBUTE in span.attributes]
     assert {span.attributes[ASKED_ATTRIBUTE] for span in held} == {held_us / 1_000}
     assert [span.kind for span in held] == [SpanKind.SERVER] * 2
-    told = [span.attributes.get(BUSY, 0.0) for span in spans if span not in held]
-    assert max(told) >= held_us / 1_000
+    waits = [span.attributes.get(BUSY, 0.0) for span in spans if span not in held]
+    assert max(waits) >= held_us / 1_000
 
 
 async def test_calls_that_are_not_traced_are_delayed_too(protocol: str, traces: Any) -> None:
@@ -139,7 +134,7 @@ async def test_a_stream_is_delayed_once(traces: Any) -> None:
             with traces.journey() as root:
                 called_ns = time.monotonic_ns()
                 rows = [row async for row in clients.product.stream_product_rows(limit=20)]
-            await let_server_end()
+            await let_servers_end()
     assert len(rows) == 20
     assert puppet.began_ns[0] >= called_ns + DELAY_US * 1_000
     (span,) = [span for span in traces.of(root) if span.kind is SpanKind.SERVER]

@@ -14,7 +14,7 @@ import pytest
 from thrift.Thrift import TType
 
 from fuzz.inputs import mutate
-from memory_shop import MemoryShop
+from memory_shop import Data, MemoryShop
 from shop.clients.protocol_by_address import connect
 from shop.contract.calls import PRODUCT
 from shop.errors import PermissionDenied
@@ -74,7 +74,7 @@ async def posted() -> AsyncIterator[tuple[str, Send]]:
 
 
 def processor() -> Any:
-    return Processor(PRODUCT, ProductService(MemoryShop.demo().products))
+    return Processor(PRODUCT, ProductService(MemoryShop(Data.demo()).products))
 
 
 def incoming() -> Incoming:
@@ -129,7 +129,6 @@ async def test_callers_at_the_entrance_are_outside() -> None:
 
 
 def call(encoding: Any, stubs: ModuleType, method: str) -> bytes:
-    """Returns a call in which every field has a value."""
     arguments = fill(getattr(stubs, f"{method}_args"))
     arguments.headers = {"traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}
     return encode_message(encoding, method, CALL, 1, arguments)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import io
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from urllib.parse import urlsplit
 
 import asyncpg
-import psycopg
 import pytest
+from psycopg import Connection
 
 from shop.errors import DeadlineExceeded, Unavailable
 from shop.platform.database.pool import CLOSE_LIMIT_S, Database, connect_database
@@ -19,32 +19,25 @@ from shop.platform.deadline import deadline
 pytestmark = pytest.mark.integration
 
 SIZE = 2
+"""The number of connections of `database`."""
 BACKENDS = "FROM pg_stat_activity WHERE usename = 'shop_product'"
+ACTIVE = "AND state = 'active'"
+SLEEPING = f"{ACTIVE} AND query LIKE '%pg_sleep%'"
 
 
-@pytest.fixture
-async def database(role_url: Callable[[str], str]) -> AsyncIterator[Database]:
-    """A pool of two connections for the product service's role."""
-    opened = await connect_database(role_url("product"), SIZE)
-    yield opened
-    await opened.close()
-
-
-def backends(admin: psycopg.Connection) -> int:
-    """Returns the number of the role's connections at the server."""
-    row = admin.execute(f"SELECT count(*) {BACKENDS}".encode()).fetchone()
-    assert row is not None
-    return int(row[0])
+def backends(admin: Connection, which: str = "") -> int:
+    """Returns the number of the role's connections at the server: all, or those with a condition."""
+    [(count,)] = admin.execute(f"SELECT count(*) {BACKENDS} {which}".encode())
+    return int(count)
 
 
 async def wait_until(condition: Callable[[], bool]) -> None:
-    """Waits until a condition is true."""
     async with asyncio.timeout(10):
         while not condition():  # noqa: ASYNC110 - the database signals nothing
             await asyncio.sleep(0.02)
 
 
-async def test_callers_beyond_the_size_wait_in_turn(database: Database, admin: psycopg.Connection) -> None:
+async def test_callers_beyond_the_size_wait_in_turn(database: Database, admin: Connection) -> None:
     served: list[int] = []
 
     async def use(number: int) -> None:
@@ -62,7 +55,7 @@ async def test_callers_beyond_the_size_wait_in_turn(database: Database, admin: p
 
 
 async def test_connection_of_a_cancelled_statement_is_lent_only_once_nothing_runs_on_it(
-    database: Database, admin: psycopg.Connection
+    database: Database, admin: Connection
 ) -> None:
     async with database.acquire():  # of the two connections, everything below uses the other
 
@@ -72,18 +65,13 @@ async def test_connection_of_a_cancelled_statement_is_lent_only_once_nothing_run
 
         for _ in range(5):
             work = asyncio.create_task(cut_off())
-            await wait_until(lambda: _sleeping(admin) == 1)
+            await wait_until(lambda: backends(admin, SLEEPING) == 1)
             work.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await work
             assert await asyncio.wait_for(database.fetchrow("SELECT 1"), 5) is not None
-            assert _sleeping(admin) == 0
+            assert backends(admin, SLEEPING) == 0
     assert backends(admin) == SIZE
-
-
-def _sleeping(admin: psycopg.Connection) -> int:
-    row = admin.execute(f"SELECT count(*) {BACKENDS} AND state = 'active' AND query LIKE '%pg_sleep%'".encode())
-    return int((row.fetchone() or (0,))[0])
 
 
 @pytest.mark.parametrize("error", [DeadlineExceeded, ZeroDivisionError])
@@ -135,25 +123,19 @@ async def test_an_unfinished_transaction_is_not_an_error_in_the_log(database: Da
     assert log.getvalue() == ""
 
 
-async def test_statements_after_an_abandoned_one_do_not_overtake_it(
-    database: Database, admin: psycopg.Connection
-) -> None:
+async def test_statements_after_an_abandoned_one_do_not_overtake_it(database: Database, admin: Connection) -> None:
     for _ in range(5):
         with pytest.raises(DeadlineExceeded), deadline(0.05):
             await database.fetch("SELECT pg_sleep(20)")
-        running = admin.execute(f"SELECT count(*) {BACKENDS} AND state = 'active'".encode()).fetchone()
-        assert running == (0,)
+        assert backends(admin, ACTIVE) == 0
 
 
-async def test_many_cancelled_at_random_moments_leave_a_pool_that_works(
-    database: Database, admin: psycopg.Connection
-) -> None:
+async def test_many_cancelled_at_random_moments_leave_a_pool_that_works(database: Database, admin: Connection) -> None:
     async def work(number: int) -> None:
         async with database.transaction() as connection:
             assert await connection.fetchval("SELECT $1::int", number) == number
             await connection.execute("SELECT pg_sleep(0.002)")
         row = await database.fetchrow("SELECT $1::int", number)
-        assert row is not None
         assert row[0] == number
 
     tasks = [asyncio.create_task(work(number)) for number in range(200)]
@@ -168,9 +150,7 @@ async def test_many_cancelled_at_random_moments_leave_a_pool_that_works(
     assert backends(admin) <= SIZE
 
 
-async def test_database_that_goes_away_is_unavailable_until_it_is_back(
-    database: Database, admin: psycopg.Connection
-) -> None:
+async def test_database_that_goes_away_is_unavailable_until_it_is_back(database: Database, admin: Connection) -> None:
     admin.execute("ALTER ROLE shop_product CONNECTION LIMIT 0")
     try:
         admin.execute(f"SELECT pg_terminate_backend(pid) {BACKENDS}".encode())
@@ -187,7 +167,7 @@ async def test_database_that_goes_away_is_unavailable_until_it_is_back(
 
 
 async def test_connection_lost_while_lent_is_replaced_for_waiting_requests(
-    database: Database, admin: psycopg.Connection
+    database: Database, admin: Connection
 ) -> None:
     async def lose() -> None:
         async with database.acquire() as connection:
@@ -208,7 +188,7 @@ async def test_connection_lost_while_lent_is_replaced_for_waiting_requests(
 
 
 async def test_close_waits_for_lent_connections_and_then_cuts_them(
-    role_url: Callable[[str], str], admin: psycopg.Connection
+    role_url: Callable[[str], str], admin: Connection
 ) -> None:
     database = await connect_database(role_url("product"), SIZE)
 
@@ -233,7 +213,7 @@ async def test_close_waits_for_lent_connections_and_then_cuts_them(
 
 
 async def test_a_statement_between_a_server_s_last_words_and_the_end_of_its_connection_is_unavailable(
-    role_url: Callable[[str], str], admin: psycopg.Connection
+    role_url: Callable[[str], str], admin: Connection
 ) -> None:
     url = urlsplit(role_url("product"))
     said = asyncio.Event()

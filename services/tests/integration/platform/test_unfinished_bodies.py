@@ -16,7 +16,7 @@ import pytest
 from stand_ins import needs_kong
 
 from graphql_gateway.app import build_app as graphql_gateway
-from memory_shop import MemoryShop
+from memory_shop import Data, MemoryShop
 from mesh.description.ports import HOST, Ports
 from mesh.description.topology import load_topology
 from mesh.edge.component import ACCESS_LOG, edge_component
@@ -63,7 +63,6 @@ Probe = Callable[[], Awaitable[None]]
 
 @pytest.fixture
 def ports(free_ports: Callable[[], Ports]) -> Ports:
-    """A port base whose ports are all free."""
     return free_ports()
 
 
@@ -85,15 +84,11 @@ def edge(request: pytest.FixtureRequest, ports: Ports, tmp_path: Path) -> Iterat
 
 @asynccontextmanager
 async def behind(component: str, listen: str, user_url: str, keys: Any) -> AsyncIterator[None]:
-    """Serves the component behind the edge."""
     match component:
-        case "graphql-gateway":
+        case "graphql-gateway" | "rest-gateway":
+            build_app = graphql_gateway if component == "graphql-gateway" else rest_gateway
             incoming = Incoming(Authenticator(TokenVerifier(keys.public_pem)))
-            async with http_server(graphql_gateway(MemoryShop.demo().clients, incoming), listen):
-                yield
-        case "rest-gateway":
-            incoming = Incoming(Authenticator(None, trusts_inside=False))
-            async with http_server(rest_gateway(MemoryShop.demo().clients, incoming), listen):
+            async with http_server(build_app(MemoryShop(Data.demo()).clients, incoming), listen):
                 yield
         case _:
             config = ServiceConfig(
@@ -169,13 +164,11 @@ async def unfinished(edge: int, connections: int, begin: bytes, more: bytes) -> 
 
 
 def over_http1(path: bytes, kind: bytes) -> tuple[int, bytes, bytes]:
-    """Makes the data for 400 connections with a request each."""
     head = b"POST %s HTTP/1.1\r\nhost: shop\r\ncontent-type: %s\r\ncontent-length: 5000\r\n\r\n{" % (path, kind)
     return UNFINISHED, head, b" "
 
 
 def over_http2(path: bytes, kind: bytes) -> tuple[int, bytes, bytes]:
-    """Makes the data for 4 connections with 100 streams each."""
     # HPACK with the static table: POST, http, and the names of the other headers.
     fields = b"\x83\x86" + b"".join(
         b"%b%c%b" % (name, len(value), value)
@@ -204,13 +197,7 @@ async def latencies(probe: Probe) -> list[float]:
 
 @pytest.mark.parametrize(("edge", "component", "path", "kind"), TARGETS, indirect=["edge"])
 async def test_others_are_served(
-    edge: int,
-    component: str,
-    path: bytes,
-    kind: bytes,
-    ports: Ports,
-    role_url: Callable[[str], str],
-    keys: Any,
+    edge: int, component: str, path: bytes, kind: bytes, ports: Ports, role_url: Callable[[str], str], keys: Any
 ) -> None:
     async with behind(component, ports.address(component), role_url("user"), keys), probing(component, edge) as probe:
         await probe()

@@ -12,22 +12,18 @@ from typing import Any
 import psycopg
 import pytest
 
+from served_shop import BOOTSTRAPS
 from shop.clients.protocol_by_address import connect
 from shop.contract.ports import Clients
-from shop.notification import bootstrap as notification_bootstrap
 from shop.notification.postgres import PostgresNotifications
 from shop.notification.watching import Watchers
-from shop.order import bootstrap as order_bootstrap
 from shop.order.relay import Relay
-from shop.payment import bootstrap as payment_bootstrap
 from shop.platform.access.streams import Streams
 from shop.platform.config import ServiceConfig
 from shop.platform.database.pool import connect_database
 from shop.platform.process.lifecycle import in_background
 from shop.platform.process.runtime import Runtime
 from shop.platform.serve import servers
-from shop.product import bootstrap as product_bootstrap
-from shop.user import bootstrap as user_bootstrap
 from shop.values.notification import Notification, Update
 from shop.values.order import CheckoutLine, Order
 
@@ -35,7 +31,6 @@ LIMIT_S = 20.0
 
 
 async def until(condition: Callable[[], Awaitable[object]]) -> None:
-    """Waits until a condition is true."""
     async with asyncio.timeout(LIMIT_S):
         while not await condition():  # noqa: ASYNC110 - nothing signals it
             await asyncio.sleep(0.01)
@@ -65,46 +60,39 @@ class Shop:
             return cursor.fetchall() if cursor.description else []
 
     async def is_all_delivered(self) -> bool:
-        """Whether the outbox is empty."""
         return self.rows("SELECT 1 FROM shop_order.outbox LIMIT 1") == []
 
     async def buy(self, user: int, key: str = "key") -> Order:
-        """Makes a checkout that succeeds."""
         lines = (CheckoutLine(8_001, 1),)
         return await self.clients.order.checkout(user_id=user, lines=lines, payment_token="tok_ok", idempotency_key=key)
 
     async def notifications(self, user: int, count: int) -> list[Notification]:
         """Returns a customer's notifications, oldest first, once there are `count` of them."""
-        told: list[Notification] = []
+        read: list[Notification] = []
 
         async def all_are() -> bool:
-            told[:] = await self.clients.notification.list_notifications(user)
-            return len(told) >= count
+            read[:] = await self.clients.notification.list_notifications(user)
+            return len(read) >= count
 
         await until(all_are)
-        return told[::-1]
+        return read[::-1]
 
 
 @pytest.fixture(scope="module")
 async def shop(
-    shared_trial: Any,
-    keys: Any,
-    relayed: bool,
-    told_over: str,
-    free_addresses: Callable[[], str],
-    runtime: Runtime,
+    shared_trial: Any, keys: Any, relayed: bool, told_over: str, free_addresses: Callable[[], str], runtime: Runtime
 ) -> AsyncIterator[Shop]:
-    """The shop, shared by the tests of a module."""
     async with AsyncExitStack() as stack:
         # The notification and order services call each other: one needs the other's address before it has started.
         at: dict[str, str] = {}
         peers = {"order": f"grpc://{free_addresses()}"}
 
-        async def start(name: str, bootstrap: Any) -> Any:
+        async def start(name: str) -> Any:
+            anywhere = "127.0.0.1:0" if name == "notification" else None
             config = ServiceConfig(
                 component=name,
-                listen_rest="127.0.0.1:0" if name == "notification" else None,
-                listen_graphql="127.0.0.1:0" if name == "notification" else None,
+                listen_rest=anywhere,
+                listen_graphql=anywhere,
                 listen_grpc=peers.get(name, "grpc://127.0.0.1:0").removeprefix("grpc://"),
                 database_url=shared_trial.role_url(name),
                 database_pool=4,
@@ -112,24 +100,23 @@ async def shop(
                 jwt_public_key_file=str(keys.public_file),
                 peers=dict(peers),
             )
-            started = await stack.enter_async_context(bootstrap.bootstrap(config, runtime))
+            started = await stack.enter_async_context(BOOTSTRAPS[name].bootstrap(config, runtime))
             service = getattr(started, "service", started)
-            addresses = await stack.enter_async_context(servers(config, bootstrap.offer(service), runtime))
+            addresses = await stack.enter_async_context(servers(config, BOOTSTRAPS[name].offer(service), runtime))
             peers[name] = f"grpc://{addresses['grpc']}"
             if name == "notification":
                 at.update(addresses)
             return started
 
-        await start("product", product_bootstrap)
-        await start("user", user_bootstrap)
-        await start("payment", payment_bootstrap)
-        notification = await start("notification", notification_bootstrap)
+        for name in ("product", "user", "payment"):
+            await start(name)
+        notification = await start("notification")
         scheme, protocol = ("http", "rest") if told_over == "rest" else (told_over, told_over)
         over_grpc, peers["notification"] = peers["notification"], f"{scheme}://{at[protocol]}"
         # Only the database's NOTIFY wakes the relay, so that no test passes because of the relay's own timer.
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(order_bootstrap, "Relay", partial(Relay, look_s=3_600))
-            order = await start("order", order_bootstrap)
+            patch.setattr(BOOTSTRAPS["order"], "Relay", partial(Relay, look_s=3_600))
+            order = await start("order")
         await stack.enter_async_context(in_background(order.relay.run()) if relayed else nullcontext())
         peers["notification"] = over_grpc
         clients = await stack.enter_async_context(connect(peers, "test"))
@@ -162,13 +149,11 @@ USERS = iter(range(8_001, 9_901))
 
 @pytest.fixture
 def user() -> int:
-    """A customer whom no other test uses."""
     return next(USERS)
 
 
 @pytest.fixture
 def other() -> int:
-    """Another customer whom no other test uses."""
     return next(USERS)
 
 

@@ -68,13 +68,11 @@ async def doors(shop: Shop, keys: Any) -> AsyncIterator[dict[str, tuple[Any, Str
 
 @pytest.fixture(params=OUTSIDE)
 def name(request: pytest.FixtureRequest) -> str:
-    """The name of a door of customers and partners."""
     return str(request.param)
 
 
 @pytest.fixture
 def outside(name: str, doors: dict[str, Any]) -> Any:
-    """A door of customers and partners."""
     return doors[name][0]
 
 
@@ -86,7 +84,6 @@ def others(name: str, doors: dict[str, Any]) -> Any:
 
 @pytest.fixture(params=[*OUTSIDE, *(f"inside-{protocol}" for protocol in INSIDE)])
 def door(request: pytest.FixtureRequest, doors: dict[str, Any]) -> Any:
-    """A door where updates are followed."""
     return doors[request.param][0]
 
 
@@ -110,7 +107,6 @@ async def end_of(following: Next) -> Refused:
 
 
 async def ending(door: Any, headers: Headers, **watched: Any) -> Refused:
-    """Opens a stream and reads it to its end."""
     try:
         async with door.watch(headers, **watched) as following:
             return await end_of(following)
@@ -119,7 +115,6 @@ async def ending(door: Any, headers: Headers, **watched: Any) -> Refused:
 
 
 async def opening(door: Any, headers: Headers, **watched: Any) -> None:
-    """Reads the beginning of a stream."""
     async with door.watch(headers, **watched) as following:
         await following()
 
@@ -141,16 +136,16 @@ class TestAnOrderIsFollowed:
             order = await shop.buy(user)
             for status in (SHIPPED, OrderStatus.DELIVERED):
                 await shop.clients.order.update_order_status(order.id, status)
-            told = [await following() for _ in range(4)]
-        assert [(one.position, one.order, one.status) for one in told] == [
+            seen = [await following() for _ in range(4)]
+        assert [(one.position, one.order, one.status) for one in seen] == [
             (position, order.id, status)
             for position, status in enumerate(("PENDING", "CONFIRMED", "SHIPPED", "DELIVERED"), start=1)
         ]
-        times = [datetime.fromisoformat(one.created_at) for one in told]
+        times = [datetime.fromisoformat(one.created_at) for one in seen]
         assert times == sorted(times)
         assert before - timedelta(seconds=1) < times[0] < times[-1] < datetime.now(UTC) + timedelta(seconds=1)
         assert any(time.microsecond for time in times)
-        assert await door.read_list(by(user), user) == told[::-1]
+        assert await door.read_list(by(user), user) == seen[::-1]
 
     async def test_to_its_cancellation(self, shop: Shop, user: int) -> None:
         order = await shop.buy(user)
@@ -358,9 +353,9 @@ async def test_notifications_are_marked_up_to_a_position(shop: Shop, door: Any, 
     await shop.clients.notification.notify([event(user, order=number) for number in range(1, 6)])
     assert await door.mark(by(user), user, 3) == 2
     assert await door.mark(by(1, "partner"), user, 2) == 2, "what is read stays so"
-    told = [Told(number, number, "PENDING", WHEN, number <= 3) for number in range(5, 0, -1)]
+    listed = [Told(number, number, "PENDING", WHEN, number <= 3) for number in range(5, 0, -1)]
     for headers in (by(user), by(1, "partner")):
-        assert await door.read_list(headers, user) == told
+        assert await door.read_list(headers, user) == listed
 
 
 @pytest.mark.parametrize(("who", "code"), [(2, "PERMISSION_DENIED"), (None, "UNAUTHENTICATED")])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from datetime import UTC, datetime
 from typing import Any
 
 import jwt
@@ -20,10 +19,8 @@ from cryptography.hazmat.primitives.serialization import (
 
 from shop.contract.calls import Access
 from shop.errors import NotFound, PermissionDenied, Unauthenticated, no_such
-from shop.money import Money
 from shop.platform.access.jwt import Principal, TokenSigner, TokenVerifier, bearer
-from shop.platform.access.rules import _CALLER, Authenticator, Caller, visible
-from shop.values.order import Order, OrderStatus
+from shop.platform.access.rules import _CALLER, Authenticator, Caller
 
 
 @pytest.mark.parametrize("principal", [Principal("customer", 17), Principal("partner", 1)])
@@ -54,19 +51,10 @@ def test_expired_token_says_so(keys: Any) -> None:
 @pytest.mark.parametrize(
     "change",
     [
-        {"iss": "other"},
-        {"sub": "admins/1"},
-        {"sub": "users/0"},
-        {"sub": "users/1/2"},
-        {"sub": "partners/17"},
-        {"role": "partner"},
-        {"role": "admin"},
-        {"role": ["customer"]},
-        {"role": None},
-        {"sub": None},
-        {"exp": None},
-        {"exp": 10**400},
-        {"iat": None},
+        *({"sub": sub} for sub in ("admins/1", "users/0", "users/1/2", "partners/17", None)),
+        *({"role": role} for role in ("partner", "admin", ["customer"], None)),
+        *({"exp": expires} for expires in (10**400, None)),
+        *({"iss": "other"}, {"iat": None}),
     ],
 )
 def test_token_with_wrong_claims_is_refused(keys: Any, change: dict[str, Any]) -> None:
@@ -114,12 +102,6 @@ def test_bearer_gives_the_token(header: str) -> None:
     assert bearer(header) == "abc"
 
 
-@pytest.mark.parametrize("header", [None, "", "Bearer", "Bearer ", "Basic abc", "abc"])
-def test_header_without_a_token_is_refused(header: str | None) -> None:
-    with pytest.raises(Unauthenticated):
-        bearer(header)
-
-
 def test_customers_act_for_themselves_and_partners_for_all() -> None:
     partner, inside, nobody = Caller(Principal("partner", 1)), Caller(None, internal=True), Caller(None)
     customer, other = Caller(Principal("customer", 17)), Caller(Principal("customer", 18))
@@ -141,12 +123,6 @@ def test_customers_act_for_themselves_and_partners_for_all() -> None:
     for refused in (partner, inside, nobody):
         with pytest.raises(PermissionDenied):
             refused.customer_id()
-
-
-def test_ownerless_things_are_hidden_from_customers() -> None:
-    with pytest.raises(NotFound):
-        Caller(Principal("customer", 17)).require_visible(0, no_such("order", 5))
-    Caller(Principal("partner", 1)).require_visible(0, no_such("order", 5))
 
 
 def test_a_verified_token_is_remembered_until_it_expires(keys: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -191,18 +167,3 @@ def test_no_token_stays_in_memory(keys: Any) -> None:
     held = repr([vars(verifier), vars(authenticator), _CALLER.get()])
     assert "Principal(kind='customer', id=17, " in held
     assert not any(part in held for part in token.split("."))
-
-
-async def test_things_of_other_customers_are_answered_as_missing() -> None:
-    class Verifier:
-        def verify(self, token: str) -> Principal:
-            return Principal("customer", int(token))
-
-    order = Order(5, 17, OrderStatus.CONFIRMED, datetime(2026, 1, 1, tzinfo=UTC), Money(1, "EUR"), ())
-    authenticator = Authenticator(Verifier())
-    authenticator.admit(Access.CALLER, "Bearer 17", "1")
-    assert visible("order", order) is order
-    authenticator.admit(Access.CALLER, "Bearer 18", "1")
-    with pytest.raises(NotFound) as refusal:
-        visible("order", order)
-    assert refusal.value.message == no_such("order", 5).message

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from shop.errors import InvalidPageToken
-from shop.platform.page_token import cut, decode, encode
+from shop.platform.page_token import decode, encode
 
 IDS = st.integers(min_value=1, max_value=2**63 - 1)
 
@@ -48,24 +46,3 @@ def test_token_is_bound_to_scope_and_key() -> None:
 def test_token_is_stable_and_url_safe() -> None:
     assert encode("ListUsers", 20) == encode("ListUsers", 20)
     assert encode("ListUsers", 20).replace("-", "").replace("_", "").isalnum()
-
-
-def test_empty_token_is_the_first_page() -> None:
-    assert decode("", "ListUsers") == 0
-
-
-@dataclass(frozen=True)
-class Item:
-    id: int
-
-
-@pytest.mark.parametrize("count", [0, 2, 3])
-def test_last_page_has_no_token(count: int) -> None:
-    items = [Item(id_) for id_ in range(1, count + 1)]
-    assert cut(items, 3, "List") == (tuple(items), "")
-
-
-def test_one_item_more_than_a_page_makes_a_token_for_the_next_page() -> None:
-    page, token = cut([Item(5), Item(7), Item(9)], 2, "List")
-    assert page == (Item(5), Item(7))
-    assert decode(token, "List") == 7

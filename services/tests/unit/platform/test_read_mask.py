@@ -22,14 +22,8 @@ from shop.values.page import Page
 from shop.values.product import Product
 
 LAMP = Product(1, "Lamp", "Gives light.", "c0001", Money(1999, "EUR"), 5)
-ORDER = Order(
-    7,
-    2,
-    OrderStatus.SHIPPED,
-    datetime(2025, 1, 2, tzinfo=UTC),
-    Money(3998, "EUR"),
-    (OrderLine(9, 1, 1, 2, Money(1999, "EUR")),),
-)
+LINE = OrderLine(9, 1, 1, 2, Money(1999, "EUR"))
+ORDER = Order(7, 2, OrderStatus.SHIPPED, datetime(2025, 1, 2, tzinfo=UTC), Money(3998, "EUR"), (LINE,))
 
 
 def select(paths: str, document: Any, resource: type[msgspec.Struct]) -> Any:
@@ -105,13 +99,9 @@ async def test_an_answer_over_grpc_has_the_fields_of_its_request() -> None:
 
     answer = answering(protobuf_codec(call_of(Catalogue.get_product)), get_product)
     request = product_pb2.GetProductRequest(id=1)
+    price = {"amount_minor": 1999, "currency": "EUR"}
     assert (await answer(request)) == product_pb2.Product(
-        id=1,
-        title="Lamp",
-        description="Gives light.",
-        category="c0001",
-        price={"amount_minor": 1999, "currency": "EUR"},
-        stock=5,
+        id=1, title="Lamp", description="Gives light.", category="c0001", price=price, stock=5
     )
     request.read_mask.paths.extend(["id", "price.currency"])
     assert (await answer(request)) == product_pb2.Product(id=1, price={"currency": "EUR"})

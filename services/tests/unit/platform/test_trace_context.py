@@ -23,20 +23,10 @@ from shop.platform.telemetry.trace_context import (
 
 TRACE_ID, SPAN_ID = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
 HEADERS = [
-    f"00-{TRACE_ID}-{SPAN_ID}-01",
-    f"00-{TRACE_ID}-{SPAN_ID}-00",
-    f"00-{TRACE_ID}-{SPAN_ID}-03",
-    f"00-{TRACE_ID}-{SPAN_ID}-01-more",
-    f"01-{TRACE_ID}-{SPAN_ID}-01-more",
-    f"ff-{TRACE_ID}-{SPAN_ID}-01",
-    f" 00-{TRACE_ID}-{SPAN_ID}-01\t",
-    f"00-{TRACE_ID.upper()}-{SPAN_ID}-01",
-    f"00-{'0' * 32}-{SPAN_ID}-01",
-    f"00-{TRACE_ID}-{'0' * 16}-01",
-    f"00-{TRACE_ID}-{SPAN_ID}-01\n",
-    "00-0-0-01",
-    "nonsense",
-    "",
+    *(f"00-{TRACE_ID}-{SPAN_ID}-{end}" for end in ("01", "00", "03", "01-more", "01\n")),
+    *(f"01-{TRACE_ID}-{SPAN_ID}-01-more", f"ff-{TRACE_ID}-{SPAN_ID}-01", f" 00-{TRACE_ID}-{SPAN_ID}-01\t"),
+    *(f"00-{TRACE_ID.upper()}-{SPAN_ID}-01", f"00-{'0' * 32}-{SPAN_ID}-01", f"00-{TRACE_ID}-{'0' * 16}-01"),
+    *("00-0-0-01", "nonsense", ""),
 ]
 
 
@@ -49,7 +39,6 @@ def check_sampled(header: str, state: str = "") -> None:
     if not read.trace_flags.sampled:
         assert caller is None
         return
-    assert caller is not None
     fields = ("trace_id", "span_id", "trace_flags", "trace_state", "is_remote")
     assert [getattr(caller, name) for name in fields] == [getattr(read, name) for name in fields]
 

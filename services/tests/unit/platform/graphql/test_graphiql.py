@@ -30,7 +30,6 @@ def asking(gateway: Any, folder: Path | None) -> httpx.AsyncClient:
 async def test_a_browser_gets_a_page_without_files_from_elsewhere(gateway: Any, folder: Path) -> None:
     http = asking(gateway, folder)
     page = await http.get("/graphql", headers=HTML)
-
     assert (page.status_code, page.headers["content-type"]) == (200, "text/html; charset=utf-8")
     assert "default-src 'none'" in page.headers["content-security-policy"]
     assert "://" not in page.text
@@ -50,7 +49,6 @@ async def test_without_its_files_it_says_how_to_get_them_and_queries_are_answere
         (folder / missing).unlink()
     http = asking(gateway, folder if missing else None)
     page = await http.get("/graphql", headers=HTML)
-
     assert page.status_code == 503
     assert "Run <code>make setup</code>" in page.text
     assert (await http.get(f"/graphql/graphiql/{missing or 'react.js'}")).status_code == 404
@@ -62,9 +60,7 @@ async def test_files_that_come_later_need_no_restart(gateway: Any, folder: Path)
     (folder / "react.js").rename(folder / "later")
     http = asking(gateway, folder)
     assert (await http.get("/graphql", headers=HTML)).status_code == 503
-
     (folder / "later").rename(folder / "react.js")
-
     assert (await http.get("/graphql", headers=HTML)).status_code == 200
 
 
@@ -82,6 +78,4 @@ async def test_everything_else_is_the_endpoint_s(
     gateway: Any, folder: Path, path: str, headers: dict[str, str], status: int
 ) -> None:
     answer = await asking(gateway, folder).get(path, headers=headers)
-
-    assert answer.status_code == status
-    assert answer.headers["content-type"] == "application/json"
+    assert (answer.status_code, answer.headers["content-type"]) == (status, "application/json")

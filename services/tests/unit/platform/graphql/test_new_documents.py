@@ -39,7 +39,6 @@ class Preparation:
         assert self.goes_on.wait(timeout=20)
 
     async def begun(self, count: int) -> None:
-        """Waits until the preparation of `count` documents has begun."""
         async with asyncio.timeout(20):
             while len(self.documents) < count:  # noqa: ASYNC110 - another thread counts
                 await asyncio.sleep(0.001)
@@ -58,7 +57,6 @@ async def test_known_documents_do_not_wait(preparation: Preparation) -> None:
     preparation.goes_on.clear()
     unknown = [asyncio.create_task(documents.find(text, None)) for text in TEXTS[1:]]
     await preparation.begun(2)
-
     assert await documents.find(TEXTS[0], None) is known
     await asyncio.sleep(0.05)
     assert len(preparation.documents) == 2, "there are several at a time"
@@ -69,7 +67,6 @@ async def test_known_documents_do_not_wait(preparation: Preparation) -> None:
 async def test_a_document_from_many_clients_at_once_is_prepared_once(preparation: Preparation) -> None:
     documents = Documents(core_schema(SCHEMA), preparation)
     first, *others = await asyncio.gather(*[documents.find(TEXTS[0], None) for _ in range(10)])
-
     assert all(other is first for other in others)
     assert len(preparation.documents) == 1
 
@@ -86,7 +83,6 @@ async def test_after_each_there_is_a_rest() -> None:
 
     documents = Documents(core_schema(SCHEMA), prepare)
     await asyncio.gather(*[documents.find(text, None) for text in TEXTS[:2]])
-
     assert times[2] - times[1] >= PAUSE_FACTOR * PREPARES_S
 
 
@@ -113,7 +109,6 @@ async def test_the_store_is_bounded_and_a_flood_of_texts_leaves_persisted_querie
         await documents.find(text, None)
     kept = await documents.find(None, hashes[0])
     assert await documents.find(TEXTS[0], hashes[0]) is kept
-
     await documents.find(TEXTS[1], hashes[1])
     await documents.find(None, hashes[0])
     await documents.find(TEXTS[2], hashes[2])

@@ -32,8 +32,6 @@ OWN, OTHER = 1, 2
 
 
 class Subgraphs:
-    """All subgraphs of a shop in memory, served."""
-
     def __init__(self, shop: MemoryShop, at: Mapping[str, str], http: httpx.AsyncClient, signer: TokenSigner) -> None:
         self.shop = shop
         self._at = at
@@ -101,8 +99,7 @@ async def test_everybody_reads_products_by_their_keys_in_one_call(subgraphs: Sub
     asked = [{"__typename": "Product", "id": number} for number in (3, 1, 99_999, 3)]
     subgraphs.shop.record.calls.clear()
     answer = await subgraphs.ask("product", ASK % "Product { id title }", of=asked)
-    entities = [thing and thing["id"] for thing in answer["data"]["_entities"]]
-    assert entities == [3, 1, None, 3]
+    assert [thing and thing["id"] for thing in answer["data"]["_entities"]] == [3, 1, None, 3]
     assert len(subgraphs.shop.record.calls) == 1
 
 
@@ -148,7 +145,7 @@ def test_the_committed_supergraph_is_that_of_the_subgraphs() -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "told"),
+    ("old", "new", "difference"),
     [
         (r"  email: String! @join__field\(graph: USER\)\n", "", r"User\.email was removed"),
         (
@@ -160,10 +157,10 @@ def test_the_committed_supergraph_is_that_of_the_subgraphs() -> None:
         (r"(userId: Long!, )(pageSize)", r"\1first: Long!, \2", r"ordersByUser\(first:\)"),
     ],
 )
-def test_a_stale_supergraph_is_noticed(old: str, new: str, told: str) -> None:
+def test_a_stale_supergraph_is_noticed(old: str, new: str, difference: str) -> None:
     stale, count = re.subn(old, new, SUPERGRAPH.read_text(), count=1)
     assert count == 1
-    assert any(re.search(told, line) for line in differences(stale)), list(differences(stale))
+    assert any(re.search(difference, line) for line in differences(stale)), list(differences(stale))
 
 
 def test_no_document_can_be_nested_without_end() -> None:
