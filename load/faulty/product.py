@@ -70,7 +70,7 @@ FAULTS = (
     ),
     Fault(
         "a reservation that was given back is given out again",
-        "released_reservation_is_not_reserved_or_confirmed_again",
+        "after_a_release_nothing_is_reserved_or_confirmed",
         replace(
             reserved_again,
             lambda reservation, lines: (

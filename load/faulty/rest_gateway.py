@@ -33,7 +33,7 @@ NOTE_PATH = replace(FastAPI.__call__, _note_path)
 FAULTS = (
     Fault(
         "customers see other customers' orders",
-        "a_customer_sees_its_own_orders_only",
+        "a_customer_sees_its_own_things_only",
         forget_owner(NOTE_PATH, "/v1/orders/"),
     ),
     Fault(

@@ -30,7 +30,7 @@ def fake_trial(
     other_cores: float = 0.0,
     machine_speed: float = 20.0,
 ) -> Trial:
-    """Makes a trial with `rows` journeys; a failed journey makes it WRONG. Without `latency_ms`, journeys have none."""
+    """Makes a trial with `rows` journeys; a failure makes it WRONG. Without `latency_ms`, no latency is fixed."""
     evidence = Evidence(
         parity_mismatches=0, invariants_broken=0, journeys_planned=rows, journeys_sent=rows, start_lag_p99_ms=0.1,
         start_lag_mean_ms=0.2, answer_lag_ms=0.3, spans_missing=0, spans_outside=0, latency_median_ms=5.0,

@@ -25,7 +25,7 @@ JOURNEYS = (
 )
 
 
-def mixed(lines: str) -> str:
+def add_mix(lines: str) -> str:
     return f"name: x\n{lines}\n{MIX}"
 
 
@@ -57,8 +57,11 @@ def weighing(weight: str) -> str:
                 "2: about: must be text, not 5: put it in quotes",
             ],
         ),
-        (mixed("speed: 3"), ["2: speed: is not a key here; valid: name, about, arrival, order, pool, networks, mix"]),
-        (mixed("5: 3"), ["2: 5: the key must be text, not 5: put it in quotes"]),
+        (
+            add_mix("speed: 3"),
+            ["2: speed: is not a key here; valid: name, about, arrival, order, pool, networks, mix"],
+        ),
+        (add_mix("5: 3"), ["2: 5: the key must be text, not 5: put it in quotes"]),
         (
             share("journey: browse, chanel: web, weight: 1"),
             [
@@ -93,26 +96,26 @@ def weighing(weight: str) -> str:
             f"name: x\n{MIX}  - {{journey: browse, channel: web, weight: 2}}\n",
             ["4: mix[1]: browse through web appears twice"],
         ),
-        (mixed("arrival: poisson"), ["2: arrival: must be a mapping, not 'poisson'"]),
+        (add_mix("arrival: poisson"), ["2: arrival: must be a mapping, not 'poisson'"]),
         (
-            mixed("arrival: {process: bus}"),
+            add_mix("arrival: {process: bus}"),
             ["2: arrival.process: 'bus' is unknown; valid: poisson, constant, staircase, ramp"],
         ),
-        (mixed("arrival: {process: staircase}"), ["2: arrival.process: the process staircase needs steps"]),
+        (add_mix("arrival: {process: staircase}"), ["2: arrival.process: the process staircase needs steps"]),
         (
-            mixed("arrival: {steps: [1]}"),
+            add_mix("arrival: {steps: [1]}"),
             ["2: arrival.steps: steps are only for the process staircase; the process is poisson"],
         ),
-        (mixed("arrival: {process: staircase, steps: [0]}"), ["2: arrival.steps: all steps are 0"]),
+        (add_mix("arrival: {process: staircase, steps: [0]}"), ["2: arrival.steps: all steps are 0"]),
         (
-            mixed("arrival:\n  process: staircase\n  steps:\n  - 1\n  - -1\n  - true"),
+            add_mix("arrival:\n  process: staircase\n  steps:\n  - 1\n  - -1\n  - true"),
             ["6: arrival.steps[1]: is -1; it must be at least 0", "7: arrival.steps[2]: must be a number, not true"],
         ),
-        (mixed("arrival: {process: ramp, from: 1}"), ["2: arrival.process: the process ramp needs from and to"]),
-        (mixed("arrival: {process: ramp, from: 0, to: 0}"), ["2: arrival.from: from and to are both 0"]),
-        (mixed("arrival: {to: 1}"), ["2: arrival.to: to is only for the process ramp; the process is poisson"]),
-        (mixed("pool: sea"), ["2: pool: 'sea' is unknown; valid: trial, parity"]),
-        (mixed("order: cylce"), ["2: order: 'cylce' is unknown; did you mean cycle? valid: random, cycle"]),
+        (add_mix("arrival: {process: ramp, from: 1}"), ["2: arrival.process: the process ramp needs from and to"]),
+        (add_mix("arrival: {process: ramp, from: 0, to: 0}"), ["2: arrival.from: from and to are both 0"]),
+        (add_mix("arrival: {to: 1}"), ["2: arrival.to: to is only for the process ramp; the process is poisson"]),
+        (add_mix("pool: sea"), ["2: pool: 'sea' is unknown; valid: trial, parity"]),
+        (add_mix("order: cylce"), ["2: order: 'cylce' is unknown; did you mean cycle? valid: random, cycle"]),
         (weighing("0.5") + "order: cycle\n", ["3: mix[0].weight: is 0.5; the order cycle needs a whole number"]),
         (
             weighing("10001") + "order: cycle\n",

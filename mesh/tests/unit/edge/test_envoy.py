@@ -14,7 +14,7 @@ from mesh.sidecars.certificates import Certificate
 PORTS = load_ports({"SHOP_PORT_BASE": "30000"})
 
 
-def rendered(topology: str = "hybrid", ports: Ports = PORTS) -> dict[str, Any]:
+def render_edge(topology: str = "hybrid", ports: Ports = PORTS) -> dict[str, Any]:
     return render(edge_plan(load_topology(topology), ports, Path("/logs/edge.jsonl")))
 
 
@@ -31,7 +31,7 @@ def routes(config: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def test_routes_of_hybrid() -> None:
-    every = [(next(iter(r["match"].items())), r["route"]) for r in routes(rendered()) if "route" in r]
+    every = [(next(iter(r["match"].items())), r["route"]) for r in routes(render_edge()) if "route" in r]
     assert every == [
         (("path_separated_prefix", "/graphql"), {"cluster": "graphql-gateway", "timeout": "5s"}),
         (("path_separated_prefix", "/v1"), {"cluster": "rest-gateway", "timeout": "5s"}),
@@ -41,7 +41,7 @@ def test_routes_of_hybrid() -> None:
 
 
 def test_addresses_are_local() -> None:
-    config = rendered()
+    config = render_edge()
     assert config["admin"]["address"]["socket_address"] == {"address": "127.0.0.1", "port_value": 30001}
     (listener,) = config["static_resources"]["listeners"]
     assert listener["address"]["socket_address"] == {"address": "127.0.0.1", "port_value": 30000}
@@ -62,12 +62,12 @@ def test_http_3_differs_from_the_other_versions_in_its_transport_alone() -> None
 
 
 def filters(topology: str) -> list[str]:
-    return [one["name"].removeprefix("envoy.filters.http.") for one in manager(rendered(topology))["http_filters"]]
+    return [one["name"].removeprefix("envoy.filters.http.") for one in manager(render_edge(topology))["http_filters"]]
 
 
 def test_pages_of_other_origins_may_make_calls_and_nothing_else() -> None:
     for name in ("grpc-web", "connect"):
-        every = routes(rendered(name))
+        every = routes(render_edge(name))
         admitted = [route["match"] for route in every if CORS in route.get("typed_per_filter_config", {})]
         calls = [one for one in admitted if str(one.get("prefix") or one.get("path")).startswith("/shop.")]
         assert calls == admitted
@@ -90,7 +90,7 @@ def test_the_edge_compresses_only_transcoded_answers() -> None:
 def test_a_gateway_s_answers_are_not_the_edge_s_to_compress() -> None:
     left_alone = {
         route["route"]["cluster"]
-        for route in routes(rendered("hybrid-transcoded"))
+        for route in routes(render_edge("hybrid-transcoded"))
         if route.get("typed_per_filter_config", {}).get("envoy.filters.http.compressor", {}).get("disabled")
     }
     assert left_alone == {"graphql-gateway"}
@@ -99,7 +99,7 @@ def test_a_gateway_s_answers_are_not_the_edge_s_to_compress() -> None:
 def test_replicas_are_checked_and_unsent_requests_go_to_another() -> None:
     ports = replace(PORTS, replicas={"rest-gateway": 2, "product": 2})
     for topology, component, asked in (("hybrid", "rest-gateway", "http"), ("grpc", "product", "grpc")):
-        config = rendered(topology, ports)
+        config = render_edge(topology, ports)
         checked = {
             cluster["name"]: cluster["health_checks"][0]
             for cluster in config["static_resources"]["clusters"]

@@ -19,7 +19,7 @@ from hops.run.rows import select_rows
 from hops.tables.network import wire_table
 from hops.tables.view import SummaryView
 
-from ..report.pages import printed
+from ..report.pages import print_view
 
 
 @pytest.fixture(scope="module")
@@ -87,7 +87,7 @@ def test_why_journeys_failed_and_whose_answers_differ(run, summary):
     row = failed["failures"][0]
     assert (row["topology"], row["outcome"]) == ("rest", "server")
     assert row["reason"].startswith(reason)
-    seen = printed(show_run({**failed, "compared": "target"}), 200)
+    seen = print_view(show_run({**failed, "compared": "target"}), 200)
     assert f"- {row['count']} server, rest, {row['journey']}: {reason}" in seen
 
     differing = analyse_with(answer_sha256=pl.lit("other"))["differing"]

@@ -13,7 +13,7 @@ from hops.tables.conclusion import conclusion_elements
 from hops.tables.view import SummaryView
 from hops.terminal.comparison import compare
 
-from ..report.pages import printed
+from ..report.pages import print_view
 from . import summaries as made
 
 MEDIANS = {"rest": 13.1, "hybrid": 10.0}
@@ -281,7 +281,7 @@ def test_mirroring_twice_changes_nothing():
 @pytest.mark.parametrize("width", [80, 110])
 def test_the_terminal_view_fits_and_says_everything_without_colour(width):
     summary = made.summary(MEDIANS, [SLOW_REST], [ROUND_TRIPS], valid=False)
-    text = printed(compare(summary), width)
+    text = print_view(compare(summary), width)
     assert max(map(len, text.splitlines())) <= width
     for words in ("What this run says", "rest", "Core-hours", "NOISY: block 1, rest: CPU steal.", "FAILS"):
         assert words in text

@@ -12,7 +12,7 @@ from hops.tables.distance import break_even_elements
 from hops.tables.view import SummaryView
 from hops.terminal.comparison import compare
 
-from ..report.pages import printed
+from ..report.pages import print_view
 from . import summaries as made
 
 AHEAD = made.comparison("order_history", "p50", "rest", "hybrid", (10.0, 13.0), [-3.6, -2.7], 0.004, "left_lower")
@@ -152,6 +152,6 @@ def test_each_verdict_has_its_words(one, words):
 
 
 def test_a_terminal_has_the_pairs_whose_ranking_flips():
-    text = printed(compare(summary(all=row("never", "rest", None, (None, None)), order_history=row())), 110)
+    text = print_view(compare(summary(all=row("never", "rest", None, (None, None)), order_history=row())), 110)
     assert "hybrid from 9.0 ms (7.0 to 12.0) on" in text
     assert "never hybrid" not in text

@@ -79,11 +79,11 @@ def test_a_sound_run_is_off_by_what_envoy_takes_to_end_its_spans(run):
 
 
 def change_spans(traces, which, **changes):
-    def changed(span):
+    def change(span):
         new = {name: change(span) for name, change in changes.items()}
         return msgspec.structs.replace(span, **new) if which(span) else span
 
-    return {trace_id: [changed(span) for span in spans] for trace_id, spans in traces.items()}
+    return {trace_id: [change(span) for span in spans] for trace_id, spans in traces.items()}
 
 
 def of_edge(span):

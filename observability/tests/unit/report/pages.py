@@ -121,7 +121,7 @@ def csv_rows(folder: Path, key: str) -> list[dict[str, str]]:
     return list(csv.DictReader((folder / "csv" / f"{key}.csv").read_text(encoding="utf-8").splitlines()))
 
 
-def printed(view: Any, width: int = 400) -> str:
+def print_view(view: Any, width: int = 400) -> str:
     """Returns what a terminal of this width shows."""
     out = io.StringIO()
     terminal(out, width=width).print(view)
@@ -130,7 +130,7 @@ def printed(view: Any, width: int = 400) -> str:
 
 def check_terminal(folder: Path, *, least: int) -> None:
     """Checks that each figure on the terminal is on the page, and that there are enough figures."""
-    shown = printed(show_run(json.loads((folder / "summary.json").read_text(encoding="utf-8"))))
+    shown = print_view(show_run(json.loads((folder / "summary.json").read_text(encoding="utf-8"))))
     figures = set(re.findall(r"[−+]?\d[\d.,]*\d", shown))
     assert len(figures) > least
     text = page_of(folder).text

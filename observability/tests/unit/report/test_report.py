@@ -18,7 +18,17 @@ from hops.run.files import MANIFEST, TRIALS
 from hops.terminal.comparison import compare
 from synthetic.run import write_generated_run
 
-from .pages import SECTIONS, check_terminal, compared_run, csv_rows, edited, markdown_of, page_of, printed, reported_run
+from .pages import (
+    SECTIONS,
+    check_terminal,
+    compared_run,
+    csv_rows,
+    edited,
+    markdown_of,
+    page_of,
+    print_view,
+    reported_run,
+)
 
 HOSTILE = '</script><img src=x onerror="alert(1)">|*_`'
 
@@ -267,7 +277,7 @@ def test_a_deep_trace_is_drawn_in_the_order_of_its_path(meshed: Path) -> None:
 
 
 def test_the_terminal_has_the_mesh_too(meshed: Path) -> None:
-    shown = printed(compare(json.loads((meshed / "summary.json").read_text(encoding="utf-8"))))
+    shown = print_view(compare(json.loads((meshed / "summary.json").read_text(encoding="utf-8"))))
     assert shown.startswith("Mesh: Istio, mTLS on.")
     assert shown.count("a journey crosses sidecars") == 2
 

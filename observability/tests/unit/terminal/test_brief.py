@@ -15,7 +15,7 @@ from hops.run.files import read_run
 from hops.terminal.brief import brief
 from synthetic.run import Noise, write_generated_run
 
-from ..report.pages import page_of, printed
+from ..report.pages import page_of, print_view
 
 MAX_LINES = 36
 """Four more lines are the links, and the line that says that the run is finished."""
@@ -42,7 +42,7 @@ def summary(folder: Path) -> Summary:
 
 
 def print_brief(summary: Summary, width: int = 80) -> str:
-    return printed(brief(summary), width)
+    return print_view(brief(summary), width)
 
 
 def test_it_has_few_lines_and_fits(summary: Summary) -> None:

@@ -18,7 +18,7 @@ from hops.kinds.two_runs.tables import runs_view
 from hops.terminal.comparison import compare
 from synthetic.traces import otlp_document, shop_trace
 
-from ..report.pages import printed
+from ..report.pages import print_view
 
 ROOT = Path(__file__).resolve().parents[4]
 PACKAGES = (
@@ -50,20 +50,20 @@ def summary(run):
 
 
 def test_bench_shows_names_as_they_are(summary):
-    text = printed(bench(summary | {"topologies": {SERVICE: summary["topologies"][SERVICE]}}))
+    text = print_view(bench(summary | {"topologies": {SERVICE: summary["topologies"][SERVICE]}}))
     for name in (SPAN, PART, "gate[/b]"):
         assert name in text
 
 
 def test_compare_shows_names_as_they_are(summary):
-    text = printed(compare(summary))
+    text = print_view(compare(summary))
     for name in (SPAN, SERVICE, "gate[/b]"):
         assert name in text
 
 
 def test_compare_runs_shows_names_as_they_are(run):
     found = compare_runs(run, run)
-    text = printed(runs_view(rename(found, {"rest": SERVICE, "browse": SPAN})))
+    text = print_view(runs_view(rename(found, {"rest": SERVICE, "browse": SPAN})))
     assert SPAN in text
     assert SERVICE in text
 

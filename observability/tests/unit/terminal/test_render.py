@@ -10,7 +10,7 @@ from hops.elements.numbers import OPEN
 from hops.elements.table import Cell, Column, Table, estimate, number, words
 from hops.terminal.render import render
 
-from ..report.pages import printed
+from ..report.pages import print_view
 
 LATENCY = Table(
     "latency",
@@ -44,7 +44,7 @@ BUDGET = Table(
 
 
 def show(*elements: object, width: int = 80) -> str:
-    return "".join(line.rstrip() + "\n" for line in printed(render(elements), width).splitlines())
+    return "".join(line.rstrip() + "\n" for line in print_view(render(elements), width).splitlines())
 
 
 def test_text_lists_and_folds_are_below_each_other_unchanged():

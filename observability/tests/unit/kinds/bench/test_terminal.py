@@ -16,7 +16,7 @@ from hops.tables.view import SummaryView
 from hops.terminal.render import render as elements
 
 from ...conclusions.summaries import cell as hand_made
-from ...report.pages import printed
+from ...report.pages import print_view
 
 GOLDEN = Path(__file__).parent / "golden"
 
@@ -104,7 +104,7 @@ def test_a_run_that_was_slowed_on_purpose_says_so_first(summary, width):
 
 
 def print_text(what, width):
-    return "".join(line.rstrip() + "\n" for line in printed(what, width).splitlines())
+    return "".join(line.rstrip() + "\n" for line in print_view(what, width).splitlines())
 
 
 def golden(name, text):

@@ -21,7 +21,7 @@ from hops.run.documents.summary import Summary
 from hops.run.files import RunFiles, read_run
 from synthetic.of_capacity import write_capacity_run
 
-from ...report.pages import page_of, printed
+from ...report.pages import page_of, print_view
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +51,7 @@ def change_rows(run: RunFiles, label: str, **columns: pl.Expr) -> RunFiles:
 
 
 def print_run(summary: Summary, *, brief: bool = False) -> str:
-    return " ".join(printed(kinds.show_run(summary, brief=brief), 160).split())
+    return " ".join(print_view(kinds.show_run(summary, brief=brief), 160).split())
 
 
 def test_a_sweep_finds_what_its_rows_show(swept: Summary, runs: Mapping[Load, RunFiles]) -> None:

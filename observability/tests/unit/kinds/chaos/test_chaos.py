@@ -20,7 +20,7 @@ from hops.run.documents.summary import Summary
 from hops.run.files import TRIALS
 from synthetic.run import Arm, write_generated_run
 
-from ...report.pages import printed
+from ...report.pages import print_view
 
 ARMS = ("rest-kill-order", "rest-kill-jaeger")
 NS = 1_000_000_000
@@ -99,7 +99,7 @@ def test_a_run_is_shown_from_its_rows_on_page_and_terminal(tmp_path: Path) -> No
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert "How long journeys failed" in page
     assert (tmp_path / "csv" / "faults.csv").is_file()
-    shown = " ".join(printed(kinds.show_run(summary, brief=True), 160).split())
+    shown = " ".join(print_view(kinds.show_run(summary, brief=True), 160).split())
     assert "purchases that were confirmed" in shown
 
 

@@ -13,7 +13,7 @@ from hops.run.files import read_run
 from hops.run.network import NAMED
 from synthetic.run import write_generated_run
 
-from ...report.pages import printed
+from ...report.pages import print_view
 
 PARTNERS_AWAY = Customers("default", None, {"partner": NAMED["4g"]})
 
@@ -82,7 +82,7 @@ def test_one_topology_is_not_called_the_fastest(tmp_path):
 
 def test_the_terminal_has_every_line_at_any_width(decision):
     for width in (80, 110):
-        shown = printed(decision_view(decision), width)
+        shown = print_view(decision_view(decision), width)
         text = " ".join(shown.split())
         assert all(about in text for about, _ in decision_lines(decision))
         assert all(len(line) <= width for line in shown.splitlines())

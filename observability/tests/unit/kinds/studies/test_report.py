@@ -13,7 +13,7 @@ from hops.kinds.studies.document import StudySummary, Verdict
 from hops.run.files import MANIFEST, SUMMARY, TRIALS, read_document
 from synthetic.of_studies import synthetic_claim, write_synthetic_replay
 
-from ...report.pages import edited, page_of, printed
+from ...report.pages import edited, page_of, print_view
 
 TRUTH = {
     "rest-flat": 1.0, "grpc-flat": 0.7, "graphql-flat": 1.3, "rest-naive-flat": 3.0, "rest-large": 1, "grpc-large": 0.4
@@ -106,7 +106,7 @@ def test_the_page_begins_with_the_claims(replayed: Path) -> None:
     assert "100 users for 60 s" in text
     assert "10 users for 6 s" in text
     assert (replayed / "csv" / "claims_made_up.csv").read_text(encoding="utf-8").count("\n") == 15
-    assert "latency, p50: grpc 0.7 times rest" in printed(show_run(read_document(replayed / SUMMARY)), 200)
+    assert "latency, p50: grpc 0.7 times rest" in print_view(show_run(read_document(replayed / SUMMARY)), 200)
 
 
 def test_a_run_of_several_studies_has_the_verdicts_on_each(tmp_path: Path) -> None:
