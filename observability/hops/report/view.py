@@ -9,6 +9,7 @@ import polars as pl
 from rich.console import Group
 
 from hops.analysis.summary import FiguresOf, GatesOf, PairsOf, distance_figures, every_gate, every_pair
+from hops.conclusions.comparison import answer_title
 from hops.elements.element import Figures, Section
 from hops.report.palette import Look, looks
 from hops.run.documents.summary import Summary
@@ -42,6 +43,7 @@ class Kind:
         modelled: Selects the view for the model of distance, if topologies have several arms.
         traced: Whether all runs of this kind read traces; if not, a report has hop budgets only if its run read traces.
         picture: Draws the picture of the first section; by default, latencies of each journey and topology.
+        answer: Writes the report's title; empty if the run has no answer.
     """
 
     question: str
@@ -58,6 +60,7 @@ class Kind:
     modelled: Callable[[View], View] | None = None
     traced: bool = True
     picture: Callable[[View], Figures] | None = None
+    answer: Callable[[Summary], str] = answer_title
 
 
 @dataclass(frozen=True)

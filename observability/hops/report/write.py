@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from hops.conclusions.comparison import answer_title
 from hops.conclusions.notes import verdict_sentence
 from hops.conclusions.wording import mark_lines
 from hops.elements.compared import TOPOLOGY
@@ -57,7 +56,7 @@ def write_report(run: RunFiles, summary: Summary, folder: Path, kind: Kind) -> N
         name=summary["name"],
         kind=(kind.called or summary["kind"]) + of_what,
         question=kind.question.format(noun=view.compared),
-        answer=answer_title(summary),
+        answer=kind.answer(summary),
         measured=view.measured,
         verdict=summary["verdict"],
         trust=verdict_sentence(summary),

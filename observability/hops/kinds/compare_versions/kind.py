@@ -11,7 +11,7 @@ from hops.analysis.summary import Measured, every_gate
 from hops.gates.experiment import comparable_answers
 from hops.gates.limits import kind_of
 from hops.kinds.compare_versions.analysis import A, B, Versions, version_rows
-from hops.kinds.compare_versions.tables import section
+from hops.kinds.compare_versions.tables import answer, section
 from hops.report.view import Kind
 from hops.run.documents.gate import Gate, LeftOut
 from hops.run.files import RunFiles
@@ -56,4 +56,5 @@ KIND = Kind(
     gates_of=gates_of,
     conclusions=section,
     arms="versions",
+    answer=answer,
 )

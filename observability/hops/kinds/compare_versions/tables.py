@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from hops.conclusions.wording import join_names, mark_lines, not_tested
+from hops.conclusions.wording import join_names, mark_lines, negate_interval, not_tested
 from hops.elements.element import Element, Points, Section, Text
 from hops.elements.numbers import UNKNOWN, excess, figure, times
 from hops.elements.table import Cell, Column, Table, estimate, number, table_of, texts
 from hops.kinds.compare_versions.analysis import MIN_SHARE, VersionRow, Versions, versions_in
+from hops.run.documents.summary import Summary
 from hops.tables.latency import chance, difference, visible
 from hops.tables.view import SummaryView
 
 LARGE_MS = 2.0
 """Minimum size of the parts whose smallest visible change is in a sentence."""
+MAX_NAMED = 3
+"""Maximum number of parts in a title."""
 
 
 def section(view: SummaryView) -> Section:
@@ -31,6 +34,18 @@ def section(view: SummaryView) -> Section:
         ),
     ]
     return Section("versions", "What changed from a to b", elements)
+
+
+def answer(summary: Summary) -> str:
+    """Says in one line which parts changed, for a title; empty if no figure was compared."""
+    rows = versions_in(summary)["rows"]
+    for verdict in ("slower", "faster"):
+        if parts := [row["what"] for row in rows if row["verdict"] == verdict]:
+            more = f" and {len(parts) - MAX_NAMED} more parts" if len(parts) > MAX_NAMED else ""
+            named = ", ".join(parts[:MAX_NAMED]) if more else join_names(parts)
+            return f"b is {verdict} than a in {named}{more}"
+    is_tested = any(row["verdict"] == "not_shown" for row in rows)
+    return "No difference between a and b is shown" if is_tested else ""
 
 
 def _sentences(rows: Sequence[VersionRow]) -> Iterator[str]:
@@ -54,7 +69,8 @@ def _sentences(rows: Sequence[VersionRow]) -> Iterator[str]:
 
 def _change_text(row: VersionRow) -> str:
     low, high = row["ratio_ci95"]
-    amount = figure(row["difference"] or 0.0, row["ci95"], "ms")
+    change = row["difference"] or 0.0
+    amount = figure(abs(change), negate_interval(row["ci95"]) if change < 0 else row["ci95"], "ms")
     return f"{row['what']} by {amount}, {times(row['ratio'] or 0.0, (low, high))}"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -40,6 +41,11 @@ def make_summary(
     return dict(read_document(run / SUMMARY))
 
 
+def title_of(folder: Path) -> str:
+    (title,) = re.findall("<h1>.*</h1>", (folder / "report.html").read_text(encoding="utf-8"))
+    return str(title)
+
+
 def rows_of(summary: dict[str, Any]) -> dict[str, VersionRow]:
     return {row["what"]: row for row in versions_in(summary)["rows"]}
 
@@ -53,6 +59,7 @@ def test_equal_versions_differ_in_nothing(tmp_path: Path) -> None:
     report = (tmp_path / "report.md").read_text(encoding="utf-8")
     assert "No difference between a and b is shown." in report
     assert "a is branch-a, commit aaaaaaaaaaaa." in report
+    assert "No difference between a and b is shown" in title_of(tmp_path)
 
 
 def test_a_slower_part_is_found_by_its_name(tmp_path: Path) -> None:
@@ -67,6 +74,14 @@ def test_a_slower_part_is_found_by_its_name(tmp_path: Path) -> None:
     report = (tmp_path / "report.md").read_text(encoding="utf-8")
     assert "b has an injected delay: order:3ms." in report
     assert "SLOWER by more than the threshold" in report
+    assert re.search(r"b is slower than a in .*\bwork:order\b", title_of(tmp_path))
+
+
+def test_a_faster_part_is_shorter_by_a_positive_amount(tmp_path: Path) -> None:
+    make_summary(tmp_path, delays={"work:order": -0.5})
+    report = (tmp_path / "report.md").read_text(encoding="utf-8")
+    assert re.search(r"b is faster than a: .*work:order by 0\.\d+ ms \(0\.\d+ to 0\.\d+\)", report)
+    assert re.search(r"b is faster than a in .*\bwork:order\b", title_of(tmp_path))
 
 
 def test_too_few_blocks_say_so(tmp_path: Path) -> None:
