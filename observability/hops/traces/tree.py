@@ -69,9 +69,12 @@ class Quality(msgspec.Struct):
         two_roots: Traces with more than one root; the budget is that of the chosen root.
         skewed: Spans that begin before their parent, which is impossible on one clock; clipped.
         outlived: Spans that end after their parent (asynchronous, or closed late); clipped.
+        empty: Traces without a root, and so without a budget.
+        rings: Orphans that are their own ancestors.
         backwards: Skewed spans that end before they begin.
         followers: Spans that follow another span, which does not wait for them.
         unfinished: Spans without an end, or without times; they last as long as the spans below them.
+        misdated: Spans with impossible times.
         left_out: Traces without a budget, because the times of their root are unknown.
         joined: SERVER spans that answered a call but do not hang below it.
         shared: Calls that waited for the answer of another call.

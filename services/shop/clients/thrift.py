@@ -103,7 +103,9 @@ class ThriftCall(OutgoingCall):
         self._method = method.name
 
     def measure(self, meters: Meters, error: BaseException | None) -> tuple[Timing, tuple[str, ...]]:
-        code = error.code.value if isinstance(error, ShopError) else "" if error is None else "CANCELLED"
+        code = "CANCELLED" if error is not None else ""
+        if isinstance(error, ShopError):
+            code = error.code.value
         return meters.rpc_client, ("thrift", self._method, code or "OK", code)
 
 

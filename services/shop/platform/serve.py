@@ -48,11 +48,19 @@ class Offer:
 
 def listening(config: ServiceConfig) -> dict[str, str]:
     """Returns the address of each protocol to serve, at least one; raises `ConfigError` if there is none."""
-    addresses: dict[str, str] = {
-        protocol: address for protocol in _ADAPTERS if (address := getattr(config, f"listen_{protocol}")) is not None
+    asked = {
+        "grpc": config.listen_grpc,
+        "rest": config.listen_rest,
+        "graphql": config.listen_graphql,
+        "federation": config.listen_federation,
+        "thrift": config.listen_thrift,
+        "thrift_entrance": config.listen_thrift_entrance,
+        "thrift_json": config.listen_thrift_json,
+        "connect": config.listen_connect,
     }
+    addresses = {protocol: address for protocol, address in asked.items() if address is not None}
     if not addresses:
-        variables = ", ".join(f"SHOP_LISTEN_{protocol.upper()}" for protocol in _ADAPTERS)
+        variables = ", ".join(f"SHOP_LISTEN_{protocol.upper()}" for protocol in asked)
         example = "SHOP_LISTEN_GRPC=127.0.0.1:18020"
         raise ConfigError(f"nothing to listen on; set at least one of {variables}, such as {example}")
     return addresses
