@@ -18,7 +18,7 @@ from experiment.blocks import TRIAL_OVERHEAD_S, Makers, Measure
 from experiment.commands import in_blocks
 from experiment.errors import UsageError
 from experiment.plan.arms_in_blocks import Arm, Plan, arms_of, read_switches
-from experiment.plan.closed_loop import MAX_TAPE_RATE, MAX_THINK, MAX_VUS, ClosedLoop
+from experiment.plan.closed_loop import MAX_THINK, MAX_VUS, ClosedLoop
 from experiment.plan.networks import refuse_networks
 from experiment.plan.own_load import OwnLoad, Sending
 from experiment.plan.profiles import DEFAULT_RATE, Profile
@@ -258,14 +258,6 @@ def connections_for(users: int, http: int) -> int:
     return max(MIN_CONNECTIONS, -(-users // USERS_PER_CONNECTION))
 
 
-def tape_rate(closed: ClosedLoop) -> float:
-    """Returns how many journeys per second a closed loop's tape needs: more than the users can start.
-
-    Under overload, journeys fail quickly, so only the think time slows the users.
-    """
-    return min(MAX_TAPE_RATE, closed.most_asked + 5.0)
-
-
 def step_s(rate: float, lengths: Lengths, phase: Phase) -> float:
     """Returns the length of a step at a rate, in seconds: long enough to measure p99, within the profile's bounds."""
     needed = MIN_JOURNEYS / rate
@@ -287,7 +279,7 @@ def load_of(asked: Asked, lengths: Lengths, http: int, phase: Phase, amount: flo
     if phase == "users":
         closed = ClosedLoop(int(amount), asked["think_s"])
         connections = asked["connections"] or connections_for(closed.vus, http)
-        sending = replace(sending, rate=tape_rate(closed), closed=closed, connections=connections)
+        sending = replace(sending, rate=closed.tape_rate, closed=closed, connections=connections)
         return OwnLoad(name, (), replace(sending, duration_s=lengths.users_s))
     if phase == "peak":
         steps = tuple(share or amount for share in STAIRS)

@@ -16,6 +16,8 @@ MAX_TAPE_RATE = 10_000.0
 tapes larger."""
 MARGIN = 1.25
 """Arrivals are random, so a tape may have somewhat fewer journeys than its rate implies."""
+SPARE_RATE = 5.0
+"""Additional journeys per second on a tape: few expected arrivals vary by more than `MARGIN` allows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,14 +28,12 @@ class ClosedLoop:
     think_s: float
 
     @property
-    def most_asked(self) -> float:
-        """Journeys per second that the users start if every answer arrives at once, plus a margin."""
-        return MARGIN * self.vus / (self.think_s + FASTEST_JOURNEY_S)
-
-    @property
     def tape_rate(self) -> float:
-        """Journeys that the tape needs for each second of the loop, so that the tape does not end before the loop."""
-        return min(MAX_TAPE_RATE, self.most_asked)
+        """Journeys per second on a tape that does not end before the loop.
+
+        Under overload, journeys fail quickly, so only the think time slows the users.
+        """
+        return min(MAX_TAPE_RATE, MARGIN * self.vus / (self.think_s + FASTEST_JOURNEY_S) + SPARE_RATE)
 
     def __str__(self) -> str:
         users = "1 virtual user" if self.vus == 1 else f"{self.vus} virtual users"

@@ -108,7 +108,7 @@ def _own_load(name: str, entry: LoadEntry, scale: Scale, profile: StudyProfile) 
     closed = ClosedLoop(max(1, round((entry.users or 1) / by_users)), entry.think_s)
     most = max(entry.steps, default=1.0)
     steps = tuple(step / most for step in entry.steps)
-    sending = Sending(profile.warmup_s, duration_s, entry.max_per_s, closed, steps, entry.overload)
+    sending = Sending(profile.warmup_s, duration_s, closed.tape_rate, closed, steps, entry.overload)
     return OwnLoad(name, _mix(entry), sending)
 
 

@@ -57,7 +57,6 @@ class LoadEntry(_Strict):
         users: Users of a closed loop; None with `arrivals`.
         arrivals: Number of users who send one request each, spread evenly over the duration; None with `users`.
         steps: Share of the maximum number of users in each of the load's equally long parts.
-        max_per_s: Rate of a closed loop's tape, in journeys per second; above what two cores can answer.
         overload: Whether the load exceeds what the shop can take; if so, journeys may fail, and blocks may differ.
         answers: Claims that this load decides.
         also: Claims that this load shows but does not decide.
@@ -69,7 +68,6 @@ class LoadEntry(_Strict):
     arrivals: Annotated[int, Field(ge=1)] | None = None
     think_s: Annotated[FiniteFloat, Field(ge=0)] = 0.0
     steps: tuple[Annotated[FiniteFloat, Field(ge=0)], ...] = ()
-    max_per_s: Positive = 500.0
     duration_s: Positive
     overload: bool = False
     switches: dict[str, str | int] = {}

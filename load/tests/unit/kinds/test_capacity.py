@@ -19,9 +19,8 @@ from experiment.kinds.capacity import (
     parse_users,
     rates,
     step_s,
-    tape_rate,
 )
-from experiment.plan.closed_loop import MAX_TAPE_RATE, ClosedLoop
+from experiment.plan.closed_loop import ClosedLoop
 from hops.kinds.capacity.document import Asked
 from mesh.description.switches import MAX_CONNECTIONS
 
@@ -83,10 +82,6 @@ class TestUsers:
     def test_connections(self) -> None:
         assert [connections_for(users, http=2) for users in (1, 400, 401, 10_000)] == [4, 4, 5, 100]
         assert [connections_for(users, http=1) for users in (1, 300, 10_000)] == [4, 300, 1024]
-
-    def test_a_tape_lasts(self) -> None:
-        assert tape_rate(ClosedLoop(10_000, 10.0)) > 1000
-        assert tape_rate(ClosedLoop(10_000, 0.0)) == MAX_TAPE_RATE
 
 
 class TestLength:

@@ -43,6 +43,7 @@ def test_bad_input_is_named_with_what_is_valid(given: dict[str, str], message: s
 
 def test_a_tape_outlasts_the_loop_and_stays_small() -> None:
     assert ClosedLoop(4, 0.998).tape_rate > 4
+    assert ClosedLoop(1, 2.0).tape_rate > 5, "of 11 s, 5 arrivals must be more than chance allows"
     assert ClosedLoop(10_000, 0.0).tape_rate == MAX_TAPE_RATE
 
 
