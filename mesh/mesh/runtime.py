@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Protocol
 
-from mesh.components.accounts import CacheCounts, SpanAccount
+from mesh.components.telemetry_files import CacheCounts, SpanAccount
 from mesh.components.jaeger import SpanCounts
 from mesh.components.postgres import Database
 from mesh.components.shop_processes import Data

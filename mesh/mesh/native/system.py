@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mesh.components.accounts import CacheCounts, SpanAccount, cache_counts, span_accounts
+from mesh.components.telemetry_files import CacheCounts, SpanAccount, cache_counts, span_accounts
 from mesh.components.edge_cache import (
     LINK,
     NOTIFIES_EDGE_CACHE,

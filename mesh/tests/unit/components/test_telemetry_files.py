@@ -3,7 +3,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from mesh.components.accounts import CacheCounts, SpanAccount, cache_counts, span_accounts
+from mesh.components.telemetry_files import CacheCounts, SpanAccount, cache_counts, span_accounts
 from mesh.paths import RunFolder
 
 
