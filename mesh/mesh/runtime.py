@@ -8,10 +8,10 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Protocol
 
-from mesh.components.telemetry_files import CacheCounts, SpanAccount
 from mesh.components.jaeger import SpanCounts
 from mesh.components.postgres import Database
 from mesh.components.shop_processes import Data
+from mesh.components.telemetry_files import CacheCounts, SpanAccount
 from mesh.description.ports import Ports
 from mesh.description.switches import Switches
 from mesh.description.topology import Topology

@@ -32,8 +32,8 @@ from hops.run.rows import RESOURCES, calls_frame, hops_frame, paths_frame, read_
 from hops.traces.clock_offset import clock_offset_ms
 from hops.traces.jaeger import read_traces
 from hops.traces.tree import Quality
-from mesh.components.telemetry_files import spans_lost
 from mesh.components.shop_processes import TRIAL_DATABASE
+from mesh.components.telemetry_files import spans_lost
 from mesh.description.topology import SERVICES
 from mesh.runtime import Runtime
 

@@ -9,7 +9,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mesh.components.telemetry_files import CacheCounts, SpanAccount, cache_counts, span_accounts
 from mesh.components.edge_cache import (
     LINK,
     NOTIFIES_EDGE_CACHE,
@@ -31,6 +30,7 @@ from mesh.components.shop_processes import (
     database_task,
     shop_component,
 )
+from mesh.components.telemetry_files import CacheCounts, SpanAccount, cache_counts, span_accounts
 from mesh.components.trial import entrance, framed_url, parts_of, require_fit, target_document
 from mesh.components.valkey import VALKEY, cache, valkey_components
 from mesh.description.places import Place

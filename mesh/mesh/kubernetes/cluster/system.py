@@ -15,11 +15,11 @@ from types import TracebackType
 from typing import Any
 from urllib.parse import urlsplit
 
-from mesh.components.telemetry_files import CacheCounts, SpanAccount
 from mesh.components.jaeger import JAEGER, SpanCounts, span_counts
 from mesh.components.keys import PRIVATE_KEY, KeyPair, key_pair
 from mesh.components.postgres import POSTGRES, Database, database, own_database, require_external, superuser_password
 from mesh.components.shop_processes import Data
+from mesh.components.telemetry_files import CacheCounts, SpanAccount
 from mesh.components.trial import parts_of, require_fit, target_document
 from mesh.description.places import Places
 from mesh.description.ports import Ports
