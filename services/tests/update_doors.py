@@ -31,7 +31,7 @@ CLOSED = {4401: "UNAUTHENTICATED", 1013: "TOO_MANY_REQUESTS"}
 NEWS = "position order { id } status createdAt read"
 
 
-class Told(NamedTuple):
+class Update(NamedTuple):
     """One update, or one entry of the list; order 0 if a stream only says that it is open."""
 
     position: int
@@ -70,21 +70,21 @@ class RestDoor:
             kind, lines = _good(response).headers["content-type"], response.aiter_lines()
             assert (kind, response.headers["cache-control"]) == ("text/event-stream; charset=utf-8", "no-store")
 
-            async def following() -> Told:
+            async def following() -> Update:
                 fields = await event_of(lines)
                 if not fields:
                     raise Refused("")
                 position = int(fields.pop("id"))
                 if "data" not in fields:
                     assert fields == {"": "open", "retry": "1000"}
-                    return Told(position)
+                    return Update(position)
                 news = json.loads(fields["data"])
                 assert (fields["event"], news["position"], news["traceparent"]) == ("order", position, "")
                 return _from_json(news)
 
             yield following
 
-    async def read_list(self, headers: Headers, user: int) -> list[Told]:
+    async def read_list(self, headers: Headers, user: int) -> list[Update]:
         listed = (await self.ask("GET", f"/v1/users/{user}/notifications", headers)).json()["notifications"]
         return [_from_json(one) for one in listed]
 
@@ -101,8 +101,8 @@ def _good(response: httpx.Response) -> httpx.Response:
     raise Refused(problem["code"], problem["detail"], int(response.headers.get("retry-after", 0)))
 
 
-def _from_json(news: Any) -> Told:
-    return Told(news["position"], news["order_id"], news["status"], news["created_at"], news["read"])
+def _from_json(news: Any) -> Update:
+    return Update(news["position"], news["order_id"], news["status"], news["created_at"], news["read"])
 
 
 class GraphqlDoor:
@@ -155,18 +155,18 @@ class GraphqlDoor:
         query, whose = f"subscription ($id: ID!, $after: Int) {{ {asked} }}", global_id(kind, order or user)
         async with self.follow(query, {**OUTSIDE, **headers}, id=whose, after=after) as message:
 
-            async def following() -> Told:
+            async def following() -> Update:
                 payload = (await message())["payload"]
                 if "errors" in payload:
                     assert await message() == {"id": "1", "type": "complete"}
                     raise _refusal(payload)
                 position, news = payload["data"][field].values()
                 assert news is None or news["position"] == position
-                return Told(position) if news is None else _from_graphql(news)
+                return Update(position) if news is None else _from_graphql(news)
 
             yield following
 
-    async def read_list(self, headers: Headers, user: int) -> list[Told]:
+    async def read_list(self, headers: Headers, user: int) -> list[Update]:
         listed = await self._data(f'{{ notifications(userId: "{global_id("User", user)}") {{ {NEWS} }} }}', headers)
         return [_from_graphql(one) for one in listed["notifications"]]
 
@@ -191,9 +191,9 @@ def _refusal(answer: Any) -> Refused:
     return Refused(error["extensions"]["code"], error["message"], error["extensions"].get("retryAfter", 0))
 
 
-def _from_graphql(news: Any) -> Told:
+def _from_graphql(news: Any) -> Update:
     order = base64.b64decode(news["order"]["id"]).decode().removeprefix("Order:")
-    return Told(news["position"], int(order), news["status"], news["createdAt"], news["read"])
+    return Update(news["position"], int(order), news["status"], news["createdAt"], news["read"])
 
 
 class GrpcDoor:
@@ -219,16 +219,16 @@ class GrpcDoor:
             watched = pb.WatchNotificationsRequest(user_id=user, after_position=after)
             call = self.stub.WatchNotifications(watched, metadata=_metadata(headers))
 
-        async def following() -> Told:
+        async def following() -> Update:
             update = await _answer(call.read())
-            return _from_message(update.notification) if update.HasField("notification") else Told(update.position)
+            return _from_message(update.notification) if update.HasField("notification") else Update(update.position)
 
         try:
             yield following
         finally:
             call.cancel()
 
-    async def read_list(self, headers: Headers, user: int) -> list[Told]:
+    async def read_list(self, headers: Headers, user: int) -> list[Update]:
         listed = await self.ask("ListNotifications", pb.ListNotificationsRequest(user_id=user), headers)
         return [_from_message(one) for one in listed.notifications]
 
@@ -253,10 +253,10 @@ def _metadata(headers: Headers) -> Any:
     return tuple({**OUTSIDE, **headers}.items())
 
 
-def _from_message(news: Any) -> Told:
+def _from_message(news: Any) -> Update:
     status = order_pb2.OrderStatus.Name(news.status).removeprefix("ORDER_STATUS_")
     created_at = f"{news.create_time.ToDatetime().isoformat(timespec='microseconds')}Z"
-    return Told(news.position, news.order_id, status, created_at, news.read)
+    return Update(news.position, news.order_id, status, created_at, news.read)
 
 
 class InsideDoor:
@@ -271,14 +271,14 @@ class InsideDoor:
     async def watch(self, _: Headers, *, user: int = 0, order: int = 0, after: Any = None) -> AsyncIterator[Any]:
         updates = self._client.watch_order(order, after) if order else self._client.watch_notifications(user, after)
 
-        async def following() -> Told:
+        async def following() -> Update:
             update = await _raising(anext(updates))
-            return _from_value(update.notification) if update.notification else Told(update.position)
+            return _from_value(update.notification) if update.notification else Update(update.position)
 
         async with aclosing(updates):
             yield following
 
-    async def read_list(self, _: Headers, user: int) -> list[Told]:
+    async def read_list(self, _: Headers, user: int) -> list[Update]:
         return [_from_value(one) for one in await _raising(self._client.list_notifications(user))]
 
     async def mark(self, _: Headers, user: int, up_to: int) -> int:
@@ -293,9 +293,9 @@ async def _raising(call: Any) -> Any:
         raise Refused(error.code.value, error.message) from error
 
 
-def _from_value(news: Any) -> Told:
+def _from_value(news: Any) -> Update:
     created_at = f"{news.created_at.replace(tzinfo=None).isoformat(timespec='microseconds')}Z"
-    return Told(news.position, news.order_id, news.status.value, created_at, news.read)
+    return Update(news.position, news.order_id, news.status.value, created_at, news.read)
 
 
 async def event_of(lines: AsyncIterator[str]) -> dict[str, str]:

@@ -128,7 +128,7 @@ STUCK = """
         now() - number * interval '100 s'
     FROM generate_series(1, 3) number
 """
-TOLD = "INSERT INTO outbox (order_id, user_id, status, happened_at) VALUES (1, 1, 'PENDING', now() - interval '1 hour')"
+LATE = "INSERT INTO outbox (order_id, user_id, status, happened_at) VALUES (1, 1, 'PENDING', now() - interval '1 hour')"
 
 
 async def test_the_backlog_is_counted_with_its_oldest_age(trial: Any) -> None:
@@ -144,7 +144,7 @@ async def test_the_backlog_is_counted_with_its_oldest_age(trial: Any) -> None:
         return [*sagas, read("shop_outbox_waiting"), read("shop_outbox_oldest_age_seconds")]
 
     assert await read_backlog() == [0, 0, 0, 0]
-    for statement in (STUCK, TOLD):
+    for statement in (STUCK, LATE):
         await database.fetch(statement)
     waiting, oldest, events, age = await read_backlog()
     assert (waiting, events) == (3, 1)

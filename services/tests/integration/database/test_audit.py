@@ -43,13 +43,13 @@ UNDER_WAY = f"""
     INSERT INTO shop_payment.payment VALUES (10001, '{NEW}', NULL, 'AUTHORIZED', 300, 'EUR', NULL, now(), 9000);
 """
 # The customer of this order has all notifications about it.
-TOLD = """
+SENT = """
     INSERT INTO shop_notification.mailbox VALUES (9000, 2);
     INSERT INTO shop_notification.notification (user_id, position, event_id, order_id, status, happened_at)
         VALUES (9000, 1, 1, 10001, 'PENDING', now()), (9000, 2, 2, 10001, 'CONFIRMED', now());
 """
 # The same for a customer who also has notifications of seeded orders.
-TOLD_MORE = """
+SENT_MORE = """
     INSERT INTO shop_audit.told VALUES (9000, 5);
     INSERT INTO shop_notification.mailbox VALUES (9000, 7);
     INSERT INTO shop_notification.notification (user_id, position, event_id, order_id, status, happened_at)
@@ -100,18 +100,27 @@ BROKEN = [
         f"INSERT INTO shop_payment.payment VALUES (10001, '{NEW}', NULL, 'AUTHORIZED', 1, 'EUR', NULL, now(), 9000)",
     ),
     ("sagas_end", UNDER_WAY + "UPDATE shop_order.checkout SET updated_at = now() - interval '61 s'"),
-    ("updates_told", WHOLE + TOLD + "DELETE FROM shop_notification.notification WHERE user_id = 9000 AND position = 2"),
-    ("updates_told", WHOLE + TOLD + "DELETE FROM shop_notification.notification WHERE user_id = 9000"),
-    ("updates_told", WHOLE + TOLD + "UPDATE shop_notification.notification SET position = 9 WHERE event_id = 1"),
-    ("updates_told", WHOLE + TOLD + "UPDATE shop_notification.notification SET order_id = 10002 WHERE event_id = 2"),
-    ("updates_told", WHOLE + TOLD + WAITING.format("CONFIRMED")),
+    (
+        "updates_told",
+        WHOLE + SENT + "DELETE FROM shop_notification.notification WHERE user_id = 9000 AND position = 2",
+    ),
+    ("updates_told", WHOLE + SENT + "DELETE FROM shop_notification.notification WHERE user_id = 9000"),
+    ("updates_told", WHOLE + SENT + "UPDATE shop_notification.notification SET position = 9 WHERE event_id = 1"),
+    (
+        "updates_told",
+        WHOLE + SENT + "UPDATE shop_notification.notification SET order_id = 10002 WHERE event_id = 2",
+    ),
+    ("updates_told", WHOLE + SENT + WAITING.format("CONFIRMED")),
     ("updates_told", WHOLE + WAITING.format("PENDING")),
     ("updates_told", WHOLE + WAITING.format("CONFIRMED") + WAITING.format("PENDING")),
-    ("updates_counted", WHOLE + TOLD_MORE + "UPDATE shop_notification.mailbox SET last_position = 8"),
-    ("updates_counted", WHOLE + TOLD + "UPDATE shop_notification.mailbox SET last_position = 3 WHERE user_id = 9000"),
+    ("updates_counted", WHOLE + SENT_MORE + "UPDATE shop_notification.mailbox SET last_position = 8"),
     (
         "updates_counted",
-        WHOLE + TOLD + "DELETE FROM shop_notification.notification WHERE user_id = 9000 AND position = 2;"
+        WHOLE + SENT + "UPDATE shop_notification.mailbox SET last_position = 3 WHERE user_id = 9000",
+    ),
+    (
+        "updates_counted",
+        WHOLE + SENT + "DELETE FROM shop_notification.notification WHERE user_id = 9000 AND position = 2;"
         "UPDATE shop_notification.mailbox SET last_position = 1 WHERE user_id = 9000",
     ),
     (
@@ -152,11 +161,11 @@ def test_a_shop_without_faults_is_sound(database: psycopg.Connection, statements
     "news",
     [
         "",
-        TOLD,
-        TOLD_MORE,
+        SENT,
+        SENT_MORE,
         WAITING.format("PENDING") + WAITING.format("CONFIRMED"),
         # The event is delivered, but the order service does not know this yet.
-        TOLD + "INSERT INTO shop_order.outbox (id, order_id, user_id, status) OVERRIDING SYSTEM VALUE "
+        SENT + "INSERT INTO shop_order.outbox (id, order_id, user_id, status) OVERRIDING SYSTEM VALUE "
         "VALUES (2, 10001, 9000, 'CONFIRMED')",
         "INSERT INTO shop_shared.deleted_user VALUES (9000)",
     ],

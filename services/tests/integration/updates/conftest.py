@@ -80,7 +80,12 @@ class Shop:
 
 @pytest.fixture(scope="module")
 async def shop(
-    shared_trial: Any, keys: Any, relayed: bool, told_over: str, free_addresses: Callable[[], str], runtime: Runtime
+    shared_trial: Any,
+    keys: Any,
+    relayed: bool,
+    relay_protocol: str,
+    free_addresses: Callable[[], str],
+    runtime: Runtime,
 ) -> AsyncIterator[Shop]:
     async with AsyncExitStack() as stack:
         # The notification and order services call each other: one needs the other's address before it has started.
@@ -111,7 +116,7 @@ async def shop(
         for name in ("product", "user", "payment"):
             await start(name)
         notification = await start("notification")
-        scheme, protocol = ("http", "rest") if told_over == "rest" else (told_over, told_over)
+        scheme, protocol = ("http", "rest") if relay_protocol == "rest" else (relay_protocol, relay_protocol)
         over_grpc, peers["notification"] = peers["notification"], f"{scheme}://{at[protocol]}"
         # Only the database's NOTIFY wakes the relay, so that no test passes because of the relay's own timer.
         with pytest.MonkeyPatch.context() as patch:
@@ -138,7 +143,7 @@ def relayed() -> bool:
 
 
 @pytest.fixture(scope="module")
-def told_over() -> str:
+def relay_protocol() -> str:
     """The protocol over which the order service calls the notification service."""
     return "grpc"
 

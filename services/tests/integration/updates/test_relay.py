@@ -26,6 +26,8 @@ from shop.values.order import OrderStatus
 
 from .conftest import LIMIT_S, Shop, until
 
+pytestmark = pytest.mark.integration
+
 BACKLOG = int(os.environ.get("OUTBOX_EVENTS", "900"))
 """Number of events to deliver."""
 FILL = """
@@ -36,7 +38,7 @@ FILL = """
     ORDER BY turn, number
 """
 """Adds three events for each order; their customers buy nothing in other tests."""
-TOLD = """
+RELAYED = """
     SELECT order_id, array_agg(status ORDER BY position) FROM shop_notification.notification
     WHERE order_id > 1000000 GROUP BY order_id
 """
@@ -159,7 +161,7 @@ async def test_a_backlog_is_delivered_completely_and_in_order(shop: Shop, relay_
     print(f"{delivered / (time.monotonic() - began):,.0f} events/s")
     assert delivered == BACKLOG // 3 * 3
     assert shop.rows(LEFT) == [(0,)]
-    assert {tuple(statuses) for _, statuses in shop.rows(TOLD)} == {("PENDING", "CONFIRMED", "SHIPPED")}
+    assert {tuple(statuses) for _, statuses in shop.rows(RELAYED)} == {("PENDING", "CONFIRMED", "SHIPPED")}
 
 
 async def test_the_news_of_a_placed_order_waits_for_no_confirmation_that_never_comes(shop: Shop) -> None:

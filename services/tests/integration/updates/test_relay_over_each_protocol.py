@@ -8,9 +8,11 @@ from shop.values.order import OrderStatus
 
 from .conftest import Shop
 
+pytestmark = pytest.mark.integration
+
 
 @pytest.fixture(scope="module", params=["graphql", "rest"])
-def told_over(request: pytest.FixtureRequest) -> str:
+def relay_protocol(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 

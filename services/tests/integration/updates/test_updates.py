@@ -25,9 +25,11 @@ from shop.platform.deadline import DEADLINE_HEADER
 from shop.stubs import notification_pb2 as pb
 from shop.values.notification import KEPT, Event
 from shop.values.order import CheckoutLine, OrderStatus
-from update_doors import LIMIT_S, GraphqlDoor, GrpcDoor, Headers, InsideDoor, Refused, RestDoor, Told
+from update_doors import LIMIT_S, GraphqlDoor, GrpcDoor, Headers, InsideDoor, Refused, RestDoor, Update
 
 from .conftest import Shop
+
+pytestmark = pytest.mark.integration
 
 OUTSIDE, INSIDE = ("graphql-events", "graphql-socket", "grpc", "rest", "rest-gateway"), ("graphql", "grpc")
 PENDING, CONFIRMED, SHIPPED = OrderStatus.PENDING, OrderStatus.CONFIRMED, OrderStatus.SHIPPED
@@ -35,7 +37,7 @@ WHEN = "2026-01-02T03:04:05.678900Z"
 EVENT_IDS = itertools.count(1_000_000)
 NOWHERE = 987_654_321
 By = Callable[..., Headers]
-Next = Callable[[], Awaitable[Told]]
+Next = Callable[[], Awaitable[Update]]
 
 
 def event(user: int, status: OrderStatus = PENDING, order: int = 1) -> Event:
@@ -131,7 +133,7 @@ async def code_of(asked: Awaitable[object]) -> str:
 class TestAnOrderIsFollowed:
     async def test_from_checkout_to_delivery(self, shop: Shop, door: Any, by: By, user: int) -> None:
         async with door.watch(by(user), user=user) as following:
-            assert await following() == Told(0)
+            assert await following() == Update(0)
             before = datetime.now(UTC)
             order = await shop.buy(user)
             for status in (SHIPPED, OrderStatus.DELIVERED):
@@ -156,7 +158,7 @@ class TestAnOrderIsFollowed:
         watched = await shop.buy(user)
         await shop.notifications(user, 2)
         async with door.watch(by(user), order=watched.id) as following:
-            assert await following() == Told(2)
+            assert await following() == Update(2)
             await shop.buy(user, "another")
             await shop.notifications(user, 4)
             await shop.clients.order.cancel_order(watched.id)
@@ -179,7 +181,7 @@ class TestAnOrderIsFollowed:
         async with door.watch(by(other), user=other) as following:
             await following()
             await shop.clients.notification.notify([event(user), event(other, SHIPPED, 7)])
-            assert await following() == Told(1, 7, "SHIPPED", WHEN)
+            assert await following() == Update(1, 7, "SHIPPED", WHEN)
 
 
 class TestAStream:
@@ -353,7 +355,7 @@ async def test_notifications_are_marked_up_to_a_position(shop: Shop, door: Any, 
     await shop.clients.notification.notify([event(user, order=number) for number in range(1, 6)])
     assert await door.mark(by(user), user, 3) == 2
     assert await door.mark(by(1, "partner"), user, 2) == 2, "what is read stays so"
-    listed = [Told(number, number, "PENDING", WHEN, number <= 3) for number in range(5, 0, -1)]
+    listed = [Update(number, number, "PENDING", WHEN, number <= 3) for number in range(5, 0, -1)]
     for headers in (by(user), by(1, "partner")):
         assert await door.read_list(headers, user) == listed
 
