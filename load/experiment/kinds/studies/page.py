@@ -22,7 +22,7 @@ from experiment.marked import write_marked
 from hops.conclusions.wording import join_names
 from hops.elements import numbers
 from hops.kinds.studies.document import KIND, Replayed, Verdict
-from hops.kinds.studies.tables import RULE, cite, count_verdicts, several_note, size_text
+from hops.kinds.studies.tables import RULE, cite, condition_of, count_verdicts, phrase_claim, several_note, size_text
 from hops.run.files import MANIFEST, SUMMARY, read_document
 from hops.statistics.correction import SIGNIFICANCE
 from mesh.paths import ROOT
@@ -74,16 +74,13 @@ def _lines(kept: Mapping[str, Any], rules: str) -> Iterator[str]:
 
 def _cells(verdict: Verdict) -> list[str]:
     claim, effect, p = verdict["claim"], verdict["effect"], verdict["p_holm"]
-    ends = claim["value"] if isinstance(claim["value"], list) else [claim["value"]]
-    ratio = " to ".join(f"{end:g}" for end in ends if end is not None)
-    between = {"lt": "below", "gt": "above", "eq": "as", "ratio": f"{ratio} times"}[claim["relation"]]
-    sides = f" {between} ".join([claim["left"], *claim["between"], claim["right"]])
-    source = f" ({claim['source']})" if claim["source"] else ""
+    source = f"in its {claim['source']}" if claim["source"] else ""
+    remarks = "; ".join(part for part in (source, claim["note"]) if part)
     decided = verdict["outcome"] in ("holds", "contradicted") and p is not None
     cells = [
         claim["id"],
-        f"{claim['metric']}: {sides}{source}",
-        join_names([f"{name} {value}" for name, value in claim["under"].items()]),
+        phrase_claim(claim) + (f" ({remarks})" if remarks else ""),
+        condition_of(claim),
         join_names([f"`{name}`" for name in claim["topologies"]]) if verdict["arms"] else "",
         verdict["outcome"],
         size_text(verdict),

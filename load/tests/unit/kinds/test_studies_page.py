@@ -48,7 +48,7 @@ def test_a_row_has_the_figures_of_the_summary(run: Path) -> None:
     first, second, third = [line for line in text.splitlines() if line.startswith("| T")]
     effect = summary["studies"][0]["verdicts"][0]["effect"]
     assert first.startswith(
-        "| T1 | latency_p50: grpc 0.7 times rest (table) | payload 100B | `grpc` and `rest` | holds | inside |"
+        "| T1 | latency, p50: grpc 0.7 times rest (in its table) | payload 100B | `grpc` and `rest` | holds | inside |"
     )
     assert f"{effect['value']:.3f}"[:4] in first
     assert "| stays |" in first

@@ -9,7 +9,7 @@ from hops.conclusions.wording import join_names, plural
 from hops.elements import numbers
 from hops.elements.element import Element, Fold, Heading, Points, Section, Text
 from hops.elements.table import Cell, Column, Table, whole, words
-from hops.kinds.studies.document import METRICS, NAIVE, OUTCOMES, Outcome, Replayed, Study, Verdict, replayed_in
+from hops.kinds.studies.document import METRICS, NAIVE, OUTCOMES, Claim, Outcome, Replayed, Study, Verdict, replayed_in
 from hops.kinds.studies.verdict import ends_of
 from hops.statistics.correction import SIGNIFICANCE
 from hops.tables.view import SummaryView
@@ -120,10 +120,19 @@ def claims_table(key: str, caption: str, verdicts: Sequence[Verdict]) -> Table:
 
 
 def says(verdict: Verdict) -> str:
-    """Phrases the claim: `latency, p50: grpc 0.57 times rest (payload 100B)`."""
-    claim = verdict["claim"]
+    """Phrases the claim with its condition: `latency, p50: grpc 0.57 times rest (payload 100B)`."""
+    condition = condition_of(verdict["claim"])
+    return phrase_claim(verdict["claim"]) + (f" ({condition})" if condition else "")
+
+
+def condition_of(claim: Claim) -> str:
+    """Returns under which condition a study claims something: `payload 100B`; empty if under none."""
+    return ", ".join(f"{name} {value}" for name, value in claim["under"].items())
+
+
+def phrase_claim(claim: Claim) -> str:
+    """Phrases what a study claims: `latency, p50: grpc 0.57 times rest`."""
     left, right, value = _side(claim["left"]), _side(claim["right"]), claim["value"]
-    about = ", ".join(f"{name} {value}" for name, value in claim["under"].items())
     if claim["metric"] == "payload_effect":
         text = f"{left}'s over {right} {'grows' if claim['relation'] == 'gt' else 'shrinks'}"
     elif claim["relation"] == "ratio":
@@ -134,7 +143,7 @@ def says(verdict: Verdict) -> str:
     else:
         way = f" {'below' if claim['relation'] == 'lt' else 'above'} "
         text = way.join([left, *map(_side, claim["between"]), right])
-    return f"{METRICS[claim['metric']][0]}: {text}" + (f" ({about})" if about else "")
+    return f"{METRICS[claim['metric']][0]}: {text}"
 
 
 def size_text(verdict: Verdict) -> str:
