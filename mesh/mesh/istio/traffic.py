@@ -57,14 +57,15 @@ def _tls_mode(switches: Switches) -> str:
 def _policy(inbound: Inbound, switches: Switches, *, lasts: bool) -> dict[str, Any]:
     # A port's settings replace the service's settings; they do not add to them.
     over_http1 = SPOKEN[inbound.protocol] == "HTTP"
-    requests = MAX_STREAMS if lasts else 1024
-    limits = {"http1MaxPendingRequests": requests, "http2MaxRequests": requests}
+    connections, waiting = (MAX_STREAMS, MAX_STREAMS) if lasts else (256, 1024)
+    # As many requests over HTTP/2 as over HTTP/1.1, where some wait for a connection.
+    limits = {"http1MaxPendingRequests": waiting, "http2MaxRequests": MAX_STREAMS if lasts else connections + waiting}
     return {
         "tls": {"mode": _tls_mode(switches)},
         # Round robin, as without Istio; Istio's default picks the better of two random instances.
         "loadBalancer": {"simple": "ROUND_ROBIN"},
         "connectionPool": {
-            "tcp": {"maxConnections": MAX_STREAMS if lasts else 256, "connectTimeout": "1s"},
+            "tcp": {"maxConnections": connections, "connectTimeout": "1s"},
             "http": {**limits, "idleTimeout": IDLE_TIMEOUT} if over_http1 else limits,
         },
         "outlierDetection": {

@@ -47,6 +47,19 @@ def test_addresses_are_local() -> None:
     assert listener["address"]["socket_address"] == {"address": "127.0.0.1", "port_value": 30000}
 
 
+def test_a_component_gets_as_many_requests_at_once_over_every_protocol() -> None:
+    at_once = {}
+    for topology in ("rest", "graphql", "grpc"):
+        for cluster in render_edge(topology)["static_resources"]["clusters"]:
+            (limit,) = cluster.get("circuit_breakers", {}).get("thresholds", [None])
+            if limit is not None:
+                over_http2 = "http2_protocol_options" in str(cluster["typed_extension_protocol_options"])
+                waiting = limit["max_connections"] + limit["max_pending_requests"]
+                at_once[topology, cluster["name"]] = limit["max_requests"] if over_http2 else waiting
+    assert {topology for topology, _ in at_once} == {"rest", "graphql", "grpc"}
+    assert set(at_once.values()) == {1280}
+
+
 def test_http_3_differs_from_the_other_versions_in_its_transport_alone() -> None:
     shown = Certificate(Path("/keys/chain.pem"), Path("/keys/key.pem"), Path("/keys/root.pem"))
     plan = edge_plan(load_topology("hybrid"), PORTS, Path("/logs/edge.jsonl"), certificate=shown, quic=True)
