@@ -1,9 +1,9 @@
-"""The table of verdicts on the page about studies, made from a run.
+"""The table of verdicts on the page about studies, made from one or more runs.
 
-    .venv/bin/python -m experiment.kinds.studies.page results/RUN
+    .venv/bin/python -m experiment.kinds.studies.page results/RUN [RUN ...]
 
-The run's verdicts are stored in a file next to the page, from which a test rebuilds the table. The table says so if a
-study or the rules have changed since that run.
+If several runs replayed a study, the last one counts. The verdicts are stored in a file next to the page, from which a
+test rebuilds the table. The table says so if a study or the rules have changed since one of the runs.
 """
 
 from __future__ import annotations
@@ -21,18 +21,19 @@ from experiment.kinds.studies.study import STUDIES, all_studies, read_study
 from experiment.marked import write_marked
 from hops.conclusions.wording import join_names
 from hops.elements import numbers
-from hops.kinds.studies.document import KIND, Replayed, Verdict
+from hops.kinds.studies.document import KIND, Verdict
 from hops.kinds.studies.tables import RULE, cite, condition_of, count_verdicts, phrase_claim, several_note, size_text
+from hops.kinds.studies.verdict import holm
 from hops.run.files import MANIFEST, SUMMARY, read_document
 from hops.statistics.correction import SIGNIFICANCE
 from mesh.paths import ROOT
 
 PAGE = ROOT / "docs" / "experiments" / "studies.md"
 KEPT = PAGE.with_name("studies-verdicts.json")
-"""Stores the name of the run, the digest of its rules, and its verdicts."""
+"""Stores each study's verdicts, with the name of their run and the digest of its rules."""
 MARK = "verdicts"
 NO_RUN = "No run has been made under the rules, arms and loads above.\n"
-OLDER = "**This run is older than the rules, arms and loads above.**"
+OLDER = "**A run is older than the rules, arms and loads above.**"
 _HEADS = ("claim", "the study says", "its condition", "arms", "direction", "size", "measured", "after Holm", "cause")
 
 
@@ -42,14 +43,25 @@ def digest_rules(folder: Path = STUDIES) -> str:
     return hashlib.sha256(json.dumps([RULE, studies], sort_keys=True).encode()).hexdigest()
 
 
-def verdicts_of(run: Path) -> dict[str, Any]:
-    """Returns the parts of a run from which the page is made; raises UsageError if it is no replay of studies."""
-    if not (run / SUMMARY).is_file():
-        raise UsageError(f"{run}: there is no {SUMMARY}; give the folder of a finished run of `make {KIND}`")
-    summary, manifest = read_document(run / SUMMARY), read_document(run / MANIFEST)
-    if summary["kind"] != KIND:
-        raise UsageError(f"{run}: this is a run of kind {summary['kind']}; give a run of `make {KIND}`")
-    return {"run": run.resolve().name, "rules": manifest["study_rules"], "studies": summary["studies"]}
+def verdicts_of(*runs: Path) -> dict[str, Any]:
+    """Returns the parts of runs from which the page is made, with Holm's correction over all claims together.
+
+    Raises:
+        UsageError: One of them is no replay of studies.
+    """
+    studies: dict[str, dict[str, Any]] = {}
+    for run in runs:
+        if not (run / SUMMARY).is_file():
+            raise UsageError(f"{run}: there is no {SUMMARY}; give the folder of a finished run of `make {KIND}`")
+        summary, manifest = read_document(run / SUMMARY), read_document(run / MANIFEST)
+        if summary["kind"] != KIND:
+            raise UsageError(f"{run}: this is a run of kind {summary['kind']}; give a run of `make {KIND}`")
+        source = {"run": run.resolve().name, "rules": manifest["study_rules"]}
+        studies |= {one["study"]["id"]: {**source, **one} for one in summary["studies"]}
+    verdicts = [verdict for one in studies.values() for verdict in one["verdicts"]]
+    for verdict, p in zip(verdicts, holm([verdict["p"] for verdict in verdicts]), strict=True):
+        verdict["p_holm"] = p
+    return {"studies": list(studies.values())}
 
 
 def section(kept: Mapping[str, Any] | None, rules: str) -> str:
@@ -58,13 +70,12 @@ def section(kept: Mapping[str, Any] | None, rules: str) -> str:
 
 
 def _lines(kept: Mapping[str, Any], rules: str) -> Iterator[str]:
-    studies: Sequence[Replayed] = kept["studies"]
-    verdicts = [verdict for one in studies for verdict in one["verdicts"]]
-    older = f"{OLDER} " if kept["rules"] != rules else ""
-    yield f"{older}Run `{kept['run']}`. {count_verdicts(verdicts)} {several_note(verdicts)}"
-    for one in studies:
+    verdicts: Sequence[Verdict] = [verdict for one in kept["studies"] for verdict in one["verdicts"]]
+    older = f"{OLDER} " if any(one["rules"] != rules for one in kept["studies"]) else ""
+    yield f"{older}{count_verdicts(verdicts)} {several_note(verdicts)}"
+    for one in kept["studies"]:
         yield ""
-        yield f"{cite(one['study'])}, figures {one['figures']}:"
+        yield f"{cite(one['study'])}, run `{one['run']}`, figures {one['figures']}:"
         yield ""
         yield f"| {' | '.join(_HEADS)} |"
         yield f"|{'---|' * len(_HEADS)}"
@@ -91,17 +102,17 @@ def _cells(verdict: Verdict) -> list[str]:
     return [re.sub(r"\s+", " ", cell).replace("|", r"\|") or numbers.NOTHING for cell in cells]
 
 
-def write(run: Path) -> None:
-    """Stores the verdicts of a run, and writes their table into the page."""
-    kept = verdicts_of(run)
+def write(runs: Sequence[Path]) -> None:
+    """Stores the verdicts of runs, and writes their table into the page."""
+    kept = verdicts_of(*runs)
     KEPT.write_text(json.dumps(kept, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     write_marked(PAGE, MARK, section(kept, digest_rules()))
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 2:
-        sys.exit("give the folder of one run of `make studies`, such as results/20261129T010000Z-studies")
+    if len(sys.argv) < 2:
+        sys.exit("give the folders of runs of `make studies`, such as results/20261129T010000Z-studies")
     try:
-        write(Path(sys.argv[1]))
+        write([Path(argument) for argument in sys.argv[1:]])
     except UsageError as error:
         sys.exit(str(error))

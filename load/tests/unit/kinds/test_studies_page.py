@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -41,12 +41,13 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_a_row_has_the_figures_of_the_summary(run: Path) -> None:
     kept = verdicts_of(run)
-    summary: dict[str, Any] = read_document(run / SUMMARY)
-    assert kept["studies"] == summary["studies"]
+    (study,) = read_document(run / SUMMARY)["studies"]
+    assert kept["studies"] == [{"run": "20261129-studies", "rules": "now", **study}]
     text = section(kept, "now")
-    assert text.startswith("Run `20261129-studies`. Of 3 claims, 1 holds, 1 is contradicted and 1 is not comparable.")
+    assert text.startswith("Of 3 claims, 1 holds, 1 is contradicted and 1 is not comparable.")
+    assert ", run `20261129-studies`, figures " in text
     first, second, third = [line for line in text.splitlines() if line.startswith("| T")]
-    effect = summary["studies"][0]["verdicts"][0]["effect"]
+    effect = study["verdicts"][0]["effect"]
     assert first.startswith(
         "| T1 | latency, p50: grpc 0.7 times rest (in its table) | payload 100B | `grpc` and `rest` | holds | inside |"
     )
@@ -54,6 +55,20 @@ def test_a_row_has_the_figures_of_the_summary(run: Path) -> None:
     assert "| stays |" in first
     assert "between their means" in second
     assert third.endswith("| It needs another moon. |")
+
+
+def test_the_last_run_of_a_study_counts_and_the_correction_is_over_all_studies(run: Path, tmp_path: Path) -> None:
+    again, other = (Path(shutil.copytree(run, tmp_path / name)) for name in ("again", "other"))
+    summary = read_document(other / SUMMARY)
+    summary["studies"][0]["study"]["id"] = "other"
+    (other / SUMMARY).write_text(json.dumps(summary), encoding="utf-8")
+    studies = verdicts_of(run, other, again)["studies"]
+    assert [(one["study"]["id"], one["run"]) for one in studies] == [("synthetic", "again"), ("other", "other")]
+    alone = read_document(run / SUMMARY)["studies"][0]["verdicts"]
+    for one in studies:
+        for verdict, before in zip(one["verdicts"], alone, strict=True):
+            if verdict["p"]:
+                assert verdict["p_holm"] > before["p_holm"]
 
 
 def test_a_table_with_other_rules_says_that_it_is_older(run: Path) -> None:
