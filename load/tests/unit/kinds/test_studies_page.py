@@ -14,7 +14,7 @@ from experiment.kinds.studies.study import STUDIES
 from experiment.marked import replace_marked
 from hops.kinds import make_report
 from hops.run.files import MANIFEST, SUMMARY, read_document
-from synthetic.of_studies import synthetic_claim, write_synthetic_replay
+from synthetic.of_studies import STUDY, synthetic_claim, write_synthetic_replay
 
 
 def test_the_page_s_table_is_made_from_its_run() -> None:
@@ -63,7 +63,7 @@ def test_the_last_run_of_a_study_counts_and_the_correction_is_over_all_studies(r
     summary["studies"][0]["study"]["id"] = "other"
     (other / SUMMARY).write_text(json.dumps(summary), encoding="utf-8")
     studies = verdicts_of(run, other, again)["studies"]
-    assert [(one["study"]["id"], one["run"]) for one in studies] == [("synthetic", "again"), ("other", "other")]
+    assert [(one["study"]["id"], one["run"]) for one in studies] == [(STUDY, "again"), ("other", "other")]
     alone = read_document(run / SUMMARY)["studies"][0]["verdicts"]
     for one in studies:
         for verdict, before in zip(one["verdicts"], alone, strict=True):
