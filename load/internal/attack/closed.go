@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"sync"
 	"time"
 )
@@ -11,17 +12,18 @@ import (
 const MaxVUs = 10_000
 
 // Closed is a closed loop: virtual users take the journeys in the order of the tape, and ignore their arrival times.
-// Each user sends the next journey once its previous journey has been answered and a think time has passed.
+// Each user sends the next journey once its previous journey has been answered and it has thought.
 //
-// Users with a think time start one after another, spread evenly over the first think time. If they started together,
-// they would send their journeys in waves throughout the loop. Users without a think time start together.
+// Users with a think time start one after another, spread evenly over the first think time. Later think times are drawn
+// from the exponential distribution, the same in every replay. With constant think times, users who once waited in the
+// same queue would send their journeys in waves from then on. Users without a think time start together.
 //
 // With steps, the number of users varies: each step is an equal part of the duration, with its share of the users.
 //
 // A slow shop gets less load in a closed loop, so its latencies cannot be compared with those of an open loop.
 type Closed struct {
 	VUs      int
-	Think    time.Duration // pause between an answer and the same user's next journey
+	Think    time.Duration // mean pause between an answer and the same user's next journey
 	Duration time.Duration // time during which journeys start
 	Steps    []float64     // share of the users in each part of the duration; empty for all users throughout
 }
@@ -53,9 +55,10 @@ func (c Closed) loop(ctx context.Context, send func() bool) {
 	var users sync.WaitGroup
 	for user := range c.VUs {
 		users.Go(func() {
+			thoughts := rand.New(rand.NewPCG(0, uint64(user)))
 			sleep(limited, c.Think/time.Duration(c.VUs)*time.Duration(user))
 			for c.enter(limited, begin, user) && time.Now().Before(end) && send() {
-				sleep(limited, c.Think)
+				sleep(limited, time.Duration(thoughts.ExpFloat64()*float64(c.Think)))
 			}
 		})
 	}
