@@ -38,8 +38,8 @@ func TestUsersComeAndGo(t *testing.T) {
 	})
 }
 
-// Users who waited in the same queue do not come back in the same wave, and think for the time that was asked for on
-// average.
+// Users who waited in the same queue do not come back in the same wave, and the mean of their think times is the requested
+// one.
 func TestUsersWhoThinkDoNotSendInWaves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const users, think, interval, intervals = 100, 200 * time.Millisecond, 5 * time.Millisecond, 4000
