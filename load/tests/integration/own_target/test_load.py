@@ -236,8 +236,11 @@ def test_other_kinds_measure_targets_like_topologies(
         console.print(words)
         assert not re.search(r"topolog|\bshop\b|\bedge\b", console.export_text())
     far = measure("rtt --rtts 0,20 --targets here --blocks 1 --profile smoke --trace 0.3")
-    near_ms, far_ms = (one["journeys"]["look"]["latency_ms"]["p50"] for one in far["topologies"].values())
-    assert far_ms > near_ms
+    rows = pl.read_parquet(next(results.glob("2*rtt*")) / "journeys.parquet")
+    # The machine can slow a journey down, but nothing makes one faster than its round trip.
+    fastest = dict(rows.group_by("topology").agg(pl.col("latency_ns").min()).iter_rows())
+    near_ns, far_ns = (fastest[name] for name in far["topologies"])
+    assert near_ns < 20_000_000 <= far_ns
     apart = measure("isolate --journey read --targets here --blocks 1 --profile smoke")
     assert "read" in apart["topologies"]["as-is"]["journeys"]
     assert "read" not in apart["topologies"]["without-read"]["journeys"]
