@@ -52,7 +52,7 @@ def run_struck(
     with FAULTS[fault.kind].around(system, fault.target) as (struck, strike):
         warmup = Load(of_arm.warmup, sending.warmup_s)
         with ready(struck, shopload, tapes.spot_check, warmup, folder, clock, say, meanwhile):
-            reference = reference_digests(struck, load.tape)
+            reference = reference_digests(struck, load.tape, (), say)
             say(f"replaying {load}, {fault} after {STRIKES_AFTER_S:g} s")
             moments = _Moments(struck, strike)
             sender = sender_of(struck, shopload, moments.strike)

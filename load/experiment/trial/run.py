@@ -75,7 +75,7 @@ def run_trial(
         from experiment.trial.probes import observe
         from experiment.trial.replay import Replay
 
-        reference = reference_digests(system, load.tape, plan.may_differ) if compared else None
+        reference = reference_digests(system, load.tape, plan.may_differ, say) if compared else None
         with observe(arm.probe, system, shopload, load, folder, clock, say) as observed:
             say(f"replaying {load}")
             replay = Replay(system, shopload, load, folder, clock, reference, observed.sender)
