@@ -22,7 +22,7 @@ SPARE_RATE = 5.0
 
 @dataclass(frozen=True, slots=True)
 class ClosedLoop:
-    """Virtual users who take the tape's journeys in order; a user takes another one `think_s` after the last answer."""
+    """Virtual users who take the tape's journeys in order, and think for `think_s` on average after each answer."""
 
     vus: int
     think_s: float

@@ -73,7 +73,7 @@ Customers and partners hold valid sessions before the load; only the login journ
 	flags.BoolVar(&f.quiet, "quiet", false, "show no progress")
 	flags.Int64Var(&startAt, "start-at", 0, "when the tape begins, as Unix time in ns (default: at once); refused if it has passed")
 	flags.IntVar(&f.closed.VUs, "vus", 0, "number of virtual users of a closed loop (default: an open loop, at the tape's times)")
-	flags.DurationVar(&f.closed.Think, "think", 0, "think time between an answer and the same virtual user's next journey; needs --vus")
+	flags.DurationVar(&f.closed.Think, "think", 0, "mean think time between an answer and the same virtual user's next journey; needs --vus")
 	flags.DurationVar(&f.closed.Duration, "duration", 0, "how long the virtual users start journeys; needs --vus")
 	flags.Float64SliceVar(&f.closed.Steps, "steps", nil,
 		"share of the virtual users in each of several equal parts of --duration, 0 to 1 (default: all); needs --vus")
