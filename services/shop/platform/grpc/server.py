@@ -21,6 +21,8 @@ SERVICES = {service.name: service.full_name for service in calls.SERVICES}
 """Full name of each service of the contract, by the name of its component."""
 
 GRACE_S = 3.0
+MAX_PENDING = 4_096
+"""Maximum number of calls that wait for a busy event loop: more than the edge lets through at once."""
 LOW = 1
 """gRPC's fastest level of compression."""
 OPTIONS: tuple[tuple[str, int], ...] = (
@@ -30,6 +32,9 @@ OPTIONS: tuple[tuple[str, int], ...] = (
     # Clients may ping idle channels as often as `grpc_channel` does.
     ("grpc.http2.min_ping_interval_without_data_ms", 10_000),
     ("grpc.keepalive_permit_without_calls", 1),
+    # By default, from 1,000 waiting calls on, gRPC cancels some of the new ones, without a reason for the client.
+    ("grpc.server.max_pending_requests", MAX_PENDING),
+    ("grpc.server.max_pending_requests_hard_limit", MAX_PENDING),
 )
 
 
