@@ -15,6 +15,7 @@ from experiment.errors import UsageError
 from experiment.generator.shopload import BINARY, Shopload
 from experiment.generator.tapes import Tapes, make_tapes
 from experiment.plan.arms_in_blocks import DATA_SEED, MAX_BLOCKS, PLAN, Arm, Plan, Planned
+from experiment.plan.closed_loop import describe_loops
 from experiment.progress import Progress, minutes
 from experiment.results.folder import ResultsFolder, check_room, read_json, write_json
 from experiment.results.manifest import git_state, manifest_of, now
@@ -286,10 +287,7 @@ class Blocks:
         seeds = {"tape": plan.seed, "order": plan.seed, "data": DATA_SEED, "bootstrap": plan.seed}
         topologies = {arm.label: arm.topology for arm in plan.arms}
         sent = {arm.label: plan.sending(arm) for arm in plan.arms}
-        loops = sorted((one.closed for one in sent.values() if one.closed), key=lambda one: one.vus)
-        closed = asdict(loops[-1]) if loops else None
-        if closed and loops[0].vus < loops[-1].vus:
-            closed["fewest"] = loops[0].vus
+        closed = describe_loops([one.closed for one in sent.values() if one.closed])
         made_of = manifest_of(plan.kind, plan.name, topologies, plan.arms[0].switches, plan.workload, seeds)
         if not all(arm.switches.in_cluster for arm in plan.arms):
             made_of["versions"]["jaeger"] = jaeger_version(os.environ)

@@ -10,12 +10,12 @@ from typing import Any, TypeVar
 
 from experiment.blocks import THE_SHOP, WORKLOAD, Blocks, Makers
 from experiment.plan.arms_in_blocks import PLAN, Plan
-from experiment.plan.closed_loop import ClosedLoop
 from experiment.plan.workload import require_fitting
 from experiment.progress import short_path
 from experiment.results.folder import ResultsFolder
 from experiment.results.manifest import now
 from experiment.trial.files import RECORD
+from hops.conclusions.wording import loop_text
 from hops.run.documents.summary import Summary
 from hops.run.loads import lengths_text, rates_text
 from hops.run.network import network_text
@@ -105,7 +105,7 @@ def load_line(manifest: Mapping[str, Any]) -> str:
     if closed is None:
         load = f"open loop, {rates_text(manifest)} for {length}"
     else:
-        load = f"{ClosedLoop(closed['vus'], closed['think_s'])}, for {length}"
+        load = f"closed loop, {loop_text(closed)}, for {length}"
     network, *others = {_network(arm) for arm in manifest.get("arms", {"": switches}).values()}
     return f"{load}; network: not the same for all arms" if others else load + network
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from experiment.arguments import duration_s, whole_number
 from experiment.errors import UsageError
+from hops.run.documents.summary import ClosedLoop as Described
 
 MAX_VUS = 10_000
 MAX_THINK = "10m"
@@ -38,6 +40,20 @@ class ClosedLoop:
     def __str__(self) -> str:
         users = "1 virtual user" if self.vus == 1 else f"{self.vus} virtual users"
         return f"closed loop, {users}, think time {self.think_s:g} s"
+
+
+def describe_loops(loops: Sequence[ClosedLoop]) -> Described | None:
+    """Describes the closed loops of a run's arms in its manifest; None if all arms run in an open loop."""
+    if not loops:
+        return None
+    fewest, most = min(one.vus for one in loops), max(one.vus for one in loops)
+    shortest, longest = min(one.think_s for one in loops), max(one.think_s for one in loops)
+    described = Described(vus=most, think_s=longest)
+    if fewest < most:
+        described["fewest"] = fewest
+    if shortest < longest:
+        described["shortest_think_s"] = shortest
+    return described
 
 
 def parse_closed_loop(*, vus: str | None, think: str | None, rate: str | None = None) -> ClosedLoop | None:

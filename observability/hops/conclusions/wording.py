@@ -8,6 +8,7 @@ from typing import Any
 from hops.elements.numbers import figure
 from hops.run.documents.estimate import Estimate
 from hops.run.documents.gate import VALID, Verdict
+from hops.run.documents.summary import ClosedLoop
 from hops.run.documents.trial import Program
 
 
@@ -77,3 +78,13 @@ def but_untested(rows: Sequence[Mapping[str, Any]]) -> str:
 def clause(reason: str) -> str:
     """Turns a reason into a clause: `it needs 3 blocks`."""
     return f"it {reason}" if reason.startswith("needs ") else reason
+
+
+def loop_text(closed: ClosedLoop) -> str:
+    """Describes a closed loop: `16 virtual users with a mean think time of 0.1 s`."""
+    users, think = plural(closed["vus"], "virtual user"), f"{closed['think_s']:g} s"
+    if "fewest" in closed:
+        users = f"{closed['fewest']:,} to {users}, by arm,"
+    if "shortest_think_s" in closed:
+        think = f"{closed['shortest_think_s']:g} to {think}, by arm"
+    return f"{users} with a mean think time of {think}"

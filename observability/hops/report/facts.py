@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from hops.conclusions.wording import join_names, plural
+from hops.conclusions.wording import join_names, loop_text, plural
 from hops.elements import numbers
 from hops.report.view import View
 from hops.run.documents.summary import Summary
@@ -13,7 +13,6 @@ from hops.run.loads import lengths_text, rates_text
 from hops.run.network import SWITCHES as NETWORK
 from hops.run.network import network_text
 from hops.run.switches import Switches, is_of_the_shop, switches_of, switches_text, value_text
-from hops.tables.latency import loop_text
 
 
 def load_facts(view: View) -> list[tuple[str, str]]:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hops.conclusions.wording import join_names, not_tested, plural
+from hops.conclusions.wording import join_names, loop_text, not_tested, plural
 from hops.elements import numbers
 from hops.elements.element import Element, Text
 from hops.elements.table import Cell, Column, Table, estimate, number, table_of, texts, whole, words
 from hops.run.documents.difference import Comparison, Tested
-from hops.run.documents.summary import ClosedLoop
 from hops.run.documents.topology import JourneySummary
 from hops.tables.view import SummaryView
 from hops.units import ALL
@@ -36,14 +35,6 @@ def latency_text(view: SummaryView) -> Text:
         f"gets less load: these latencies cannot be compared with those of an open loop. {failed}",
         tone="notice",
     )
-
-
-def loop_text(closed: ClosedLoop) -> str:
-    """Describes a closed loop: `16 virtual users, 0.1 s between an answer and the next journey`."""
-    users = plural(closed["vus"], "virtual user")
-    if "fewest" in closed:
-        users = f"{closed['fewest']:,} to {users}, by arm"
-    return f"{users}, {closed['think_s']:g} s between an answer and the next journey"
 
 
 def latency_table(view: SummaryView) -> Table:

@@ -3,7 +3,8 @@ from __future__ import annotations
 import pytest
 
 from experiment.errors import UsageError
-from experiment.plan.closed_loop import MAX_TAPE_RATE, ClosedLoop, parse_closed_loop
+from experiment.plan.closed_loop import MAX_TAPE_RATE, ClosedLoop, describe_loops, parse_closed_loop
+from hops.conclusions.wording import loop_text
 
 
 @pytest.mark.parametrize("nothing", [None, ""])
@@ -49,3 +50,22 @@ def test_a_tape_outlasts_the_loop_and_stays_small() -> None:
 
 def test_it_reads_as_a_sentence() -> None:
     assert str(ClosedLoop(1, 0.1)) == "closed loop, 1 virtual user, think time 0.1 s"
+
+
+@pytest.mark.parametrize(
+    ("loops", "text"),
+    [
+        ([ClosedLoop(1, 0.1)], "1 virtual user with a mean think time of 0.1 s"),
+        ([ClosedLoop(16, 2), ClosedLoop(16, 2)], "16 virtual users with a mean think time of 2 s"),
+        ([ClosedLoop(50, 0), ClosedLoop(10, 0)], "10 to 50 virtual users, by arm, with a mean think time of 0 s"),
+        ([ClosedLoop(9, 1), ClosedLoop(9, 10)], "9 virtual users with a mean think time of 1 to 10 s, by arm"),
+    ],
+)
+def test_loops_of_several_arms_are_described_by_their_ranges(loops: list[ClosedLoop], text: str) -> None:
+    described = describe_loops(loops)
+    assert described is not None
+    assert loop_text(described) == text
+
+
+def test_open_loops_have_no_description() -> None:
+    assert describe_loops([]) is None

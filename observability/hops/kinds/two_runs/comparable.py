@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, TypedDict
 
+from hops.conclusions.wording import loop_text
 from hops.errors import NotComparableError
 from hops.run.files import RunFiles
 from hops.run.network import SWITCHES as NETWORK
@@ -100,7 +101,7 @@ def _loop(manifest: Mapping[str, Any]) -> str:
     closed = manifest.get("closed")
     if manifest["mode"] == "open" or closed is None:
         return "an open loop"
-    return f"a closed loop of {closed['vus']} users with {closed['think_s']:g} s between"
+    return f"a closed loop of {loop_text(closed)}"
 
 
 def _tape(first: Mapping[str, Any], second: Mapping[str, Any]) -> str:

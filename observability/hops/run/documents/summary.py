@@ -20,11 +20,12 @@ Mode = Literal["open", "closed"]
 
 
 class ClosedLoop(TypedDict):
-    """The load of a closed loop; if arms have different numbers of users, `vus` is the largest."""
+    """The load of a closed loop; if arms have different loads, `vus` and `think_s` are the largest."""
 
     vus: int
     think_s: float
     fewest: NotRequired[int]
+    shortest_think_s: NotRequired[float]
 
 
 class InUse(TypedDict):

@@ -106,7 +106,7 @@ def test_a_threshold_applies_to_the_given_metrics(originals):
         ({"tapes__load": "f" * 64, "workload": "mine.yaml"}, "workload default.yaml against mine.yaml"),
         ({"seeds__data": 7}, "the data differ: seed 1 against 7"),
         ({"switches__scale": 3}, "the data differ: scale 1 against 3"),
-        ({"mode": "closed", "closed": {"vus": 4, "think_s": 0.1}}, "a closed loop of 4 users"),
+        ({"mode": "closed", "closed": {"vus": 4, "think_s": 0.1}}, "a closed loop of 4 virtual users"),
         ({"profile__warmup_s": 9}, "the warm-up differs: 4 s against 9 s"),
         ({"profile__duration_s": 9}, "the length of the load differs"),
     ],
