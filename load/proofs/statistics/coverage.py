@@ -14,7 +14,7 @@ from hops.elements import numbers
 from hops.elements.element import Element
 from hops.elements.table import Cell, Column, Table, table_of, whole, words
 from hops.statistics.contrast import contrast
-from hops.statistics.curve import Lines, curve_of, gap_between
+from hops.statistics.curve_crossings import Lines, curve_of, gap_between
 from hops.statistics.intervals import Interval
 from hops.statistics.over_blocks import MEAN, NO_INTERVAL
 from hops.units import ALL

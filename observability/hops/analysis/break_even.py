@@ -10,7 +10,7 @@ import numpy as np
 from hops.analysis.latencies import Latencies
 from hops.run.documents.distance import BreakEven, Stretch, Turning
 from hops.statistics.correction import SIGNIFICANCE, correct_tests
-from hops.statistics.curve import Curve, Gap
+from hops.statistics.curve_crossings import Curve, Gap
 from hops.statistics.intervals import PERCENTILES, Floats
 from hops.statistics.over_blocks import refusal
 

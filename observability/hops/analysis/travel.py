@@ -19,7 +19,7 @@ import polars as pl
 from hops.run.files import RunFiles
 from hops.run.network import LOOPBACK, NAMED, Network, networks_of
 from hops.run.switches import switches_of
-from hops.statistics.curve import Curve, Gap, Lines, curve_of, gap_between
+from hops.statistics.curve_crossings import Curve, Gap, Lines, curve_of, gap_between
 from hops.statistics.intervals import Floats
 from hops.units import ALL, NS_PER_MS
 

@@ -53,7 +53,7 @@ def show_run(summary: Summary, *, brief: bool = False) -> Group:
 
     from hops.conclusions.notes import verdict_sentence
     from hops.elements.element import Fold, Heading, Text
-    from hops.tables.validity import trust_elements
+    from hops.tables.gates import trust_elements
     from hops.tables.view import SummaryView
     from hops.terminal.brief import brief as main_figures
     from hops.terminal.render import render

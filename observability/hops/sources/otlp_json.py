@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Raw
 
 from hops.errors import MalformedTraceError
-from hops.sources.read_json import camel_case, each, locate, read_one
+from hops.sources.decode_json import camel_case, each, locate, read_one
 from hops.traces import otlp
 from hops.traces.span import Span
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from hops.errors import MalformedTraceError
 from hops.sources.compressed import ZSTD
-from hops.sources.read_json import Faults, each
+from hops.sources.decode_json import Faults, each
 from hops.traces.otlp import KINDS, NEEDED, NO_ID, follows_only
 from hops.traces.peers import lean
 from hops.traces.span import FOLLOWS_FROM, MAX_NS, REF_TYPE, UNKNOWN_SERVICE, AttributeValue, Kind, Span, shown_name

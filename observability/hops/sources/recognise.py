@@ -22,8 +22,8 @@ from msgspec import UNSET, Raw, UnsetType
 from hops.errors import MalformedTraceError
 from hops.sources import jaeger_json, otlp_proto, zipkin
 from hops.sources.compressed import ZSTD, unzstd
+from hops.sources.decode_json import NotJsonError, each, locate, read_one
 from hops.sources.otlp_json import read_component
-from hops.sources.read_json import NotJsonError, each, locate, read_one
 from hops.sources.unsupported import refuse_known, refuse_known_table
 from hops.traces.span import Span
 

@@ -10,9 +10,9 @@ from hops.run.documents.summary import Summary
 from hops.tables.conclusion import conclusion_elements
 from hops.tables.cost import cost_table
 from hops.tables.distance import distance_lines
+from hops.tables.gates import trust_elements
 from hops.tables.latency import latency_table, latency_text, shown_differences
 from hops.tables.sidecars import sidecar_texts
-from hops.tables.validity import trust_elements
 from hops.tables.view import SummaryView
 from hops.terminal.render import render
 

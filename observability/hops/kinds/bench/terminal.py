@@ -12,12 +12,12 @@ from hops.elements.table import Table
 from hops.run.documents.summary import Summary
 from hops.run.fault_notice import fault_notice
 from hops.tables.budget import budget_elements, journey_groups_table
+from hops.tables.gates import validity_elements
 from hops.tables.latency import latency_table, latency_text
 from hops.tables.net_budget import net_text
 from hops.tables.network import bytes_table, over_fetching_table, wire_table
 from hops.tables.observer import observer_text
 from hops.tables.sidecars import sidecar_elements
-from hops.tables.validity import validity_elements
 from hops.tables.view import SummaryView
 from hops.terminal.render import render
 from hops.units import ALL

@@ -25,7 +25,7 @@ from hops.run.axis import Arm, by_topology, shared_places
 from hops.run.documents.estimate import Estimate
 from hops.run.documents.topology import TopologySummary
 from hops.run.files import RunFiles
-from hops.statistics.curve import gap_between
+from hops.statistics.curve_crossings import gap_between
 from hops.statistics.intervals import Floats
 from hops.statistics.over_blocks import NO_INTERVAL, Section, refusal
 from hops.units import ALL

@@ -32,7 +32,7 @@ from hops.run.documents.estimate import Estimate, agreement
 from hops.run.documents.topology import TopologySummary
 from hops.run.files import RunFiles
 from hops.run.network import Network
-from hops.statistics.curve import Curve
+from hops.statistics.curve_crossings import Curve
 from hops.statistics.intervals import Floats, Interval
 from hops.statistics.over_blocks import NO_INTERVAL, spread_of
 from hops.units import ALL

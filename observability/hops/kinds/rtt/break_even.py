@@ -20,7 +20,7 @@ from hops.kinds.rtt.document import BreakEvenCheck
 from hops.run.documents.distance import BreakEven
 from hops.run.documents.estimate import Agreement, Estimate, agreement
 from hops.run.network import Network
-from hops.statistics.curve import Curve, gap_between
+from hops.statistics.curve_crossings import Curve, gap_between
 from hops.statistics.intervals import Floats
 from hops.statistics.over_blocks import spread_of
 

@@ -9,8 +9,8 @@ from hops.gates.limits import gate_name
 from hops.gates.verdict import failing_gates, verdict_of
 from hops.report.view import View
 from hops.run.documents.gate import VALID
+from hops.tables.gates import every_gate, failing_elements, left_out_elements
 from hops.tables.seconds import seconds_table
-from hops.tables.validity import every_gate, failing_elements, left_out_elements
 
 
 def section(view: View) -> Section:

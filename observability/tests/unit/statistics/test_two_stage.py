@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from hops.statistics.contrast import contrast, spread_if_independent
-from hops.statistics.curve import Lines, curve_of, gap_between
+from hops.statistics.curve_crossings import Lines, curve_of, gap_between
 from hops.statistics.intervals import t_quantile
 from hops.statistics.over_blocks import Section, Spread, rate_section, sections_of, spread_of
 from hops.statistics.two_stage import blocks_for, foreseen_half_width, half_width_of, of_first_stage, scatter_of

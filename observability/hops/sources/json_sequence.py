@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 
 from hops.errors import MalformedTraceError
-from hops.sources.read_json import Faults, NotJsonError, ended_early
+from hops.sources.decode_json import Faults, NotJsonError, ended_early
 from hops.sources.recognise import Batches, read_json_value
 from hops.traces.span import Span
 

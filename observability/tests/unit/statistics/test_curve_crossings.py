@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hops.statistics.curve import Lines, curve_of, gap_between
+from hops.statistics.curve_crossings import Lines, curve_of, gap_between
 from hops.statistics.over_blocks import sections_of
 
 GRID = np.arange(0.0, 101.0)
