@@ -19,7 +19,7 @@ from experiment.plan.closed_loop import describe_loops
 from experiment.progress import Progress, minutes
 from experiment.results.folder import ResultsFolder, check_room, read_json, write_json
 from experiment.results.manifest import git_state, manifest_of, now
-from experiment.trial.files import TrialFiles
+from experiment.trial.finished_trials import TrialFiles
 from experiment.trial.outcome import VEGETA, Trial
 from experiment.trial.run import run_trial
 from hops.conclusions.wording import programs_text

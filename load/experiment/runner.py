@@ -14,7 +14,7 @@ from experiment.plan.workload import require_fitting
 from experiment.progress import short_path
 from experiment.results.folder import ResultsFolder
 from experiment.results.manifest import now
-from experiment.trial.files import RECORD
+from experiment.trial.finished_trials import RECORD
 from hops.conclusions.wording import loop_text
 from hops.run.documents.summary import Summary
 from hops.run.loads import lengths_text, rates_text

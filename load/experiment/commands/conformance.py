@@ -12,7 +12,7 @@ import typer
 
 from experiment.commands.options import console, reported_errors
 from experiment.errors import UsageError
-from experiment.parity.conformance import CONTRACT, FAILS, PROTOCOLS, SET_UP, SUITES, Law, laws_of, run_suites
+from experiment.parity.contract_tests import CONTRACT, FAILS, PROTOCOLS, SET_UP, SUITES, Law, laws_of, run_suites
 from hops.elements.table import Column, Table, table_of, whole, words
 from hops.terminal.render import render
 from mesh.components.shop_processes import argv_of

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from experiment.errors import UsageError
-from hops.analysis.pairs import Pairs
+from hops.analysis.either_order import Pairs
 from hops.elements import numbers
 from hops.elements.numbers import Ends
 from hops.run.documents.estimate import Estimate

@@ -18,7 +18,7 @@ from experiment.plan.networks import channel_networks
 from experiment.trial.outcome import Trial
 from experiment.trial.run import run_trial
 from hops.kinds.compare_versions.analysis import A, B
-from mesh.components.checkouts import Checkout, find_checkout
+from mesh.components.revisions import Checkout, find_checkout
 from mesh.description.options import Given
 from mesh.description.topology import load_topology
 from mesh.runtime import Runtime

@@ -27,7 +27,7 @@ from experiment.plan.profiles import Profile
 from experiment.progress import short_path
 from experiment.results.folder import INCOMPLETE, PARTIAL, RESULTS, ResultsFolder, read_json
 from experiment.runner import begin
-from experiment.trial.files import RECORD
+from experiment.trial.finished_trials import RECORD
 from experiment.trial.outcome import VEGETA
 from hops.elements.element import Element, Points, Text
 from hops.elements.table import Cell, Column, Table, whole, words

@@ -12,7 +12,7 @@ from functools import cache
 import typer
 
 from experiment.errors import UsageError
-from experiment.parity.conformance import CONTRACT, HOLDS, PROTOCOLS, SET_UP, SUITES, laws_of, run_suites
+from experiment.parity.contract_tests import CONTRACT, HOLDS, PROTOCOLS, SET_UP, SUITES, laws_of, run_suites
 from hops.elements.table import Column, Table, table_of, words
 from mesh.description.options import Json
 from mesh.paths import ROOT

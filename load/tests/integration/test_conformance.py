@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 from experiment.cli import app
 from experiment.commands import conformance as command
 from experiment.parity import conformance
-from experiment.parity.conformance import Law, laws_of, run_suites
+from experiment.parity.contract_tests import Law, laws_of, run_suites
 from proofs.measurement.seeded_faults import Fault, command_of, seeded_faults, try_laws
 
 pytestmark = pytest.mark.integration

@@ -17,7 +17,7 @@ from experiment.plan.profiles import PROFILES
 from experiment.plan.resume import take_up
 from experiment.results.folder import ResultsFolder, read_json
 from experiment.runner import begin, run_trials
-from experiment.trial.files import TrialFiles
+from experiment.trial.finished_trials import TrialFiles
 from hops.run.files import MANIFEST
 from hops.statistics.intervals import t_quantile
 from hops.statistics.two_stage import half_width_of

@@ -23,7 +23,7 @@ from experiment.plan.arms_in_blocks import Arm, Plan, arms_of
 from experiment.plan.profiles import PROFILES
 from experiment.plan.resume import take_up
 from experiment.runner import begin, load_line, run_plan
-from experiment.trial.files import TrialFiles
+from experiment.trial.finished_trials import TrialFiles
 from hops.gates.verdict import failing_gates
 from mesh.description.ports import load_ports
 from mesh.description.switches import Switches, parse_switches

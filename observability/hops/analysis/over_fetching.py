@@ -13,7 +13,7 @@ import polars as pl
 
 from hops.analysis.comparisons import CPU
 from hops.analysis.distance import at_networks
-from hops.analysis.pairs import Pairs
+from hops.analysis.either_order import Pairs
 from hops.analysis.travel import costs_of, means_of, travel_of
 from hops.run.documents.difference import Comparison, HopDifference
 from hops.run.documents.distance import AtNetwork

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from hops.analysis.pairs import Pairs, value_of
+from hops.analysis.either_order import Pairs, value_of
 from hops.conclusions import notes
 from hops.conclusions.distance import at_place, first_turn, turn_sentences, where
 from hops.conclusions.meetings import meeting_sentences, wait_sentences

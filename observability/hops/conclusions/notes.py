@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from hops.analysis.pairs import Pairs
+from hops.analysis.either_order import Pairs
 from hops.conclusions.wording import join_names, negate_interval, plural, sentence
 from hops.elements.compared import Compared, compared_in
 from hops.elements.numbers import excess, figure, share

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hops.analysis.pairs import Pairs, value_of
+from hops.analysis.either_order import Pairs, value_of
 from hops.conclusions.comparison import Standing, explain_refusal, grouped_conclusions, standing
 from hops.conclusions.wording import join_names, negate_interval
 from hops.elements import numbers

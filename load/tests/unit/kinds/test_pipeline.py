@@ -20,7 +20,7 @@ from experiment.runner import run_plan
 from experiment.trial.outcome import Trial
 from hops.run.files import read_document
 from hopwise.table import ROWS
-from mesh.components.checkouts import Checkout
+from mesh.components.revisions import Checkout
 from mesh.errors import ComponentDiedError
 
 from ...needs import needs_generator

@@ -19,6 +19,8 @@ from hops.units import NS_PER_MS, NS_PER_S
 
 LAST_S = 1.0
 """Final seconds of the load: a topology whose journeys still fail in them has not recovered."""
+OVER_WITHIN_S = 5.0
+"""Maximum time after the end of a fault during which journeys may still fail, in seconds."""
 PERCENTILES = {"p50": 0.5, "p99": 0.99}
 MESSAGES = 3
 
@@ -36,6 +38,11 @@ def chaos_figures(measured: Measured) -> Mapping[str, list[Struck]]:
         named = {"block": trial["block"], "topology": topologies[label]["name"]}
         struck.append(Struck(**named, **customers, **{**fault, **audit}))  # type: ignore[typeddict-item] # by their names
     return {KIND: struck}
+
+
+def fails_after(struck: Struck) -> bool:
+    """Whether journeys still failed `OVER_WITHIN_S` after a fault had ended."""
+    return not struck["over"] or struck["failing_s"] - struck["lasted_s"] > OVER_WITHIN_S
 
 
 def _worst_audit(run: RunFiles, trial: TrialRecord) -> Fault:

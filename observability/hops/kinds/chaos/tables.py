@@ -9,11 +9,10 @@ from itertools import groupby
 from hops.conclusions.wording import plural
 from hops.elements.element import Element, Heading, Points, Section, Text
 from hops.elements.table import Cell, Column, Table, number, whole, words
+from hops.kinds.chaos.analysis import OVER_WITHIN_S, fails_after
 from hops.kinds.chaos.document import Struck, struck_of
 from hops.tables.view import SummaryView
 
-OVER_WITHIN_S = 5.0
-"""Maximum time after the end of a fault during which journeys may still fail, in seconds."""
 SHOWN = (("before_ms", "p50"), ("during_ms", "p50"), ("during_ms", "p99"))
 MAX_MESSAGES = 15
 READING = (
@@ -41,7 +40,7 @@ def sentences(struck: Sequence[Struck]) -> Iterator[str]:
     for topology in dict.fromkeys(one["topology"] for one in struck):
         of = [one for one in struck if one["topology"] == topology]
         unseen = [one["fault"] for one in of if not one["failed"]]
-        late = [one["fault"] for one in of if not one["over"] or one["failing_s"] - one["lasted_s"] > OVER_WITHIN_S]
+        late = [one["fault"] for one in of if fails_after(one)]
         failed, sent = sum(sum(one["failed"].values()) for one in of), sum(one["journeys"] for one in of)
         still = f"; journeys still failed {OVER_WITHIN_S:g} s after the end of {', '.join(late)}" if late else ""
         yield (

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TypedDict
 
 from hops.analysis.comparisons import correct
-from hops.analysis.pairs import mirror
+from hops.analysis.either_order import mirror
 from hops.run.documents.difference import Comparison
 from hops.run.documents.estimate import Estimate
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hops.analysis.pairs import rename_arms
+from hops.analysis.either_order import rename_arms
 from hops.conclusions.comparison import fastest_by_place
 from hops.conclusions.wording import but_untested, not_tested, sentence
 from hops.elements.compared import Compared, compared_in

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from hops.analysis.pairs import rename_arms
+from hops.analysis.either_order import rename_arms
 from hops.conclusions.comparison import fastest_by_place
 from hops.conclusions.distance import break_even_words, journey_name
 from hops.conclusions.wording import but_untested, in_ms, join_names, not_tested, plural, sentence

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
+from hops.analysis.either_order import mirror_hops
 from hops.analysis.hop_differences import hop_differences
-from hops.analysis.pairs import mirror_hops
 from hops.analysis.summary import Measured
 from hops.budget.parts import EDGE, PROXY
 from hops.conclusions.reasons import why

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hops.analysis.pairs import Pairs, mirror, mirror_hops
+from hops.analysis.either_order import Pairs, mirror, mirror_hops
 from hops.conclusions.comparison import answer_title, grouped_conclusions, standing
 from hops.conclusions.notes import load_sentences, verdict_sentence
 from hops.elements.element import Text

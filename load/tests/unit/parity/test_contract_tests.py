@@ -4,7 +4,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from experiment.parity.conformance import laws_of
+from experiment.parity.contract_tests import laws_of
 
 
 @pytest.mark.parametrize(

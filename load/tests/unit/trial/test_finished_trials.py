@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 
 from experiment.plan.arms_in_blocks import Arm, Planned
-from experiment.trial.files import RECORD, TrialFiles
+from experiment.trial.finished_trials import RECORD, TrialFiles
 from experiment.trial.resources import Origin
 from hops.gates.verdict import failing_gates
 from mesh.description.switches import Switches

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from mesh.components import checkouts
-from mesh.components.checkouts import DECLARES, Checkout, find_checkout
+from mesh.components.revisions import DECLARES, Checkout, find_checkout
 from mesh.errors import InputError
 
 AUTHOR = ("-c", "user.name=test", "-c", "user.email=test@example.com", "-c", "commit.gpgsign=false")
