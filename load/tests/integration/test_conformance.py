@@ -15,13 +15,13 @@ from typer.testing import CliRunner
 
 from experiment.cli import app
 from experiment.commands import conformance as command
-from experiment.parity import conformance
+from experiment.parity import contract_tests
 from experiment.parity.contract_tests import Law, laws_of, run_suites
 from proofs.measurement.seeded_faults import Fault, command_of, seeded_faults, try_laws
 
 pytestmark = pytest.mark.integration
 LIMIT_S = 300
-(SET_UP,) = conformance.SET_UP
+(SET_UP,) = contract_tests.SET_UP
 STARTS = f"{SET_UP}::test_answers_until_ctrl_c_and_ends_with_exit_code_0"
 
 
@@ -85,7 +85,7 @@ def judge(argv: Sequence[str], *tests: str) -> list[Law]:
 
 
 def test_a_program_that_answers_too_late_is_named_with_its_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(conformance, "START_S", 1)
+    monkeypatch.setattr(contract_tests, "START_S", 1)
     (law,) = judge(["/bin/sleep", "1000"], STARTS)
     assert "product (command: /bin/sleep 1000) did not answer its health check within 1 s" in law.failed[0]
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mesh.components import checkouts
+from mesh.components import revisions
 from mesh.components.revisions import DECLARES, Checkout, find_checkout
 from mesh.errors import InputError
 
@@ -35,9 +35,9 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path
     git(folder, "init", "--quiet")
     for _ in range(2):
         commit(folder, "1")
-    monkeypatch.setattr(checkouts, "ROOT", folder)
-    monkeypatch.setattr(checkouts, "VERSIONS", folder / ".tools" / "versions")
-    monkeypatch.setattr(checkouts, "run", lambda step: "")
+    monkeypatch.setattr(revisions, "ROOT", folder)
+    monkeypatch.setattr(revisions, "VERSIONS", folder / ".tools" / "versions")
+    monkeypatch.setattr(revisions, "run", lambda step: "")
     return folder
 
 
@@ -97,13 +97,13 @@ def test_another_contract_is_refused_before_anything_is_made(repository: Path, c
     commit(repository, "1")
     with pytest.raises(InputError, match=f"has contract {contract}, and this checkout runs components of contract 1"):
         find_checkout("a", "HEAD~1")
-    assert not checkouts.VERSIONS.exists()
+    assert not revisions.VERSIONS.exists()
 
 
 def test_an_interrupted_worktree_leaves_nothing(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    ran = checkouts.subprocess.run
+    ran = revisions.subprocess.run
     before = git(repository, "rev-parse", "HEAD~1")
-    path = checkouts.VERSIONS / before[:12]
+    path = revisions.VERSIONS / before[:12]
 
     def run(argv: list[str], **options: object) -> object:
         done = ran(argv, **options)  # type: ignore[call-overload]
@@ -111,7 +111,7 @@ def test_an_interrupted_worktree_leaves_nothing(repository: Path, monkeypatch: p
             raise KeyboardInterrupt
         return done
 
-    monkeypatch.setattr(checkouts.subprocess, "run", run)
+    monkeypatch.setattr(revisions.subprocess, "run", run)
     with pytest.raises(KeyboardInterrupt):
         find_checkout("a", "HEAD~1")
     assert not path.exists()
