@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from experiment.errors import UsageError
 from experiment.generator.shopload import BINARY, Shopload
 from experiment.generator.tapes import Tapes, make_tapes
+from experiment.noise_warning import NoiseWarning
 from experiment.plan.arms_in_blocks import DATA_SEED, MAX_BLOCKS, PLAN, Arm, Plan, Planned
 from experiment.plan.closed_loop import describe_loops
 from experiment.progress import Progress, minutes
@@ -22,12 +23,11 @@ from experiment.results.manifest import git_state, manifest_of, now
 from experiment.trial.finished_trials import TrialFiles
 from experiment.trial.outcome import VEGETA, Trial
 from experiment.trial.run import run_trial
-from hops.conclusions.wording import programs_text
 from hops.gates.limits import gate_name
 from hops.gates.machine_speed import with_speed_gates
 from hops.gates.verdict import failing_gates, verdict_of
 from hops.run.documents import SCHEMA
-from hops.run.documents.gate import NOISY, VALID
+from hops.run.documents.gate import VALID
 from hops.run.documents.trial import TrialRecord
 from mesh.components.shop_processes import Data
 from mesh.description.ports import Ports
@@ -45,8 +45,6 @@ RunTrial = Callable[..., Trial]
 """The type of `run_trial`."""
 CONCLUDING = ("experiment.trial.record", "hops.analysis.summary", "hops.report", "hops.tables.seconds", "hops.terminal")
 """Modules that a run needs after its trials, and imports during a warm-up."""
-LONG, FIRST_TRIALS = 4, 2
-"""A run of at least `LONG` trials warns early if its first `FIRST_TRIALS` trials are NOISY."""
 TRIAL_OVERHEAD_S = 6.0
 """First guess at the seconds that a trial takes in addition to warm-up and load: for start-up, the parity check,
 collecting results, and shutdown."""
@@ -84,7 +82,7 @@ class Blocks:
         self._checked: set[str] = set()
         self._durations_s: list[float] = []
         self._decided: Decided | None = None
-        self._noisy: list[TrialRecord] | None = []
+        self._noise = NoiseWarning()
         self._files = TrialFiles(folder.path / "trials")
         if again := self._files.recover():
             self._say(f"running trials again that were interrupted earlier: {', '.join(again)}")
@@ -148,7 +146,8 @@ class Blocks:
                     left = (len(trials) - number) * self._trial_s
                     to_wait = f"; {minutes(left)} left{stage}" if left else ""
                     say(f"trial {number} of {len(trials)} finished: {_verdict(record)}{to_wait}", keep=True)
-                    self._warn_of_noise(record, len(trials))
+                    if warning := self._noise.after(record, len(trials)):
+                        say(warning, keep=True)
 
             title = f"{number}/{len(trials)} {planned.arm.label}, block {planned.block}" if several else ""
             self._run_planned(planned, retry, title, report)
@@ -183,22 +182,6 @@ class Blocks:
         """Adds the machine-speed gate to a finished trial; the gate compares the trial with all trials so far."""
         trials = with_speed_gates(self._files.records())
         return next(one for one in trials if _attempt_of(one) == _attempt_of(record))
-
-    def _warn_of_noise(self, record: TrialRecord, trials: int) -> None:
-        """Warns, at most once, that the machine disturbs a long run, if all of the run's first trials are NOISY."""
-        if self._noisy is None or trials < LONG:
-            return
-        self._noisy = [*self._noisy, record] if verdict_of(record["gates"]) == NOISY else None
-        if self._noisy is None or len(self._noisy) < FIRST_TRIALS:
-            return
-        programs = {(one["name"], one["pid"]): one for trial in self._noisy for one in trial.get("programs", [])}
-        by = f" ({programs_text(programs.values())})" if programs else ""
-        self._noisy = None
-        self._say(
-            f"the first {FIRST_TRIALS} trials are NOISY because of the machine{by}. Ctrl-C keeps finished trials; "
-            "resume=latest retry=1 repeats trials that fail a gate",
-            keep=True,
-        )
 
     @property
     def _trial_s(self) -> float:

@@ -12,11 +12,12 @@ from typing import Any
 import typer
 
 from experiment.arguments import checked_seed, number, topologies_of, whole_number
-from experiment.blocks import LONG, THE_SHOP, Makers, expected_s
+from experiment.blocks import THE_SHOP, Makers, expected_s
 from experiment.commands import options
 from experiment.commands.own_targets import begin_targets, run_targets
 from experiment.commands.preflight import Preflight, speed_sentences
 from experiment.errors import UsageError
+from experiment.noise_warning import LONG
 from experiment.own_target.file import TargetFile
 from experiment.own_target.measured import (
     OF_THE_SHOP,

@@ -45,6 +45,7 @@ NEEDED = frozenset(
         "db.system",
         "db.system.name",
         "db.type",
+        "grpc.message",
         "load.channel",
         "load.journey",
         "messaging.system",

@@ -21,6 +21,8 @@ LINK_UP_SPAN, LINK_DOWN_SPAN = "link_up", "link_down"
 request's first byte to the arrival of its last; `down` lasts while the answer's last byte travels back."""
 _REACHED_NOBODY = frozenset({"UF", "UO"})
 """Envoy's response flags for a try whose connection failed, and for a try above the limit of concurrent requests."""
+_EXPIRED = "Deadline Exceeded"
+"""The message, in the attribute `grpc.message` of Envoy's spans, with which gRPC's core ends a call at its deadline."""
 
 
 class Node(msgspec.Struct, eq=False):
@@ -65,7 +67,7 @@ class Quality(msgspec.Struct):
         orphans: Spans whose parent was never reported; they hang below the root instead.
         missing_servers: CLIENT spans that lack the SERVER span of their answer. Calls to a database, `given_up` and
             `unconnected` calls do not count.
-        given_up: Calls that a proxy gave up on before an answer; the callee's span is late or missing.
+        given_up: A proxy's calls that ended before an answer; the callee's span is late or missing.
         two_roots: Traces with more than one root; the budget is that of the chosen root.
         skewed: Spans that begin before their parent, which is impossible on one clock; clipped.
         outlived: Spans that end after their parent (asynchronous, or closed late); clipped.
@@ -243,7 +245,7 @@ def find_callees(tree: Tree) -> None:
     running then, each was given up when the next began, and only the last try kept the call waiting until its end.
 
     Without a SERVER span, the callee is not instrumented, its span was lost, or it was never reached. A proxy's span
-    reports that it could not connect, or stopped waiting because its own caller had stopped.
+    reports that it could not connect, or that the call was given up (`is_given_up`).
     """
     calls = tree.calls
     for node in tree.nodes:
@@ -276,7 +278,7 @@ def _note_unanswered(call: Node, quality: Quality) -> None:
         return
     if not _REACHED_NOBODY.isdisjoint(str(attributes.get("response_flags", "")).split(",")):
         call.unconnected = True
-    elif attributes.get("canceled") == "true":
+    elif is_given_up(call.span):
         quality.given_up += 1
     else:
         quality.missing_servers += 1
@@ -384,7 +386,15 @@ ADJUSTERS: tuple[Callable[[Tree], None], ...] = (
 
 def is_missing(call: Node) -> bool:
     """Whether a call without a SERVER span counts as missing its answer; see `Quality.missing_servers`."""
-    return not (is_database(call.span) or call.unconnected or call.span.attributes.get("canceled") == "true")
+    return not (is_database(call.span) or call.unconnected or is_given_up(call.span))
+
+
+def is_given_up(span: Span) -> bool:
+    """Whether a proxy's call ended before an answer: its caller left, or gRPC ended it at its deadline.
+
+    The core of a gRPC server, which leaves no spans, ends calls whose deadline passes before the program accepts them.
+    """
+    return span.attributes.get("canceled") == "true" or span.attributes.get("grpc.message") == _EXPIRED
 
 
 def is_database(span: Span) -> bool:

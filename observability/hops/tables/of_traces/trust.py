@@ -20,7 +20,7 @@ _DEFECTS = {
     "missing_servers": "Calls that lack the answer that they should have; their time is unattributed",
     "joined": "Answers that hang next to their call and not below it, joined with it by their times",
     "shared": "Calls that waited for the answer of another call, such as a request that a gateway shares",
-    "given_up": "Calls that a proxy gave up on",
+    "given_up": "A proxy's calls that ended before an answer",
     "skewed": "Spans that begin before their parent, or end before they begin; cut there",
     "backwards": "Of these, spans that end before they begin",
     "outlived": "Spans that end after their parent, for example because nobody waits for the rest; cut there",

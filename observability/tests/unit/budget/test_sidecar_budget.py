@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
 from hops.budget.parts import budget_of_tree, bypasses_sidecars
 from hops.traces.tree import grow
@@ -146,6 +146,13 @@ def test_a_sidecar_is_crossed_once_however_often_it_tries(draw):
         "wire:order→order-outbound": 1, "proxy:order-outbound": 1, "wire:order-outbound→product-inbound": 2,
         "proxy:product-inbound": 2, "wire:product-inbound→product": 1, "work:product": 1,
     }  # fmt: skip
+
+
+def test_a_call_that_grpc_ended_at_its_deadline_was_given_up(draw):
+    spans = draw(GIVEN_UP_BEFORE_THE_CALLEE_SAW_IT)
+    ended = replace(spans[-1], attributes={"grpc.message": "Deadline Exceeded"})
+    quality = grow([*spans[:-1], ended]).quality
+    assert (quality.given_up, quality.missing_servers) == (1, 0)
 
 
 def test_a_trace_may_still_get_what_a_call_that_was_given_up_lacks(draw):

@@ -7,6 +7,7 @@ import contextlib
 import json
 import struct
 import time
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import grpc
@@ -15,7 +16,14 @@ from grpc._cython import cygrpc
 from grpc_reflection.v1alpha.reflection_pb2 import ServerReflectionRequest
 from h2.config import H2Configuration
 from h2.connection import H2Connection
-from h2.events import ConnectionTerminated, DataReceived, PingAckReceived, RequestReceived, ResponseReceived
+from h2.events import (
+    ConnectionTerminated,
+    DataReceived,
+    PingAckReceived,
+    RequestReceived,
+    ResponseReceived,
+    TrailersReceived,
+)
 
 from shop.platform.access.rules import Authenticator
 from shop.platform.grpc.client import _options
@@ -24,8 +32,30 @@ from shop.platform.incoming import Incoming
 
 SERVICE = "shop.product.v1.ProductService"
 PINGS = 6
+HEALTH = "/grpc.health.v1.Health/Check"
 AT_ONCE = 2_500
 """Calls at the same time; gRPC's default would refuse many of them."""
+STREAMS = (1, 3, 5, 7)
+"""Ids of the streams of four calls; gRPC accepts the first of them at once."""
+
+
+@contextlib.asynccontextmanager
+async def http2_connection(
+    address: str,
+) -> AsyncIterator[tuple[H2Connection, asyncio.StreamReader, asyncio.StreamWriter]]:
+    host, _, port = address.rpartition(":")
+    reader, writer = await asyncio.open_connection(host, int(port))
+    link = H2Connection(H2Configuration(client_side=True, header_encoding="utf-8"))
+    link.initiate_connection()
+    try:
+        yield link, reader, writer
+    finally:
+        writer.close()
+
+
+def _call(address: str, path: str) -> dict[str, str]:
+    headers = {":method": "POST", ":scheme": "http", ":authority": address, ":path": path, "te": "trailers"}
+    return headers | {"content-type": "application/grpc"}
 
 
 def test_grpc_knows_every_option() -> None:
@@ -68,14 +98,11 @@ async def test_messages_are_compressed_for_clients_that_accept_it(compresses: bo
     method = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo"
     message = ServerReflectionRequest(file_containing_symbol=SERVICE).SerializeToString()
     incoming = Incoming(Authenticator(None, trusts_inside=True))
-    async with grpc_server("127.0.0.1:0", {}, incoming, options(compresses=compresses)) as address:
-        host, _, port = address.rpartition(":")
-        reader, writer = await asyncio.open_connection(host, int(port))
-        link = H2Connection(H2Configuration(client_side=True, header_encoding="utf-8"))
-        link.initiate_connection()
-        call = {":method": "POST", ":scheme": "http", ":authority": address, ":path": method, "te": "trailers"}
-        call |= {"content-type": "application/grpc", "grpc-accept-encoding": accepted}
-        link.send_headers(1, call.items())
+    async with (
+        grpc_server("127.0.0.1:0", {}, incoming, options(compresses=compresses)) as address,
+        http2_connection(address) as (link, reader, writer),
+    ):
+        link.send_headers(1, {**_call(address, method), "grpc-accept-encoding": accepted}.items())
         link.send_data(1, struct.pack(">BI", 0, len(message)) + message, end_stream=True)
         writer.write(link.data_to_send())
         headers, body = {}, b""
@@ -87,7 +114,6 @@ async def test_messages_are_compressed_for_clients_that_accept_it(compresses: bo
                     elif isinstance(event, DataReceived):
                         body += event.data
                 writer.write(link.data_to_send())
-        writer.close()
     assert headers.get("grpc-encoding", "identity") == used
     assert body[0] == (used == "gzip")
 
@@ -96,13 +122,35 @@ async def test_messages_are_compressed_for_clients_that_accept_it(compresses: bo
 async def test_calls_wait_while_the_event_loop_is_busy() -> None:
     incoming = Incoming(Authenticator(None, trusts_inside=True))
     async with grpc_server("127.0.0.1:0", {}, incoming) as address, grpc.aio.insecure_channel(address) as channel:
-        check = channel.unary_unary("/grpc.health.v1.Health/Check")
+        check = channel.unary_unary(HEALTH)
         await check(b"", timeout=5)
         calls = [check(b"", timeout=30) for _ in range(AT_ONCE)]
         await asyncio.sleep(0)
         time.sleep(1)  # noqa: ASYNC251 - gRPC's own threads receive all calls meanwhile
         codes = [await call.code() for call in calls]
     assert set(codes) == {grpc.StatusCode.OK}
+
+
+@pytest.mark.integration
+async def test_a_call_whose_deadline_passes_while_it_waits_is_ended_by_grpc_itself() -> None:
+    # Such calls leave no span. Hop budgets recognise them by this message.
+    async with (
+        grpc_server("127.0.0.1:0", {}, Incoming(Authenticator(None, trusts_inside=True))) as address,
+        http2_connection(address) as (link, reader, writer),
+    ):
+        for stream in STREAMS:
+            link.send_headers(stream, {**_call(address, HEALTH), "grpc-timeout": "100m"}.items())
+            link.send_data(stream, struct.pack(">BI", 0, 0), end_stream=True)
+        writer.write(link.data_to_send())
+        time.sleep(1)  # noqa: ASYNC251 - gRPC's own threads receive all calls meanwhile
+        ends: dict[int, dict[str, str]] = {}
+        async with asyncio.timeout(5):
+            while len(ends) < len(STREAMS):
+                for event in link.receive_data(await reader.read(65536)):
+                    if isinstance(event, TrailersReceived | ResponseReceived) and "grpc-status" in dict(event.headers):
+                        ends[event.stream_id] = dict(event.headers)
+    assert ends[STREAMS[-1]]["grpc-status"] == "4"
+    assert ends[STREAMS[-1]]["grpc-message"] == "Deadline Exceeded"
 
 
 @pytest.mark.integration
@@ -134,11 +182,10 @@ async def test_idle_connection_that_pings_is_kept(monkeypatch: pytest.MonkeyPatc
     allowed_ms = dict(_options(SERVICE, []))["grpc.keepalive_time_ms"] // 20
     scaled = [(name, allowed_ms if "ping_interval" in name else value) for name, value in OPTIONS]
     monkeypatch.setattr("shop.platform.grpc.server.OPTIONS", scaled)
-    async with grpc_server("127.0.0.1:0", {}, Incoming(Authenticator(None, trusts_inside=True))) as address:
-        host, _, port = address.rpartition(":")
-        reader, writer = await asyncio.open_connection(host, int(port))
-        link = H2Connection(H2Configuration(client_side=True))
-        link.initiate_connection()
+    async with (
+        grpc_server("127.0.0.1:0", {}, Incoming(Authenticator(None, trusts_inside=True))) as address,
+        http2_connection(address) as (link, reader, writer),
+    ):
         answered, gone = 0, None
         for _ in range(PINGS):
             link.ping(b"idle.now")
@@ -151,6 +198,5 @@ async def test_idle_connection_that_pings_is_kept(monkeypatch: pytest.MonkeyPatc
                         answered += sum(isinstance(event, PingAckReceived) for event in events)
                         gone = next((event for event in events if isinstance(event, ConnectionTerminated)), None)
                         writer.write(link.data_to_send())
-        writer.close()
     assert gone is None, gone
     assert answered == PINGS
