@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Set
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias, TypeVar
+from weakref import WeakValueDictionary
 
 from cachetools import LRUCache
 from graphql import (
@@ -95,7 +96,8 @@ class Documents:
 
     Documents sent as text and documents persisted by hash have separate stores, so that a flood of texts cannot evict
     the persisted ones. Unknown documents are prepared one at a time, in a separate thread and with pauses in between. A
-    flood of them therefore takes little time from clients that send known documents.
+    flood of them therefore takes little time from clients that send known documents. Client addresses take turns, so a
+    flood from one address delays another address by one document.
     """
 
     def __init__(
@@ -109,13 +111,18 @@ class Documents:
         self._measure = measure
         self._public = public
         self._turn = asyncio.Lock()
+        # One document of each address waits for the turn; the address's other documents wait for that document.
+        self._queues: WeakValueDictionary[str | None, asyncio.Lock] = WeakValueDictionary()
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="documents")
         self._paused_until = 0.0
         self._by_text: LRUCache[str, PreparedDocument] = LRUCache(capacity)
         self._by_hash: LRUCache[str, PreparedDocument] = LRUCache(capacity)
 
-    async def find(self, text: str | None, sha256: str | None) -> PreparedDocument:
+    async def find(self, text: str | None, sha256: str | None, address: str | None = None) -> PreparedDocument:
         """Returns the document of a request: its text, its SHA-256 in lower-case hexadecimal, or both.
+
+        Args:
+            address: The client's address; None for a request from inside.
 
         Raises:
             PersistedQueryNotFound: The hash is unknown, and the request has no text.
@@ -126,7 +133,7 @@ class Documents:
         if sha256 is None:
             if text is None:
                 raise InvalidArgument("query is missing; send the GraphQL document as its text", field="query")
-            return await self._of_text(text)
+            return await self._of_text(text, address)
         known = self._by_hash.get(sha256)
         if text is None:
             if known is None:
@@ -138,14 +145,15 @@ class Documents:
                 field="extensions.persistedQuery.sha256Hash",
             )
         if known is None:
-            known = await self._of_text(text)
+            known = await self._of_text(text, address)
             self._by_hash[sha256] = known
         return known
 
-    async def _of_text(self, text: str) -> PreparedDocument:
+    async def _of_text(self, text: str, address: str | None) -> PreparedDocument:
         known = self._by_text.get(text)
         if known is None:
-            async with self._turn:
+            queue = self._queues.setdefault(address, asyncio.Lock())
+            async with queue, self._turn:
                 known = self._by_text.get(text)
                 if known is None:
                     await asyncio.sleep(self._paused_until - time.monotonic())

@@ -118,7 +118,7 @@ class Endpoint:
 
     async def _prepare(self, request: GraphQLRequest, context: RequestContext) -> OperationDefinitionNode:
         """Finds a request's document, checks its limits, and gives it to the context."""
-        prepared = await self._documents.find(request.query, request.sha256)
+        prepared = await self._documents.find(request.query, request.sha256, context.address)
         operation = prepared.operation(request.operation_name)
         cost = None
         if prepared.cost is not None:

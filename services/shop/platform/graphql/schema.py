@@ -38,13 +38,21 @@ def core_info(info: strawberry.Info) -> GraphQLResolveInfo[Any]:
 
 
 class RequestContext:
-    """The context that the resolvers of one request share; the endpoint sets the attributes."""
+    """The context that the resolvers of one request share; the endpoint sets all attributes but the address.
 
-    __slots__ = ("document", "execution", "is_public")
+    Attributes:
+        address: The client's address, as the edge gives it; None for a request from inside.
+    """
 
+    __slots__ = ("address", "document", "execution", "is_public")
+
+    address: str | None
     document: DocumentNode
     execution: Execution
     is_public: bool
+
+    def __init__(self, address: str | None = None) -> None:
+        self.address = address
 
     @property
     def keys(self) -> tuple[str, ...]:

@@ -62,7 +62,8 @@ class ServiceContext(RequestContext, Generic[P]):
 
     __slots__ = ("service",)
 
-    def __init__(self, service: P) -> None:
+    def __init__(self, service: P, address: str | None = None) -> None:
+        super().__init__(address)
         self.service = service
 
     def admit(self, _row: Call[..., object], /) -> AbstractContextManager[None]:
@@ -76,23 +77,23 @@ class ServiceContext(RequestContext, Generic[P]):
 class ClientContext(ServiceContext[P]):
     """One request from a client; each of its calls is admitted by the call's row, and runs in its `around`."""
 
-    __slots__ = ("_address", "_around", "_authenticator", "_authorization")
+    __slots__ = ("_around", "_authenticator", "_authorization")
 
     def __init__(
         self, service: P, authenticator: Authenticator, headers: Mapping[bytes, bytes], around: Mapping[str, Around]
     ) -> None:
-        super().__init__(service)
+        address = headers.get(_MARK)
+        super().__init__(service, None if address is None else address.decode("latin-1"))
         self._authenticator = authenticator
         self._around = around
         self._authorization = headers.get(b"authorization", b"").decode("latin-1")
-        self._address = headers.get(_MARK)
 
     def admit(self, row: Call[..., object], /) -> AbstractContextManager[None]:
         self._authenticator.admit_client(row.access, self._authorization)
         around = self._around.get(row.name)
         if around is None:
             return _ADMITTED
-        return around({} if self._address is None else {EDGE_MARK: self._address.decode("latin-1")})
+        return around({} if self.address is None else {EDGE_MARK: self.address})
 
     def check_cost(self, cost: int, operation: OperationDefinitionNode) -> None:
         TARIFF.require_affordable(cost, operation, self._is_partner)

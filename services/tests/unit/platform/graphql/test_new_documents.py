@@ -14,6 +14,7 @@ import pytest
 
 from shop.contract.calls import PRODUCT
 from shop.platform.access.rules import Authenticator
+from shop.platform.config import EDGE_MARK
 from shop.platform.graphql.documents import PAUSE_FACTOR, Documents
 from shop.platform.graphql.endpoint import Endpoint
 from shop.platform.graphql.error_format import PersistedQueryNotFound
@@ -69,6 +70,32 @@ async def test_a_document_from_many_clients_at_once_is_prepared_once(preparation
     first, *others = await asyncio.gather(*[documents.find(TEXTS[0], None) for _ in range(10)])
     assert all(other is first for other in others)
     assert len(preparation.documents) == 1
+
+
+async def test_a_flood_from_one_address_delays_another_by_one_document(preparation: Preparation) -> None:
+    begun: list[str] = []
+
+    def context(headers: dict[bytes, bytes]) -> RequestContext:
+        begun.append(headers[EDGE_MARK.encode()].decode())
+        return RequestContext(begun[-1])
+
+    endpoint = Endpoint(SCHEMA, context, Incoming(Authenticator(None)), preparation)
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(endpoint), base_url="http://gateway") as client:
+
+        def send(text: str, address: str) -> asyncio.Task[httpx.Response]:
+            return asyncio.create_task(client.post("/graphql", json={"query": text}, headers={EDGE_MARK: address}))
+
+        preparation.goes_on.clear()
+        flood = [send(text, "192.0.2.1") for text in TEXTS[:3]]
+        await preparation.begun(1)
+        other = send(TEXTS[3], "192.0.2.2")
+        async with asyncio.timeout(20):
+            while len(begun) < len(TEXTS):  # noqa: ASYNC110 - nothing signals it
+                await asyncio.sleep(0.001)
+        preparation.goes_on.set()
+        await asyncio.gather(other, *flood)
+    order = [document.definitions[0].name.value for document in preparation.documents]
+    assert (order.index("q3"), len(order)) == (1, len(TEXTS))
 
 
 async def test_after_each_there_is_a_rest() -> None:
