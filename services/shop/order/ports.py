@@ -39,7 +39,7 @@ class TakenOver(Conflict):
 
 
 class OrderStore(Protocol):
-    """Orders with their lines; each method is one statement, regardless of the number of rows."""
+    """Orders with their lines; each method but `lines` is one statement, regardless of the number of rows."""
 
     async def get(self, order_id: int) -> Order | None:
         """Returns one order."""
@@ -54,7 +54,10 @@ class OrderStore(Protocol):
         """Changes an order's status to `wanted`; returns None if its status is not `current`, or it does not exist."""
 
     def lines(self, *, after: int, limit: int, chunk: int) -> AsyncIterator[list[JoinedOrderLine]]:
-        """Reads order lines with ids above `after`, joined with their orders, in chunks by ascending id."""
+        """Reads order lines with ids above `after`, joined with their orders, in chunks by ascending id.
+
+        A long read has several statements, so it may contain lines and statuses that were stored after it began.
+        """
 
 
 class Outbox(Protocol):

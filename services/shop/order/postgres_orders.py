@@ -59,7 +59,7 @@ LINES = Statement(
 """,
 )
 ROWS_AT_ONCE = 5_000
-"""Maximum number of rows that a stream reads in one round trip, and holds in memory."""
+"""Maximum number of rows that a statement of a stream reads, and that the stream holds in memory."""
 
 
 class PostgresOrders:
@@ -84,21 +84,16 @@ class PostgresOrders:
         return next(orders_of(rows), None)
 
     async def lines(self, *, after: int, limit: int, chunk: int) -> AsyncIterator[list[JoinedOrderLine]]:
-        if limit <= ROWS_AT_ONCE:
-            rows = await self._database.fetch(LINES, after, limit)
+        while limit > 0:
+            asked = min(limit, ROWS_AT_ONCE)
+            # The connection is free again before a chunk is passed on, because readers may be slow.
+            rows = await self._database.fetch(LINES, after, asked)
             for start in range(0, len(rows), chunk):
                 yield [_line_of(row) for row in rows[start : start + chunk]]
-            return
-        # Still one statement, but with a cursor: an answer this long must not be in memory all at once.
-        async with self._database.transaction() as connection:
-            with LINES.span():
-                cursor = await connection.cursor(LINES.sql, after, limit)
-            while True:
-                with LINES.span():
-                    rows = await cursor.fetch(chunk)
-                if not rows:
-                    return
-                yield [_line_of(row) for row in rows]
+            if len(rows) < asked:
+                return
+            after = rows[-1]["id"]
+            limit -= asked
 
 
 def orders_of(rows: Iterable[asyncpg.Record]) -> Iterator[Order]:

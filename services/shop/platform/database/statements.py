@@ -9,16 +9,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Coroutine
-from contextlib import AbstractContextManager
 from functools import lru_cache
 from typing import Any, TypeVar
 
 import asyncpg
-from opentelemetry.trace import Span
 
 from shop.platform.deadline import remaining
 from shop.platform.telemetry.recorder import CLIENT, Parent, shared_attributes
-from shop.platform.telemetry.tracing import UNTRACED, Ending, begin, note, sampled_parent
+from shop.platform.telemetry.tracing import note, sampled_parent
 
 T = TypeVar("T")
 
@@ -35,11 +33,6 @@ class Statement:
         self.attributes = shared_attributes(
             {"db.system.name": "postgresql", "db.operation.name": operation, "db.query.summary": name}
         )
-
-    def span(self) -> AbstractContextManager[Span]:
-        """Returns a span of this statement, for code that runs it in parts."""
-        span = begin(self.name, CLIENT, None, self.attributes)
-        return UNTRACED if span is None else Ending(span)
 
 
 @lru_cache

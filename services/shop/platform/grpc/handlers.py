@@ -156,7 +156,7 @@ def _stream(row: Row, codec: Codec[..., object], method: Callable[..., object], 
         request = decode(raw)
         if row.lasts:
             lift()
-        # The stream is closed even when the caller leaves halfway: it may occupy a database connection.
+        # The stream is closed even when the caller leaves halfway, so that it frees at once what it occupies.
         async with aclosing(call(method, request)) as parts:
             async for part in parts:
                 message = encode(part).SerializeToString()

@@ -14,6 +14,8 @@ import pytest
 from conforming import words
 from shop.contract.ports import Clients
 from shop.errors import FailedPrecondition, InvalidArgument, InvalidPageToken, NotFound, ShopError
+from shop.order.postgres_orders import PostgresOrders
+from shop.platform.database.pool import connect_database
 from shop.values.order import Order, OrderStatus
 from shop.values.payment import PaymentStatus
 
@@ -114,7 +116,7 @@ async def test_a_stream_is_one_statement(statements: Counter[str], shop: Clients
     assert sum(statements.values()) == 1
 
 
-async def test_a_long_stream_runs_over_a_cursor(shop: Clients) -> None:
+async def test_a_long_stream_is_read_to_its_end(shop: Clients) -> None:
     lines = [line.id async for line in shop.order.stream_order_lines(after_line_id=100, limit=20_000)]
     assert lines == list(range(101, 20_101))
     assert len([line async for line in shop.order.stream_order_lines(after_line_id=29_990, limit=100_000)]) >= 10
@@ -126,6 +128,18 @@ async def test_a_stream_that_is_given_up_frees_its_connection(shop: Clients) -> 
         await anext(aiter(stream))
         await stream.aclose()  # type: ignore[attr-defined]
     assert (await shop.order.get_order(1)).id == 1
+
+
+async def test_a_slow_reader_occupies_no_connection(shared_trial: Any) -> None:
+    database = await connect_database(shared_trial.role_url("order"), 1)
+    try:
+        orders = PostgresOrders(database)
+        chunks = orders.lines(after=0, limit=20_000, chunk=250)
+        first = await anext(chunks)
+        assert await orders.get(1) is not None
+        assert len(first) + sum([len(chunk) async for chunk in chunks]) == 20_000
+    finally:
+        await database.close()
 
 
 @pytest.mark.parametrize(("after", "limit"), [(-1, 0), (0, -1), (0, 100_001)])
