@@ -10,7 +10,7 @@ from graphql_gateway.objects.global_id import number_of
 from graphql_gateway.objects.selection import asks_only
 from shop.contract.ports import UserClient
 from shop.errors import InvalidArgument
-from shop.platform.access.guesses import count_failure
+from shop.platform.access.guesses import count_failure, count_sign_up
 from shop.platform.graphql.field import field, later
 from shop.values import user as values
 
@@ -141,7 +141,7 @@ class UserMutation:
 
     @field(description="Signs a new customer up.")
     async def create_user(self, info: GatewayInfo, input: CreateUserInput) -> UserPayload:  # noqa: A002
-        with info.context.hashing():
+        with count_sign_up(info.context.address), info.context.hashing():
             made = await info.context.clients.user.create_user(
                 email=input.email, name=input.name, address=input.address.to_shop(), password=input.password
             )

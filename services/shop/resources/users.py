@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from fastapi import FastAPI
 
 from shop.contract.ports import UserClient
-from shop.platform.access.guesses import count_failure
+from shop.platform.access.guesses import count_failure, count_sign_up
 from shop.platform.config import EDGE_MARK
 from shop.platform.http.caching import NO_STORE, PERSONAL
 from shop.platform.rest.answers import Answer, answer_changed, answer_created, answer_removed, as_read, encode, ok
@@ -43,11 +43,12 @@ def add_users(api: FastAPI, users: UserClient) -> None:
         return ok(call, await users.get_user(user_id), PERSONAL)
 
     @api.api_route(**creating("users", UserClient.create_user, problems=[409, 429]))
-    async def create_user(user: received.NewUser) -> Answer[User]:
+    async def create_user(call: RestCall, user: received.NewUser) -> Answer[User]:
         """Signs up a new user."""
-        made = await users.create_user(
-            email=user.email, name=user.name, address=_address(user.address), password=user.password
-        )
+        with count_sign_up(_client_address(call)):
+            made = await users.create_user(
+                email=user.email, name=user.name, address=_address(user.address), password=user.password
+            )
         return answer_created(made, f"/v1/users/{made.id}")
 
     @api.api_route(**changing("users", UserClient.update_user, problems=[412]))
@@ -67,9 +68,13 @@ def add_users(api: FastAPI, users: UserClient) -> None:
     @api.api_route(**creating("sessions", UserClient.login, problems=[401, 429], located=False))
     async def create_session(call: RestCall, credentials: received.Credentials) -> Answer[LoginResult]:
         """Logs a user in: checks e-mail and password and gives a token for one hour."""
-        with count_failure(call.header(EDGE_MARK.encode())):
+        with count_failure(_client_address(call)):
             login = await users.login(credentials.email, credentials.password)
         return Answer(201, encode(login), [NO_STORE])
+
+
+def _client_address(call: RestCall) -> str | None:
+    return call.header(EDGE_MARK.encode())
 
 
 def _address(body: received.Address) -> Address:

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager, closing
 from pathlib import Path
 
 from shop.contract.calls import USER
-from shop.platform.access.guesses import count_failure
+from shop.platform.access.guesses import count_failure, count_sign_up
 from shop.platform.access.jwt import TokenSigner
 from shop.platform.cache.opening import behind_cache
 from shop.platform.config import EDGE_MARK, ConfigError, ServiceConfig, require_setting
@@ -39,7 +39,14 @@ async def bootstrap(
 
 
 def offer(service: UserService) -> Offer:
-    return Offer(USER, service, around={"Login": lambda metadata: count_failure(metadata.get(EDGE_MARK))})
+    return Offer(
+        USER,
+        service,
+        around={
+            "CreateUser": lambda metadata: count_sign_up(metadata.get(EDGE_MARK)),
+            "Login": lambda metadata: count_failure(metadata.get(EDGE_MARK)),
+        },
+    )
 
 
 async def serve(config: ServiceConfig, runtime: Runtime, open_store: OpenStore[UserStore] = OPEN_STORE) -> None:

@@ -18,6 +18,7 @@ from connect_client import connected
 from memory_stores.user import MemoryUserStore
 from shop.contract.ports import UserClient
 from shop.errors import InvalidArgument, TooManyRequests, Unauthenticated
+from shop.platform.access import guesses
 from shop.platform.access.guesses import MAX_FAILURES
 from shop.platform.access.jwt import TokenSigner
 from shop.platform.config import EDGE_MARK, ServiceConfig
@@ -195,8 +196,11 @@ async def test_two_replicas_at_once_do_not_slip_past_the_count(
     assert outcomes == {Unauthenticated, TooManyRequests}
 
 
-async def test_an_address_is_limited_where_clients_reach_the_service(role_url: Callable[[str], str], keys: Any) -> None:
+async def test_an_address_is_limited_where_clients_reach_the_service(
+    role_url: Callable[[str], str], keys: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The edge gives the client's address; a call from inside comes without it, and is not limited."""
+    monkeypatch.setattr(guesses, "MAX_SIGN_UPS", 1)
     async with raw(role_url, keys) as (stub, rest), httpx.AsyncClient(trust_env=False) as client:
 
         async def over_grpc(address: str) -> Any:
@@ -216,3 +220,9 @@ async def test_an_address_is_limited_where_clients_reach_the_service(role_url: C
         assert await over_grpc("192.0.2.5") is grpc.StatusCode.RESOURCE_EXHAUSTED
         assert await over_rest("192.0.2.5") == 429
         assert await over_rest("192.0.2.6") == 401
+
+        invalid, limited = grpc.StatusCode.INVALID_ARGUMENT, grpc.StatusCode.RESOURCE_EXHAUSTED
+        for address, code in (("192.0.2.5", invalid), ("192.0.2.5", limited), ("192.0.2.6", invalid)):
+            with pytest.raises(grpc.aio.AioRpcError) as refused:
+                await stub.CreateUser(user_pb2.CreateUserRequest(), metadata=[(EDGE_MARK, address)])
+            assert refused.value.code() is code

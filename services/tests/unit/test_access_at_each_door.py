@@ -22,6 +22,7 @@ from connect_client import read_details
 from memory_shop import Data, MemoryShop
 from served_shop import SCHEMES, served_gateways, served_service
 from shop.errors import ErrorCode
+from shop.platform.access import guesses
 from shop.platform.access.guesses import MAX_FAILURES, WINDOW_S
 from shop.platform.admission import PRIORITY, UNDER_WAY, Admission
 from shop.platform.config import EDGE_MARK, split_address
@@ -317,3 +318,30 @@ async def test_logins_that_fail_from_one_address_leave_room_for_others(keys: Any
         code, retry_s = await refusal(address)
         assert (code, 1 <= retry_s <= WINDOW_S, len(shop.record.calls)) == ("TOO_MANY_REQUESTS", True, tried)
         assert [await refusal(f"{address}9"), await refusal(None)] == [("UNAUTHENTICATED", 0)] * 2
+
+
+@pytest.mark.parametrize(("name", "address"), [(GATEWAYS[0], "192.0.2.1"), (GATEWAYS[1], "192.0.2.3")])
+async def test_sign_ups_from_one_address_leave_room_for_others(
+    keys: Any, name: str, address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(guesses, "MAX_SIGN_UPS", 1)
+    shop, home = MemoryShop(Data.demo()), {"recipient": "Ada", "street": "Street 1", "city": "Paris"}
+    query = "mutation ($input: CreateUserInput!) { createUser(input: $input) { user { id } } }"
+
+    async with served_gateways(shop.clients, keys.public_file) as at, httpx.AsyncClient(trust_env=False) as http:
+
+        async def sign_up(comes_from: str | None) -> str:
+            headers = {} if comes_from is None else {EDGE_MARK: comes_from}
+            new = {"email": f"{uuid.uuid4().hex}@example.com", "name": "Ada", "password": "battery staple"}
+            if name == "rest-gateway":
+                body = {**new, "address": {**home, "postal_code": "12345", "country_code": "DE"}}
+                answer = await http.post(f"http://{at[name]}/v1/users", json=body, headers=headers)
+                return str(answer.json().get("code", ""))
+            given = {**new, "address": {**home, "postalCode": "12345", "countryCode": "DE"}}
+            body = {"query": query, "variables": {"input": given}}
+            answer = await http.post(f"http://{at[name]}/graphql", json=body, headers=headers)
+            return "".join(error["extensions"]["code"] for error in answer.json().get("errors", ()))
+
+        codes = [await sign_up(comes_from) for comes_from in (address, address, f"{address}9", None)]
+    assert codes == ["", "TOO_MANY_REQUESTS", "", ""]
+    assert shop.record.methods == ["create_user"] * 3

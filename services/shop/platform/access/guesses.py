@@ -1,4 +1,4 @@
-"""Limits failed logins from one client address, so that one client leaves room for the logins of others."""
+"""Limits failed logins and sign-ups from one client address, so that one client leaves room for the others."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ MAX_FAILURES, WINDOW_S = 10, 60.0
 """Number of failed logins that one address may have in a burst, and as many again in the course of each minute."""
 MAX_SUSPECT = 1
 """Number of logins that a process checks at a time, for all addresses with recent failures together."""
-_FAILURES = Rates(WINDOW_S)
+MAX_SIGN_UPS, SIGN_UP_WINDOW_S = 20, 20.0
+"""Number of sign-ups that one address may have in a burst, and as many again in the course of each 20 seconds."""
+_FAILURES, _SIGN_UPS = Rates(WINDOW_S), Rates(SIGN_UP_WINDOW_S)
 _SUSPECTS = Slots(MAX_SUSPECT, "logins from this address have failed, and others are being checked; try again in 1 s")
 
 
@@ -38,3 +40,17 @@ def count_failure(address: str | None) -> Iterator[None]:
     except Unauthenticated:
         _FAILURES.count(address, MAX_FAILURES)
         raise
+
+
+@contextmanager
+def count_sign_up(address: str | None) -> Iterator[None]:
+    """Counts the sign-up that runs inside the context; a call from inside has no address.
+
+    Raises `TooManyRequests`, before a password is hashed, if the address has signed up too often.
+    """
+    if address is not None:
+        if wait_s := math.ceil(_SIGN_UPS.wait_s(address, MAX_SIGN_UPS)):
+            message = f"there were too many sign-ups from this address; try again in {wait_s} s"
+            raise TooManyRequests(message, retry_after_s=wait_s)
+        _SIGN_UPS.count(address, MAX_SIGN_UPS)
+    yield

@@ -12,8 +12,9 @@ import pytest
 from graphql_gateways import fields_of
 from memory_shop import Data, MemoryShop
 from shop.clients.graphql_documents import CallDocument
-from shop.contract.calls import SERVICES, Access, Service
+from shop.contract.calls import SERVICES, USER, Access, Service
 from shop.contract.signatures import PortMethod, methods_of
+from shop.platform.access import guesses
 from shop.platform.access.guesses import MAX_FAILURES
 from shop.platform.access.jwt import Principal, TokenSigner, TokenVerifier
 from shop.platform.access.owners import apply_owner_rules
@@ -162,6 +163,15 @@ async def test_failed_logins_are_counted_by_address(asked: ClientEndpoints) -> N
     codes = [await refusal("192.0.2.77", number) for number in range(MAX_FAILURES + 1)]
     assert codes == ["UNAUTHENTICATED"] * MAX_FAILURES + ["TOO_MANY_REQUESTS"]
     assert await refusal("192.0.2.78", 0) == "UNAUTHENTICATED"
+
+
+async def test_sign_ups_are_counted_by_address(asked: ClientEndpoints, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(guesses, "MAX_SIGN_UPS", 1)
+    (text,) = (CallDocument(method).text for method in methods_of(USER) if method.contract.name == "CreateUser")
+    body = {"query": text, "variables": empty_variables(USER, text)}
+    addresses = ("192.0.2.77", "192.0.2.77", "192.0.2.78")
+    codes = [code_of((await asked.post("user", body, **{EDGE_MARK: address})).json()) for address in addresses]
+    assert codes == ["INVALID_ARGUMENT", "TOO_MANY_REQUESTS", "INVALID_ARGUMENT"]
 
 
 LINES = "id lines { id lineNumber productId quantity unitPrice { amountMinor currency } }"
