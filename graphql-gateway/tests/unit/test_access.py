@@ -19,7 +19,7 @@ from shop.platform.process.runtime import Runtime
 
 USER_1, ORDER_1, PAYMENT_1 = (global_id(kind, 1) for kind in ("User", "Order", "Payment"))
 LINES = f'[{{productId: "{global_id("Product", 1)}", quantity: 1}}]'
-NEW_PRODUCT = '{title: "T", category: "c0001", price: {amountMinor: 1}, stock: 1}'
+NEW_PRODUCT = '{title: "T", category: "c0001", price: {amountMinor: 1, currency: "EUR"}, stock: 1}'
 
 OWNER = [
     f'{{ user(id: "{USER_1}") {{ email }} }}',

@@ -24,9 +24,9 @@ def purchase(**changes: Any) -> dict[str, Any]:
 async def test_a_product_is_created_changed_and_deleted(gateway: Any) -> None:
     create = """mutation ($input: CreateProductInput!) {
       createProduct(input: $input) { product { id title stock price { amountMinor currency } } } }"""
-    new = {"title": "Lamp", "category": "c0001", "price": {"amountMinor": 2**39}, "stock": 10**9}
-    made = (await gateway.data(create, {"input": new}, partner=True))["createProduct"]["product"]
     price = {"amountMinor": 2**39, "currency": "EUR"}
+    new = {"title": "Lamp", "category": "c0001", "price": price, "stock": 10**9}
+    made = (await gateway.data(create, {"input": new}, partner=True))["createProduct"]["product"]
     assert made == {"id": global_id("Product", 201), "title": "Lamp", "stock": 10**9, "price": price}
 
     update = (
@@ -34,7 +34,9 @@ async def test_a_product_is_created_changed_and_deleted(gateway: Any) -> None:
     )
     change = {"id": made["id"], "stock": 0}
     assert (await gateway.error(update, {"input": change}, partner=True))[0] == "PRECONDITION_REQUIRED"
-    read = {**new, "description": "", "price": price}
+    in_no_currency = {"id": made["id"], "price": {"amountMinor": 1}}
+    assert (await gateway.error(update, {"input": in_no_currency}, partner=True))[0] == "INVALID_ARGUMENT"
+    read = {**new, "description": ""}
     changed = await gateway.data(update, {"input": {**change, "expected": read}}, partner=True)
     assert changed["updateProduct"]["product"] == {"title": "Lamp", "stock": 0, "category": "c0001"}
     late = {"id": made["id"], "title": "Late", "expected": read}

@@ -87,7 +87,7 @@ class MoneyInput:
     """Money as a client sends it."""
 
     amount_minor: Long
-    currency: str = "EUR"
+    currency: str
 
     def to_shop(self) -> ShopMoney:
         return ShopMoney(self.amount_minor, self.currency)

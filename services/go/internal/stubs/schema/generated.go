@@ -344,7 +344,7 @@ type Money {
 """An amount of money."""
 input MoneyInput {
   amountMinor: Long!
-  currency: String! = "EUR"
+  currency: String!
 }
 
 """Everything that can be changed."""
@@ -6117,10 +6117,6 @@ func (ec *executionContext) unmarshalInputMoneyInput(ctx context.Context, obj an
 	asMap := map[string]any{}
 	for k, v := range obj.(map[string]any) {
 		asMap[k] = v
-	}
-
-	if _, present := asMap["currency"]; !present {
-		asMap["currency"] = "EUR"
 	}
 
 	fieldsInOrder := [...]string{"amountMinor", "currency"}
