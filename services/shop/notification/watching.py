@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import contextmanager
 
-from shop.notification.domain import begin_behind
+from shop.notification.domain import begin_behind, check_gapless
 from shop.notification.ports import NotificationStore
 from shop.platform.telemetry.events import NOT_TRACED, EventTraces
 from shop.values.notification import Update
@@ -53,7 +53,7 @@ class Watchers:
             after: Position after which to begin, at least 0; None to begin with new updates.
             order_id: The order; None for all.
 
-        Raises the errors of `begin_behind` and of the store.
+        Raises the errors of `begin_behind`, `check_gapless` and of the store.
         """
         # Registered before the first read, so that no update is missed.
         with self._waits(user_id) as news:
@@ -62,6 +62,7 @@ class Watchers:
             while True:
                 news.clear()
                 notifications = await self._store.behind(user_id, position, AT_ONCE)
+                check_gapless(position, notifications)
                 for notification in notifications:
                     position = notification.position
                     if order_id in (None, notification.order_id):

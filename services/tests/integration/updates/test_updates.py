@@ -14,7 +14,7 @@ import pytest
 
 from memory_shop import MemoryShop
 from served_shop import served_gateways
-from shop.errors import InvalidArgument
+from shop.errors import InvalidArgument, PositionGone
 from shop.notification.postgres import PostgresNotifications
 from shop.notification.watching import AT_ONCE, Watchers
 from shop.platform.access import streams as limits
@@ -220,6 +220,14 @@ class TestAStream:
             await shop.clients.notification.notify([event(user)])
             assert (await following()).position == 1
 
+    async def test_ends_if_unread_updates_are_dropped(self, store: PostgresNotifications, user: int) -> None:
+        updates = Watchers(store).watch(user, None)
+        assert (await anext(updates)).position == 0
+        for count in (KEPT, 1):
+            await store.add([event(user) for _ in range(count)])
+        with pytest.raises(PositionGone, match="after_position is 0; only notifications after 1 are kept"):
+            await anext(updates)
+
     async def test_says_that_it_is_still_open(self, store: PostgresNotifications, user: int) -> None:
         waiting = Watchers(store, silence_s=0.01).watch(user, None)
         assert [(await anext(waiting)).notification for _ in range(4)] == [None] * 4
@@ -300,7 +308,8 @@ class TestAStream:
             await following()
             async with asyncio.timeout(LIMIT_S):
                 while shop.watchers.count > 1:
-                    await shop.clients.notification.notify([event(user) for _ in range(100)])
+                    # Few at once, so that the idle stream ends before updates that it has not read are dropped.
+                    await shop.clients.notification.notify([event(user) for _ in range(KEPT // 5)])
                     await shop.clients.notification.notify([event(other)])
                     position += 1
                     assert (await following()).position == position
