@@ -177,7 +177,7 @@ class MemoryCheckouts:
             return self._keep(replace(checkout, epoch=first.epoch + 1))
         # The token of a deleted account can no longer read what the account bought.
         if self._orders.is_gone(checkout.user_id):
-            raise no_such("user", checkout.user_id)
+            raise no_such("user", checkout.user_id, "user_id")
         return first
 
     async def advance(self, checkout: Checkout, step: Step) -> Checkout:

@@ -204,7 +204,7 @@ class PostgresCheckouts:
             return replace(checkout, epoch=row["epoch"])
         first = await self._database.fetchrow(FIRST, checkout.user_id, checkout.idempotency_key)
         if first is None:
-            raise no_such("user", checkout.user_id)
+            raise no_such("user", checkout.user_id, "user_id")
         return checkout_of(first)
 
     async def advance(self, checkout: Checkout, step: Step) -> Checkout:

@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from shop.contract.ports import PaymentClient, ProductClient, UserClient
-from shop.errors import Conflict, ErrorCode, IdempotencyKeyReused, Internal, ShopError, Unavailable
+from shop.errors import Conflict, ErrorCode, IdempotencyKeyReused, Internal, NotFound, ShopError, Unavailable, no_such
 from shop.order.checkout_states import (
     Checkout,
     Compensation,
@@ -155,7 +155,12 @@ class CheckoutSaga:
             raise
 
     async def _check_user(self, user_id: int) -> None:
-        check_address(user_id, (await self._user.get_user(user_id)).address)
+        try:
+            user = await self._user.get_user(user_id)
+        except NotFound as error:
+            # The user service names a field of its request; a checkout has another one.
+            raise no_such("user", user_id, "user_id") from error
+        check_address(user_id, user.address)
 
     async def _authorize(self, checkout: Checkout, request: CheckoutRequest, reservation: Reservation) -> Purchase:
         bought = purchase(request.lines, {line.product_id: line.unit_price for line in reservation.lines})

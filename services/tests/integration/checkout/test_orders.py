@@ -181,8 +181,9 @@ async def test_orders_of_a_deleted_user_belong_to_nobody(shop: Clients, buy: Buy
     lines = shop.order.stream_order_lines(after_line_id=order.lines[0].id - 1, limit=1)
     assert [line.user_id async for line in lines] == [user]
     for key in ("key", "another"):
-        with pytest.raises(NotFound, match=words(f"there is no user {user}")):
+        with pytest.raises(NotFound, match=words(f"there is no user {user}")) as refusal:
             await buy(shop.order, key=key)
+        assert refusal.value.field == "user_id"
     assert (await shop.order.update_order_status(order.id, OrderStatus.SHIPPED)).user_id == 0
     assert broken(shared_trial) == []
 
