@@ -153,7 +153,10 @@ class OrderClient(Orders, Protocol):
     """Orders, and the bulk read of their lines."""
 
     def stream_order_lines(self, *, after_line_id: int = 0, limit: int = 0) -> AsyncIterator[JoinedOrderLine]:
-        """Yields up to `limit` order lines with a greater id, by ascending id, joined with their orders."""
+        """Yields up to `limit` order lines with a greater id, by ascending id, joined with their orders.
+
+        A line may be stored after lines with greater ids, so a caller that continues an earlier read should overlap it.
+        """
 
 
 class PaymentClient(Protocol):

@@ -28,7 +28,9 @@ def add_order_lines(api: FastAPI, stream: Callable[..., AsyncIterator[JoinedOrde
     ) -> Answer[OrderLinesPage]:
         """A page of the lines of all orders, by ascending id, joined with their orders; for partners.
 
-        Start anywhere with `after_line_id`, continue with `page_token`.
+        Start anywhere with `after_line_id`, continue with `page_token`. Checkouts that run at the same time may store a
+        line after lines with greater ids. So an export that continues an earlier one should begin 10,000 ids before
+        its end, and skip the lines that it already has.
         """
         after = start(_SCOPE, page_token, "after_line_id", after_line_id, page_token_key)
         lines = [line async for line in stream(after_line_id=after, limit=page_size)]
