@@ -14,7 +14,7 @@ import msgspec
 import orjson
 
 from shop.clients.graphql_documents import CallDocument
-from shop.clients.http_channel import HttpChannel, HttpRequest
+from shop.clients.http_channel import HttpAnswer, HttpChannel, HttpRequest
 from shop.clients.pages import pages
 from shop.contract.calls import Call, P, Q, R, Service
 from shop.contract.graphql import ROWS_PER_PAGE, camel
@@ -136,20 +136,26 @@ class _GraphQLCaller:
 
     async def _answer(self, call: _CallFormat[Q, R], arguments: Mapping[str, object]) -> R:
         document = call.document
-        answer = await self._send(call, _encode(call, arguments, extensions=document.persisted))
-        if answer.errors and answer.errors[0].extensions.code == UNKNOWN_HASH:
+        answer = await self._send(call, arguments, _encode(call, arguments, extensions=document.persisted))
+        if answer.errors:
             body = _encode(call, arguments, query=document.text, extensions=document.persisted)
-            answer = await self._send(call, body)
+            answer = await self._send(call, arguments, body)
         return self._value(answer, call, arguments)
 
-    async def _send(self, call: _CallFormat[Q, R], body: bytes) -> _Answer[object]:
+    async def _send(self, call: _CallFormat[Q, R], arguments: Mapping[str, object], body: bytes) -> _Answer[object]:
+        """Returns the answer; its only error is that the hash is unknown. Raises any other error."""
         document = call.document
         request = HttpRequest("POST", PATH, document.name, document.attributes, body, _HEADERS)
-        received = await self._channel.send(request, again=call.method.contract.reads)
-        answer = call.decode(received.body)
-        if answer is None:
-            raise self._channel.unreadable(received, document.name, "GraphQL")
-        return answer
+
+        def read(received: HttpAnswer) -> _Answer[object]:
+            answer = call.decode(received.body)
+            if answer is None:
+                raise self._channel.unreadable(received, document.name, "GraphQL")
+            if answer.errors and answer.errors[0].extensions.code != UNKNOWN_HASH:
+                raise _error(answer.errors[0], call, arguments)
+            return answer
+
+        return await self._channel.send(request, read, again=call.method.contract.reads)
 
     def _value(self, answer: _Answer[object] | None, call: _CallFormat[Q, R], arguments: Mapping[str, object]) -> R:
         if answer is not None and answer.errors:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import aiohttp
 from opentelemetry.trace import Span, StatusCode
@@ -33,6 +33,8 @@ SILENT_S = 45.0
 """Seconds without a line after which a long-lived answer is given up: three times the longest healthy silence."""
 
 _LOG = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,13 +138,17 @@ class HttpChannel:
         # A sidecar identifies the callee by this header, regardless of the address of a request.
         self._host = {"Host": self._replicas.name} if self._replicas.name else {}
 
-    async def send(self, request: HttpRequest, *, again: bool = False) -> HttpAnswer:
-        """Sends a request and returns the answer, regardless of its status.
+    async def send(self, request: HttpRequest, read: Callable[[HttpAnswer], T], *, again: bool = False) -> T:
+        """Sends a request, and returns what `read` makes of the answer; `read` raises the error in an answer.
 
-        If there is no answer, `again` allows another attempt: only for requests that change nothing. Raises
-        `DeadlineExceeded` when the caller's time is up, and `Unavailable` if there is no answer.
+        If there is no answer, or the error is `Unavailable`, `again` allows another attempt: only for requests that
+        change nothing. Raises `DeadlineExceeded` when the caller's time is up, and `Unavailable` if there is no answer.
         """
-        return await self._retries.run(lambda: self._once(request), again=again)
+
+        async def once() -> T:
+            return read(await self._once(request))
+
+        return await self._retries.run(once, again=again)
 
     async def lines(self, request: HttpRequest) -> AsyncGenerator[bytes]:
         """Sends a POST, and yields the lines of its long-lived answer as they come; the span ends with the answer.

@@ -126,7 +126,7 @@ class _RestCaller:
         self._by_name = by_name
 
     async def run(self, call: _RestCall[Q, R], /, *given: Q.args, **named: Q.kwargs) -> R:
-        """Makes a call; retries a read without answer. Raises the service's error, or `Unavailable` for no answer."""
+        """Makes a call; retries a failed read. Raises the service's error, or `Unavailable` for no answer."""
         arguments = call.method.bind(*given, **named)
         headers = {}
         if KEY in arguments:
@@ -163,10 +163,13 @@ class _RestCaller:
     ) -> HttpAnswer:
         sent = {**(JSON if body is not None else {}), **(headers or {})}
         request = HttpRequest(call.verb, target, call.name, {"url.template": call.template}, body, sent)
-        received = await self._channel.send(request, again=call.method.contract.reads)
-        if not 200 <= received.status < 300:
-            raise self._error(received, call)
-        return received
+
+        def read(received: HttpAnswer) -> HttpAnswer:
+            if not 200 <= received.status < 300:
+                raise self._error(received, call)
+            return received
+
+        return await self._channel.send(request, read, again=call.method.contract.reads)
 
     def _answer(self, call: _RestCall[..., R], received: HttpAnswer) -> R:
         if received.status == 204:

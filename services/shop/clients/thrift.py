@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Generic
 
 import msgspec
 
-from shop.clients.http_channel import KEEP_ALIVE_S, HttpChannel, HttpRequest
+from shop.clients.http_channel import KEEP_ALIVE_S, HttpAnswer, HttpChannel, HttpRequest
 from shop.clients.pages import pages
 from shop.contract.calls import Call, P, Q, R, Service
 from shop.contract.signatures import PortMethod
@@ -126,7 +126,7 @@ class ThriftPeer(ABC, Generic[P]):
 
     @abstractmethod
     async def call(self, method: str, request: object) -> object:
-        """Calls a method; retries a read without answer. Raises the service's error, or `Unavailable` for no answer."""
+        """Calls a method; retries a failed read. Raises the service's error, or `Unavailable` for no answer."""
 
     def message(self, encoding: object, method: str, headers: Mapping[str, str], request: object) -> bytes:
         arguments = getattr(self._stubs, f"{method}_args")(headers, request)
@@ -164,14 +164,17 @@ class HttpPeer(ThriftPeer[P]):
             self.message(JSON, method, {}, request),
             {"content-type": MEDIA_TYPE},
         )
-        received = await self._channel.send(call, again=method in self.service.reads)
-        if received.status == 200:
-            return self.answer(JSON, method, received.body)
-        try:
-            problem = msgspec.json.decode(received.body, type=_Problem)
-        except msgspec.DecodeError:
-            raise self._channel.unreadable(received, method, "problem") from None
-        raise error_for_code(problem.code, problem.detail, problem.field, received.retry_after_s)
+
+        def read(received: HttpAnswer) -> object:
+            if received.status == 200:
+                return self.answer(JSON, method, received.body)
+            try:
+                problem = msgspec.json.decode(received.body, type=_Problem)
+            except msgspec.DecodeError:
+                raise self._channel.unreadable(received, method, "problem") from None
+            raise error_for_code(problem.code, problem.detail, problem.field, received.retry_after_s)
+
+        return await self._channel.send(call, read, again=method in self.service.reads)
 
 
 class _Connection:

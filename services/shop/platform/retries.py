@@ -1,8 +1,8 @@
-"""Decides when to retry a call that got no answer: never more often than a peer in trouble can bear.
+"""Decides when to retry a call to an unavailable peer: never more often than a peer in trouble can bear.
 
-The rule is gRPC's own (gRFC A6, "Throttling Retry Attempts and Hedged RPCs"), so that peers of all protocols are
-treated alike. A failure takes a token, an answer gives back a share of a token, and nothing is retried unless more than
-half of the tokens are left.
+A peer is unavailable if it gives no answer, or answers with `Unavailable`. The rule is gRPC's own (gRFC A6,
+"Throttling Retry Attempts and Hedged RPCs"), so that peers of all protocols are treated alike. A failure takes a token,
+an answer gives back a share of a token, and nothing is retried unless more than half of the tokens are left.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Retries:
         self._tokens = float(MAX_TOKENS)
 
     async def run(self, once: Callable[[], Awaitable[T]], *, again: bool) -> T:
-        """Makes a call, and retries it if it gets no answer; raises `Unavailable` if there is none in the end."""
+        """Makes a call, and retries it while the peer is unavailable; raises `Unavailable` if the peer remains so."""
         pauses = iter(PAUSES_S if again else ())
         while True:
             try:

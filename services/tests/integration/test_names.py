@@ -154,7 +154,7 @@ async def test_http_requests_to_any_address_name_the_service() -> None:
         channel = HttpChannel(session, "product", [f"localhost:{port}"])
         try:
             for _ in range(3):
-                await channel.send(HttpRequest("GET", "/", "GET"))
+                await channel.send(HttpRequest("GET", "/", "GET"), lambda answer: answer)
                 await asyncio.sleep(0.05)
         finally:
             await channel.close()

@@ -38,6 +38,17 @@ async def test_unknown_cause_stays_in_the_log(protocol: str, caplog: pytest.LogC
     assert "hunter2" in caplog.text
 
 
+async def test_reads_are_tried_again_and_changes_are_not(protocol: str) -> None:
+    puppet = Puppet(raising(Unavailable("briefly away")))
+    async with connected(protocol, puppet) as clients:
+        with pytest.raises(Unavailable, match="briefly away"):
+            await clients.product.get_product(1)
+        assert puppet.calls == 3
+        with pytest.raises(Unavailable):
+            await clients.product.delete_product(1)
+        assert puppet.calls == 4
+
+
 async def test_deadline_of_the_caller_reaches_the_callee(protocol: str) -> None:
     seen: list[float] = []
 

@@ -14,7 +14,7 @@ from grpc_reflection.v1alpha import reflection_pb2
 
 from puppet import POT, Puppet, connected, raising, serving
 from shop.contract.ports import Clients
-from shop.errors import DeadlineExceeded, OutOfStock, Unavailable
+from shop.errors import DeadlineExceeded, OutOfStock
 from shop.platform.deadline import DEADLINE_HEADER, MAX_S, remaining, work_s
 from shop.platform.error_codes import ERROR_TABLE
 from shop.platform.grpc.server import VERSIONS
@@ -135,17 +135,6 @@ async def test_caller_that_goes_away_ends_the_work() -> None:
         await asyncio.wait_for(began.wait(), 2)
         await rows.aclose()  # type: ignore[attr-defined]
         await asyncio.wait_for(ended.wait(), 2)
-
-
-async def test_reads_are_tried_again_and_changes_are_not() -> None:
-    puppet = Puppet(raising(Unavailable("briefly away")))
-    async with connected("grpc", puppet) as clients:
-        with pytest.raises(Unavailable, match="briefly away"):
-            await clients.product.get_product(1)
-        assert puppet.calls == 3
-        with pytest.raises(Unavailable):
-            await clients.product.delete_product(1)
-        assert puppet.calls == 4
 
 
 async def test_reflection_describes_the_contract_and_lists_the_named_services() -> None:
