@@ -21,12 +21,12 @@ STEPS: dict[Load, list[tuple[Phase, float]]] = {
 }
 
 
-def write_capacity_run(folder: Path, load: Load, **changes: Any) -> Path:
+def write_capacity_run(folder: Path, load: Load, blocks: int = 1, **changes: Any) -> Path:
     """Writes a run whose topologies sustain 40 journeys a second; `changes` are further entries of its manifest."""
     steps = {
         f"{name}-{number}-{phase}-{amount:g}": (name, phase, amount)
         for name in TOPOLOGIES
-        for number, (phase, amount) in enumerate(STEPS[load], start=1)
+        for number, (phase, amount) in enumerate(STEPS[load] * blocks, start=1)
     }
     arms = [
         Arm(label, name, rate=amount, parts=scale_parts(200.0 if amount > HELD else 1.0), traced=False)
@@ -44,6 +44,7 @@ def write_capacity_run(folder: Path, load: Load, **changes: Any) -> Path:
         connections=0,
         factors=[1, 5] if load == "overload" else [],
         given=dict.fromkeys(TOPOLOGIES, HELD) if load == "overload" else {},
+        blocks=blocks,
     )
     for label, (_, phase, amount) in steps.items():
         manifest["loads"][label] |= _load(phase, amount, manifest["profile"]["duration_s"])

@@ -147,7 +147,7 @@ def announce(plan: Plan) -> Iterator[str]:
         what += f", in {blocks} blocks in random order" if blocks > 1 else ""
         each_s = blocks * (search_s + 1.5 * (lengths.confirm_s + trial_s))
     elif asked["load"] == "stress":
-        what = f"{join_names([str(users) for users in asked['users']])} users, think time {asked['think_s']:g} s"
+        what = f"{join_names([str(users) for users in asked['users']])} users, mean think time {asked['think_s']:g} s"
         each_s = len(asked["users"]) * (lengths.users_s + trial_s)
     else:
         what = f"{join_names([str(factor) for factor in asked['factors']])} times the rate that each sustains"

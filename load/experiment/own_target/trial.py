@@ -7,7 +7,7 @@ import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path, PurePath
 from tempfile import TemporaryDirectory
 from typing import Any, cast
@@ -42,6 +42,7 @@ from hops.budget.bands import exemplars
 from hops.budget.parts import Budget
 from hops.conclusions.wording import join_names, plural
 from hops.gates.evidence import evidence_of
+from hops.gates.target_traces import TargetTraces
 from hops.gates.trial import Observed
 from hops.run.rows import RESOURCES, calls_frame, hops_frame, paths_frame, read_rows
 from hops.traces.tree import Quality
@@ -197,23 +198,11 @@ def run_own_trial(
     journeys = read_rows(folder / JOURNEYS)
     generator = json.loads((folder / GENERATOR).read_text(encoding="utf-8"))
     cpu_s = {**resources.cpu_seconds(), CLIENT: float(generator["cpu_s"])}
-    budgets: list[Budget] = []
-    hops = hops_frame(budgets)
-    quality, lacking, chosen, unrequested = Quality(), None, {}, None
     if system.sources:
-        ids = journeys.filter(pl.col("sampled"))["trace_id"].to_list()
-        say(f"reading {plural(len(ids), 'trace')} until no more spans arrive")
-        traces = read_target_traces(system.sources, ids, say=say)
-        budgets, quality, lacking = budgets_of_target(traces)
-        hops = hops_frame(budgets)
-        chosen = exemplars(hops)
-        write_traces((traces[trace_id] for of in chosen.values() for trace_id in of.values()), folder / EXEMPLARS)
-        if system.store:
-            # The generator opens connections with requests outside any journey; these precede the first journey.
-            first_ns = cast("int", journeys["started_ns"].min() or ended_ns)
-            unrequested = count_unrequested(system.store, ids, first_ns, ended_ns)
+        traced = _read_traces(system, journeys, ended_ns, folder, say)
         clock.lap("collect")
     else:
+        traced = _Traced([], Quality())
         journeys = journeys.with_columns(sampled=pl.lit(value=False))  # the target's traces are not read
     looked_at = Observed(
         journeys_planned=load.tape.journeys,
@@ -230,20 +219,20 @@ def run_own_trial(
         closed=load.closed is not None,
         tape_exhausted=load.closed is not None and bool(generator["closed"]["tape_exhausted"]),
         of_the_shop=False,
-        target=lacking,
+        target=traced.lacking,
     )
-    evidence = evidence_of(journeys, budgets, quality, looked_at)
+    evidence = evidence_of(journeys, traced.budgets, traced.quality, looked_at)
     speed = (speed_before + machine_speed()) / 2
     clock.lap("analysis")
     return Trial(
         journeys=at_edge(journeys, None),
-        hops=hops,
-        calls=calls_frame(budgets),
-        paths=paths_frame(budgets, journeys),
+        hops=hops_frame(traced.budgets),
+        calls=calls_frame(traced.budgets),
+        paths=paths_frame(traced.budgets, journeys),
         resources=pl.DataFrame([asdict(sample) for sample in resources.samples], schema=RESOURCES),
         evidence=evidence,
         generator=generator,
-        exemplars=chosen,
+        exemplars=traced.exemplars,
         cpu_s=cpu_s,
         rss_mb=peak_memory_mb(resources.samples),
         memory_mb=peak_memory_of_all_mb(resources.samples),
@@ -251,8 +240,37 @@ def run_own_trial(
         machine_speed=speed,
         programs=resources.other_programs(),
         observed=observed.rows,
-        unrequested=unrequested,
+        unrequested=traced.unrequested,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Traced:
+    """What a trial's traces say."""
+
+    budgets: Sequence[Budget]
+    quality: Quality
+    lacking: TargetTraces | None = None
+    exemplars: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    unrequested: int | None = None
+
+
+def _read_traces(
+    system: OwnTarget, journeys: pl.DataFrame, ended_ns: int, folder: Path, say: Callable[[str], None]
+) -> _Traced:
+    """Reads the traces of the sampled journeys, and saves the exemplars."""
+    ids = journeys.filter(pl.col("sampled"))["trace_id"].to_list()
+    say(f"reading {plural(len(ids), 'trace')} until no more spans arrive")
+    traces = read_target_traces(system.sources, ids, say=say)
+    budgets, quality, lacking = budgets_of_target(traces)
+    chosen = exemplars(hops_frame(budgets))
+    write_traces((traces[trace_id] for of in chosen.values() for trace_id in of.values()), folder / EXEMPLARS)
+    if not system.store:
+        return _Traced(budgets, quality, lacking, chosen)
+    # The generator opens connections with requests outside any journey; these precede the first journey.
+    first_ns = cast("int", journeys["started_ns"].min() or ended_ns)
+    unrequested = count_unrequested(system.store, ids, first_ns, ended_ns)
+    return _Traced(budgets, quality, lacking, chosen, unrequested)
 
 
 def check(system: OwnTarget, shopload: Shopload, tapes: Tapes, name: str, out: Path) -> list[str]:

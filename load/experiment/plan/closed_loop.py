@@ -39,7 +39,7 @@ class ClosedLoop:
 
     def __str__(self) -> str:
         users = "1 virtual user" if self.vus == 1 else f"{self.vus} virtual users"
-        return f"closed loop, {users}, think time {self.think_s:g} s"
+        return f"closed loop, {users}, mean think time {self.think_s:g} s"
 
 
 def describe_loops(loops: Sequence[ClosedLoop]) -> Described | None:

@@ -51,7 +51,7 @@ def test_a_stress_test_counts_failures_and_stops_everything(terminal) -> None:
     done = terminal.make("topologies=hybrid", "profile=smoke", "users=20,50", "think=500ms", "verbose=on", "stress")
     assert done.returncode in (0, terminal.make_failed), done.stderr
     assert "were killed" not in done.stderr
-    assert "closed loop, think time 0.5 s" in done.stdout
+    assert "closed loop, mean think time 0.5 s" in done.stdout
     summary = summary_of(terminal, done.stdout)
     assert [step["users"] for step in summary["capacity"]["steps"]] == [20, 50]
     for step in summary["capacity"]["steps"]:

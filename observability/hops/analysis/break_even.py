@@ -97,14 +97,19 @@ def _row(test: Test, grid: Floats, p_corrected: list[float | None]) -> BreakEven
 def _find_stretches(test: Test, grid: Floats, shown: list[bool]) -> list[Stretch]:
     """Finds the stretches in which one topology is shown to be faster.
 
-    A stretch that reaches an end of the range counts if the test at that end confirms it. A stretch that reaches no end
-    counts if it lies between two stretches of the other topology: the ranking flips twice. Next to a stretch of the
-    same topology, it only says that the two curves are close there.
+    A stretch that reaches an end of the range counts if the test at that end confirms it. If it reaches both ends, and
+    only one is confirmed, only that end counts. A stretch that reaches no end counts if it lies between two stretches
+    of the other topology: the ranking flips twice. Next to a stretch of the same topology, it only says that the two
+    curves are close there.
     """
     every = [
         Stretch(sooner=test.left if is_left else test.right, from_ms=begin, to_ms=end)
         for is_left, begin, end in test.gap.lower(grid)
     ]
+    if any(shown) and not all(shown):
+        end = float(grid[0] if shown[0] else grid[-1])
+        if every and (every[0]["from_ms"], every[0]["to_ms"]) == (grid[0], grid[-1]):
+            return [Stretch(sooner=every[0]["sooner"], from_ms=end, to_ms=end)]
     near = [one for one in every if one["from_ms"] == grid[0] and shown[0]]
     far = [one for one in every if one["to_ms"] == grid[-1] and shown[1] and one not in near]
     sides = {one["sooner"] for one in (*near, *far)}

@@ -10,7 +10,7 @@ import polars as pl
 
 from hops.analysis.latencies import Latencies
 from hops.analysis.net_budget import SpanCosts, net_budget
-from hops.budget.bands import banded_budgets, totals
+from hops.budget.bands import banded_budgets
 from hops.budget.parts import PROXY, is_sidecar
 from hops.errors import NotEnoughDataError
 from hops.run.documents.estimate import Estimate
@@ -93,7 +93,8 @@ def _journey(
     seed: int,
 ) -> JourneySummary:
     by_block = list(latencies.cells.get(journey, {}).values())
-    traced = totals(hops)
+    # Not the sum of the parts: these latencies are what the parts must add up to.
+    traced_ns = journeys.filter(pl.col("trace_id").is_in(hops["trace_id"].unique().to_list()))["latency_ns"]
     return JourneySummary(
         count=journeys.height,
         errors=_errors(journeys),
@@ -108,8 +109,8 @@ def _journey(
         **latency_figures(by_block, seed, latencies.first),
         budget_ms=banded_budgets(hops),
         net_of_tracing=net_budget(hops, span_costs),
-        traced_mean_ms=int(traced["total_ns"].sum()) / traced.height / NS_PER_MS if traced.height else None,
-        traces=traced.height,
+        traced_mean_ms=int(traced_ns.sum()) / traced_ns.len() / NS_PER_MS if traced_ns.len() else None,
+        traces=traced_ns.len(),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 import polars as pl
@@ -28,7 +29,7 @@ def experiment_gates(run: RunFiles) -> list[Gate]:
     """
     gates = worst_of(run.used)
     if len(run.used) > 1:
-        gates += [answers(run), code_changed(run.used)]
+        gates += [*([answers(run)] if _has_equal_loads(run) else []), code_changed(run.used)]
     if run.blocks > 1:
         gates += block_spread(run)
     return gates
@@ -49,7 +50,16 @@ def experiment_gates_left_out(run: RunFiles) -> list[LeftOut]:
         left_out.append(LeftOut(name=name, reason=where + reason))
     if len(run.used) > 1 and run.blocks == 1:
         left_out += [LeftOut(name=name, reason="one block has no other block to differ from") for name in _OVER_BLOCKS]
+    if len(run.used) > 1 and not _has_equal_loads(run):
+        reason = "no two trials sent the same tape in an open loop without a failed journey"
+        left_out.append(LeftOut(name="answers_differ", reason=reason))
     return left_out
+
+
+def _has_equal_loads(run: RunFiles) -> bool:
+    """Whether the answers of at least two trials can be compared."""
+    tapes = Counter(run.tape_of(trial["topology"]) for trial in comparable_answers(run))
+    return max(tapes.values(), default=0) > 1
 
 
 def _full(run: RunFiles) -> list[str]:

@@ -152,6 +152,7 @@ GATES = (
     Kind("without_updates", "arms in which no update came", "lateness is unknown without updates", WRONG),
     Kind("updates_gap_ns", "largest budget imbalance of an update", _WHOLE, WRONG, unit="ns"),
     Kind("updates_unattributed_share", "unattributed time of updates", _WHOLE, WRONG, limit=0.01, unit="%"),
+    Kind("updates_untraced_share", "updates whose trace is incomplete", _WHOLE, WRONG, limit=0.01, unit="%"),
     Kind("growing", "figures that grow and should not", "a leak ends in an outage", WRONG),
     Kind("too_short", "components that were watched for too short a time", "what fills once looks like a leak", WRONG,
         remedy="Give minutes=60 or more."),

@@ -36,8 +36,8 @@ def _sums_text(name: str, cell: JourneySummary) -> str:
     parts_ns = sum(round(ms * cell["traces"] * NS_PER_MS) for ms in cell["budget_ms"][MEAN].values())
     traced_ns = round((cell["traced_mean_ms"] or 0.0) * cell["traces"] * NS_PER_MS)
     text = (
-        f"{name}: the parts of its {plural(cell['traces'], 'trace')} add up to {parts_ns:,} ns, the traces themselves "
-        f"to {traced_ns:,} ns."
+        f"{name}: the parts of its {plural(cell['traces'], 'trace')} add up to {parts_ns:,} ns, the latencies of these "
+        f"journeys to {traced_ns:,} ns."
     )
     net = net_of(cell)
     if net is None:

@@ -57,7 +57,7 @@ def queues_table(view: SummaryView) -> Table | None:
             view.name(row["topology"]),
             words(row["component"]),
             words("any kind" if row["met"] == ALL else row["met"]),
-            Cell(numbers.share(row["share"]), row["share"]),
+            _percent(row["share"]),
             number(row["mean_ms"]),
             number(row["beyond_p99_ms"]),
             whole(row["beyond_p99"]),
@@ -88,6 +88,10 @@ def _select_waits(view: SummaryView) -> list[Queue]:
     return rows
 
 
+def _percent(share: float | None) -> Cell:
+    return number(None if share is None else 100 * share)
+
+
 def _table(name: str, title: str, meetings: list[Meeting], view: SummaryView) -> Table:
     columns = [Column(view.compared.one, numeric=False), Column("journey", numeric=False)]
     columns += [Column("at the same time as", numeric=False), Column("journeys"), Column("share", "%")]
@@ -99,10 +103,10 @@ def _table(name: str, title: str, meetings: list[Meeting], view: SummaryView) ->
             words(row["journey"]),
             words(row["met"]),
             whole(row["meetings"]),
-            Cell(numbers.share(row["share"]), row["share"]),
+            _percent(row["share"]),
             *(estimate_cell(one, signed=True) for one in (row["more"], *map(row["percentiles"].get, METRICS))),
             number(row["mean_ms"]),
-            Cell(numbers.share(row["beyond_p99"]), row["beyond_p99"]),
+            _percent(row["beyond_p99"]),
         ]
         for row in meetings
     ]

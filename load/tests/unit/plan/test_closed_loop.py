@@ -49,7 +49,7 @@ def test_a_tape_outlasts_the_loop_and_stays_small() -> None:
 
 
 def test_it_reads_as_a_sentence() -> None:
-    assert str(ClosedLoop(1, 0.1)) == "closed loop, 1 virtual user, think time 0.1 s"
+    assert str(ClosedLoop(1, 0.1)) == "closed loop, 1 virtual user, mean think time 0.1 s"
 
 
 @pytest.mark.parametrize(

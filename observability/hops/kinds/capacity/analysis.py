@@ -55,7 +55,8 @@ def gates_of(run: RunFiles, figures: Mapping[str, Any]) -> tuple[list[Gate], lis
     gates += [gate for gate in worst_of(run.used) if gate["name"] == _INVARIANTS]
     gates.append(kind_of("stopped").evaluate(sum(one["stopped"] is not None for one in results.values())))
     if capacity["asked"]["load"] != "stress":
-        gates.append(kind_of("without_rate").evaluate(sum(one["rate"] is None for one in results.values())))
+        found = [rate for one in results.values() for rate in one.get("searches") or [one["rate"]]]
+        gates.append(kind_of("without_rate").evaluate(found.count(None)))
     reason = "a step in which the generator could not keep up says so itself"
     return gates, [*left_out, *(LeftOut(name=name, reason=reason) for name in GENERATOR_GATES)]
 
@@ -89,7 +90,8 @@ def _result(asked: Asked, topology: str, steps: list[Step], stopped: str | None)
     if lowest is NO_RESULT and searches:
         lowest = searches[0]
     tried = [rate for one in searches for rate in one.tried]
-    result = Result(rate=lowest.rate, failed=lowest.failed, limit=lowest.limit, tried=tried, stopped=stopped)
+    limit = next((one.limit for one in searches if one.rate and one.limit != "shop"), lowest.limit)
+    result = Result(rate=lowest.rate, failed=lowest.failed, limit=limit, tried=tried, stopped=stopped)
     if blocks > 1 and asked["search"] is not None:
         rates = [one.rate for one in searches]
         result |= {"searches": rates, "held": rate_held(rates, asked["search"]["precision"]) if rates else None}
@@ -97,8 +99,9 @@ def _result(asked: Asked, topology: str, steps: list[Step], stopped: str | None)
 
 
 def _ratios(results: Mapping[str, Result], precision: float) -> list[HeldRatio]:
+    """Compares the topologies whose rates are known; of the others, only a lower bound is known."""
     ratios = []
-    for left, right in combinations(results, 2):
+    for left, right in combinations([name for name, one in results.items() if one["limit"] == "shop"], 2):
         ratio = rate_ratio(results[left].get("searches", []), results[right].get("searches", []), precision)
         if ratio is not None:
             ratios.append(HeldRatio(left=left, right=right, ratio=ratio))

@@ -87,7 +87,8 @@ class Result(TypedDict):
     `rate` is the highest confirmed rate, `failed` the lowest rate that failed, and `limit` is the reason that no higher
     rate was confirmed. A stress test has neither rate, and the limit `unknown`. In an overload, `rate` is the rate that
     its peaks are multiples of, given or found by a search without a confirmation. `stopped` says why the topology ended
-    early. `searches` are the confirmed rates of several blocks: `rate` is the lowest, and `held` their geometric mean.
+    early. `searches` are the confirmed rates of several blocks: `rate` is the lowest, `held` their geometric mean, and
+    `limit` is `shop` only if it is that in each block.
     """
 
     rate: float | None
@@ -132,14 +133,13 @@ def load_of(step: Step) -> float:
 
 
 def find_confirmed(capacity: Capacity, topology: str) -> Step | None:
-    """Finds the step that confirmed a topology's rate; None if no rate was confirmed."""
-    steps = (step for step in by_load(capacity, topology) if step["phase"] == "confirm" and step["holds"])
-    return next(steps, None)
+    """Finds the step that confirmed a topology's rate, the lowest of several blocks; None if no rate was confirmed."""
+    return next(iter(find_claimed(capacity, topology)), None)
 
 
 def find_claimed(capacity: Capacity, topology: str) -> list[Step]:
-    """Lists the steps behind a topology's result: the confirming step, or all steps with users or peaks."""
+    """Lists the steps behind a topology's result: those that confirmed a rate, or all steps with users or peaks."""
+    steps = by_load(capacity, topology)
     if capacity["asked"]["load"] != "sweep":
-        return [step for step in by_load(capacity, topology) if step["phase"] != "search"]
-    step = find_confirmed(capacity, topology)
-    return [] if step is None else [step]
+        return [step for step in steps if step["phase"] != "search"]
+    return [step for step in steps if step["phase"] == "confirm" and step["holds"]]

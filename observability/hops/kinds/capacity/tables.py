@@ -9,6 +9,8 @@ from hops.elements.element import Element, Heading, Points, Section, Text
 from hops.elements.table import Cell, Column, Table, estimate, number, whole, words
 from hops.kinds.capacity.conclusions import sentences
 from hops.kinds.capacity.document import Capacity, Step, by_load, capacity_of, find_claimed, find_confirmed
+from hops.run.documents.estimate import Estimate
+from hops.statistics.over_blocks import NO_INTERVAL
 from hops.tables.view import SummaryView
 
 _ONE_MACHINE = (
@@ -40,7 +42,8 @@ def section(view: SummaryView) -> Section:
 
 
 def _results_table(capacity: Capacity, compared: Compared) -> Table:
-    columns = [Column(compared.one, numeric=False), Column("held", "journeys/s"), *_LATENCY]
+    blocks = capacity["asked"].get("blocks", 1)
+    columns = [Column(compared.one, numeric=False), Column("held", "journeys/s", interval=blocks > 1), *_LATENCY]
     columns += [Column("fails at", "journeys/s"), Column(compared.system, "cores"), Column("generator", "cores")]
     columns.append(Column("limit", numeric=False))
     rows: list[list[Cell]] = []
@@ -51,10 +54,11 @@ def _results_table(capacity: Capacity, compared: Compared) -> Table:
             rows.append([head, Cell("none confirmed"), *(number(None) for _ in range(5)), words("")])
             continue
         least = "" if result["limit"] == "shop" else "at least "
+        held = result.get("held") or Estimate(value=result["rate"] or 0.0, ci95=list(NO_INTERVAL))
         rows.append(
             [
                 head,
-                Cell(f"{least}{numbers.plain(result['rate'])}", result["rate"]),
+                Cell(f"{least}{numbers.plain(held['value'])}", held["value"], (held["ci95"][0], held["ci95"][1])),
                 *_latency(step),
                 number(result["failed"]),
                 number(step["cores"][TOTAL]),
@@ -63,7 +67,9 @@ def _results_table(capacity: Capacity, compared: Compared) -> Table:
             ]
         )
     objective = capacity["asked"]["objective_ms"]
-    caption = f"Highest rate held with p99 below {objective:g} ms and failures below 0.1 %, with that step's figures"
+    which = "Highest rate held" if blocks == 1 else "Highest rate held, the geometric mean over blocks,"
+    whose = "that step's figures" if blocks == 1 else "the figures of the step with the lowest of these rates"
+    caption = f"{which} with p99 below {objective:g} ms and failures below 0.1 %, with {whose}"
     return Table("capacity", caption, columns, rows)
 
 
@@ -125,7 +131,7 @@ def steps_table(capacity: Capacity, compared: Compared) -> Table:
         for index, name in enumerate(capacity["results"])
         for step in by_load(capacity, name)
     ]
-    loop = f"closed loop, think time {capacity['asked']['think_s']:g} s" if closed else "open loop"
+    loop = f"closed loop, mean think time {capacity['asked']['think_s']:g} s" if closed else "open loop"
     caption = f"Every step, by rising load ({loop}); the classes of failures are counts of journeys"
     return Table("steps", caption, columns, rows, heads=2)
 

@@ -88,10 +88,8 @@ def _to_turn(turn: Shrinking) -> str:
     if where == NETWORK_PART:
         mine, theirs = turn["round_trips"]
         where = f"the customer's network ({mine:.2f} round trips instead of {theirs:.2f})"
-    if turn["enough"]:
-        more = f"{more} more than in {turn['quickest']}"
-        return f"{other} takes {by} longer, and would win if {where}, {more}, shrank by that"
-    return f"{other} takes {by} longer, and no hop alone would flip that ranking: the largest is {where}, {more}"
+    text = f"{other} takes {by} longer; on average, {where} takes {more} more than in {turn['quickest']}"
+    return f"{text}, which is {'enough' if turn['enough'] else 'not enough'} to account for it"
 
 
 def _cheapest(ranking: Ranking, numbers: Mapping[str, str]) -> str:

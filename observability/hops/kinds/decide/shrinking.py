@@ -1,8 +1,8 @@
-"""Which part of a topology's hop budget would have to shrink to make it as fast as the fastest topology.
+"""Which part of a topology's hop budget is large enough to account for its distance from the fastest topology.
 
 Means add up and medians do not: the distance from the fastest topology is a difference of medians, but the times of
-parts are means. A part that both topologies have would shrink in both, so only the extra time of the slower topology
-counts.
+parts are means. So a part that is large enough may still not be the cause. A part that both topologies have would
+shrink in both, so only the extra time of the slower topology counts.
 """
 
 from __future__ import annotations
@@ -27,12 +27,13 @@ _NOT_THE_SHOP = ("generator", UNATTRIBUTED_GROUP)
 
 
 class Shrinking(TypedDict):
-    """The part that would have to shrink for another topology to be as fast as the fastest.
+    """The part that most exceeds the fastest topology's part.
 
     `by_ms` is how far `topology`, the nearest that is shown to be slower, is behind `quickest` at p50. `part` is the
     part of the hop budget with the largest difference between their mean traces, and `more_ms` is that difference.
-    Both are None if no part is shown to take longer. `enough` says whether `more_ms` is at least `by_ms`, so that this
-    part alone could flip the ranking. `round_trips` are those of `topology` and of `quickest`.
+    Both are None if no part is shown to take longer. `enough` says whether the lower end of `more_ms` is at least
+    `by_ms`, so that this part alone could account for the distance. `round_trips` are those of `topology` and of
+    `quickest`.
     """
 
     topology: str
@@ -74,7 +75,7 @@ def shrinking(
         by_ms=Estimate(value=nearest["value"], ci95=nearest["ci95"]),
         part=None if most is None else most["part"],
         more_ms=None if most is None else Estimate(value=most["difference_ms"], ci95=most["ci95"]),
-        enough=most is not None and most["difference_ms"] >= nearest["value"],
+        enough=most is not None and (most["ci95"][0] or 0.0) >= nearest["value"],
         round_trips=[mean_of(rows[name], "round_trips") for name in (slower, faster)],
         source=source,
     )

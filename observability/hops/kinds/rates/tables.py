@@ -26,8 +26,8 @@ def section(view: SummaryView) -> Section:
         Heading("At which rate the ranking flips"),
         Text(
             "p50 and mean of all journeys, interpolated between the equal rates in each block. Rankings flip where two "
-            f"{view.compared.many} cross. The 95 % interval is corrected for all pairs and journeys; an end is open "
-            "(…) if it is outside the measured rates."
+            f"{view.compared.many} cross. Verdicts at the lowest and the highest rate are corrected for all pairs and "
+            "journeys; the 95 % interval is not. An end is open (…) if it is outside the measured rates."
         ),
         crossings_table(view, [ALL]),
         Heading("What is full first"),

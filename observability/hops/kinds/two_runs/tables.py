@@ -96,7 +96,7 @@ def threshold_lines(comparison: RunsComparison) -> list[str]:
     beyond, possible = regressions(comparison, "shown"), regressions(comparison, "possible")
     unknown = regressions(comparison, "unknown")
     lines = [f"SLOWER by more than {limit}: {_describe_row(row)}." for row in beyond]
-    lines += [f"Possibly slower by more than {limit}, not significant: {_describe_row(row)}." for row in possible]
+    lines += [f"Possibly slower by more than {limit}, but not shown: {_describe_row(row)}." for row in possible]
     checked = len(looked_at) - len(unknown)
     lines.append(
         f"Threshold {limit} on {join_names(comparison['metrics'])}: {plural(checked, 'figure')} checked, "

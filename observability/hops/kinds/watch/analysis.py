@@ -18,6 +18,7 @@ from hops.run.files import RunFiles
 from hops.units import NS_PER_MS
 
 PERCENTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99}
+_OF_TRACES = ("updates_untraced_share", "updates_gap_ns", "updates_unattributed_share")
 NOBODY = {"protocol": "", "reconnects": 0, "longest_reconnect_s": 0.0, "opened_s": 0.0, "open_s": 0.0, "bytes": 0}
 
 
@@ -42,16 +43,25 @@ def gates_of(run: RunFiles, figures: Mapping[str, Any]) -> tuple[list[Gate], lis
     """Evaluates the gates of all trials, and the gates on updates."""
     gates, left_out = every_gate(run, figures)
     waited = [one for one in watched_of(figures)["waited"] if one["watchers"]]
-    budgets = [one["budget_ms"] for one in waited if one["traced"]]
-    shares = [budget.get(UNATTRIBUTED, 0.0) / sum(budget.values()) for budget in budgets]
-    of_updates = {
+    of_updates: dict[str, float] = {
         "updates_missed": sum(one["missed"] for one in waited),
         "updates_repeated": sum(one["repeated"] for one in waited if not one["reconnects"]),
         "without_updates": sum(not one["updates"] for one in waited),
-        "updates_gap_ns": max((one["off_ns"] for one in waited), default=0),
-        "updates_unattributed_share": max(shares, default=0.0),
     }
+    if traced := [one for one in waited if one["traced"] or one["untraced"]]:
+        of_updates |= {
+            "updates_untraced_share": max(one["untraced"] / (one["traced"] + one["untraced"]) for one in traced),
+            "updates_gap_ns": max(one["off_ns"] for one in traced),
+            "updates_unattributed_share": max(map(_unattributed_share, traced)),
+        }
+    else:
+        left_out = [*left_out, *(LeftOut(name=name, reason="no update was traced") for name in _OF_TRACES)]
     return [*gates, *(kind_of(name).evaluate(value) for name, value in of_updates.items())], left_out
+
+
+def _unattributed_share(waited: Waited) -> float:
+    budget_ms = waited["budget_ms"]
+    return budget_ms.get(UNATTRIBUTED, 0.0) / sum(budget_ms.values()) if budget_ms else 0.0
 
 
 def figures_of_updates(updates: pl.DataFrame, hops: pl.DataFrame) -> dict[str, Any]:
@@ -68,6 +78,7 @@ def figures_of_updates(updates: pl.DataFrame, hops: pl.DataFrame) -> dict[str, A
         "lateness_ms": lateness_ms,
         "budget_ms": dict(parts.iter_rows()),
         "traced": traced,
+        "untraced": first.filter((pl.col("trace_id") != "") & ~pl.col("traced")).height,
         "off_ns": updates["off_ns"].abs().max() or 0,
     }
 

@@ -27,8 +27,8 @@ class Waited(TypedDict):
     without a stream for at most `longest_reconnect_s`. `lateness_ms` is the time from the change of the order to the
     arrival of the update, by percentile, such as `p50`. All watchers were waiting after `opened_s`, and waited for
     `open_s`; `bytes` is what they received and sent in this time. `cpu_s` and the peak `memory_mb` are those of each
-    component during the load. `budget_ms` is the mean budget of the `traced` updates, by part; `off_ns` is the largest
-    difference between a budget's total and the sum of its parts.
+    component during the load. `budget_ms` is the mean budget of the `traced` updates, by part; the traces of `untraced`
+    updates are incomplete. `off_ns` is the largest difference between a budget's total and the sum of its parts.
     """
 
     block: int
@@ -52,6 +52,7 @@ class Waited(TypedDict):
     bytes: int
     budget_ms: dict[str, float]
     traced: int
+    untraced: int
     off_ns: int
 
 

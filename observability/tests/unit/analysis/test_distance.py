@@ -9,10 +9,12 @@ import numpy as np
 import polars as pl
 import pytest
 
+from hops.analysis.break_even import break_evens
 from hops.analysis.distance import at_channels, at_networks, distance_of
 from hops.analysis.travel import travel_of
 from hops.kinds import analyse
 from hops.run.network import CHANNELS, NAMED, Network
+from hops.statistics.curve_crossings import Gap
 from synthetic.experiment import Noise
 
 CALM = Noise(sigma=0.1, correlation=0.0, block=0.01, trial=0.01)
@@ -65,6 +67,19 @@ def test_fewer_round_trips_may_never_be_enough(run, summary):
     slow = run.journeys.with_columns(latency_ns=later)
     row = pair({"distance": distance_of(replace(run, journeys=slow), summary["topologies"])}, "order_history")
     assert (row["left"], row["verdict"], row["sooner"]) == ("hybrid", "never", "rest")
+
+
+def test_an_order_over_the_whole_range_needs_both_corrected_tests():
+    grid = np.array([0.0, 100.0, 200.0])
+    less = Gap(np.full(3, -2.0), np.full(3, -3.0), np.full(3, -1.0), np.array([0.03, 1e-3, 1e-6]))
+    round_trips = {"hybrid": 1.0, "rest": 2.0}
+    journeys = ("product", "browse")
+    rows = break_evens({(name, "hybrid", "rest"): less for name in journeys}, dict.fromkeys(journeys, round_trips), grid)
+    for (row,) in rows.values():
+        assert row["p_corrected"][0] == pytest.approx(0.06)
+        assert (row["verdict"], row["sooner"], row["ci95_ms"]) == ("beyond", "hybrid", [None, 200.0])
+    (alone,) = break_evens({("product", "hybrid", "rest"): less}, {"product": round_trips}, grid)["product"]
+    assert alone["verdict"] == "always"
 
 
 def test_the_same_rows_twice_show_nothing(run, summary):

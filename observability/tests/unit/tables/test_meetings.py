@@ -69,7 +69,8 @@ def test_pairs_are_shown_where_the_mean_or_a_percentile_is_longer_beyond_doubt()
     assert [row[1].text for row in of_each.rows] == ["browse", "product"]
     cells = dict(zip((column.name for column in of_each.columns), of_each.rows[1], strict=True))
     assert cells["p99 longer by"].ends == (65.0, 251.0)
-    assert cells["share above p99"].text == "71.0 %"
+    assert cells["share"].value == pytest.approx(14.0)
+    assert cells["share above p99"].text == "71.0"
     assert of_each.rows[0][-1].text == "–"
 
 

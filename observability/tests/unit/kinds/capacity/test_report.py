@@ -135,6 +135,22 @@ def test_the_steps_that_a_result_rests_on_decide(
     assert verdict_of(gates) == verdict
 
 
+def test_every_search_of_several_blocks_counts(tmp_path: Path) -> None:
+    run = read_run(write_capacity_run(tmp_path / "run", "sweep", blocks=3))
+    figures = figures_of(run)
+    of_hybrid, of_rest = figures["capacity"]["results"].values()
+    assert (of_hybrid["searches"], of_rest["limit"]) == ([40.0] * 3, "generator")
+    texts = sentences(figures["capacity"])
+    assert texts[1].startswith("rest holds at least 40")
+    assert texts[2] == "Not compared, because only a lower bound is known: rest."
+    assert verdict_of(gates_of(run, figures)[0]) == VALID
+    off = with_gate("edge_off_ms", 9, 1)
+    trials = [off(one) if one["topology"] == "hybrid-12-confirm-40" else one for one in run.trials]
+    assert verdict_of(gates_of(replace(run, trials=trials), figures)[0]) == WRONG
+    of_hybrid["searches"] = [40.0, None, 40.0]
+    assert [gate["name"] for gate in gates_of(run, figures)[0] if not gate["ok"]] == ["without_rate"]
+
+
 def test_a_topology_that_ended_early_makes_a_run_wrong(runs: Mapping[Load, RunFiles]) -> None:
     run = replace(runs["sweep"], manifest={**runs["sweep"].manifest, "stopped": {"grpc": "order has ended"}})
     figures = figures_of(run)

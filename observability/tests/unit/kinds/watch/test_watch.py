@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -28,7 +29,7 @@ def watchers_of(block: int, way: str, watchers: int, cpu_s: float, **more: Any) 
         "lateness_ms": {"p50": 8.0, "p90": 20.0, "p99": 40.0} if watchers else {}, "opened_s": 0.5, "open_s": 32.0,
         "seconds": 30.0, "cpu_s": {"order": cpu_s}, "memory_mb": {"order": 100.0 + watchers}, "bytes": 1_024 * watchers,
         "budget_ms": {"outbox:order": 3.0, "push": 5.0} if watchers else {}, "traced": 40 if watchers else 0,
-        "off_ns": 0,
+        "untraced": 0, "off_ns": 0,
     }  # fmt: skip
     place = {"block": block, "topology": "grpc", "way": way, "watchers": watchers}
     return cast("Waited", {**place, **given, **more})
@@ -152,6 +153,13 @@ def write_run(folder: Path, *more: tuple[object, ...]) -> Path:
     return folder
 
 
+def test_without_traces_nothing_is_said_of_them(tmp_path: Path) -> None:
+    run = read_run(write_run(tmp_path))
+    updates, hops = run.observed["updates"].with_columns(trace_id=pl.lit(""), traced=pl.lit(value=False)), run.observed["update_hops"]
+    summary = analyse(replace(run, observed={"updates": updates, "update_hops": hops.clear()}), name="night")
+    assert {row["name"] for row in summary["gates_left_out"]} >= {"updates_untraced_share", "updates_gap_ns"}
+
+
 @pytest.mark.parametrize(
     ("row", "failing"),
     [
@@ -159,6 +167,7 @@ def write_run(folder: Path, *more: tuple[object, ...]) -> Path:
         ((1, 2, 0, 0, False, True, "", False, 0), ["updates_missed"]),
         ((1, 1, 0, 9_000_000, True, False, "", False, 0), ["updates_repeated"]),
         ((1, 2, 0, 9_000_000, False, False, "b" * 32, True, 1), ["updates_gap_ns"]),
+        ((1, 2, 0, 9_000_000, False, False, "b" * 32, False, 0), ["updates_untraced_share"]),
     ],
 )
 def test_updates_decide_the_verdict(row: tuple[object, ...], failing: list[str], tmp_path: Path) -> None:
