@@ -15,7 +15,11 @@ import (
 	"hopwise/load/internal/workload"
 )
 
-const maxJourneys = 5_000_000
+const (
+	maxJourneys = 5_000_000
+	// minRate gives less than a journey in 24 h, the longest duration. Gaps between arrivals at far lower rates overflow.
+	minRate = 0.00001
+)
 
 // Tape is a fixed list of journeys, in order of arrival.
 type Tape struct {
@@ -39,8 +43,8 @@ type Spec struct {
 
 func (s Spec) check() error {
 	switch {
-	case !(s.Rate > 0 && s.Rate <= 1e6):
-		return fmt.Errorf("rate %v is not above 0 and at most 1000000 journeys a second", s.Rate)
+	case !(s.Rate >= minRate && s.Rate <= 1e6):
+		return fmt.Errorf("rate %v is not between 0.00001 and 1000000 journeys a second", s.Rate)
 	case s.Duration <= 0 || s.Duration > 24*time.Hour:
 		return fmt.Errorf("duration %v is not above 0 and at most 24h", s.Duration)
 	case s.Scale < 1 || s.Scale > shopdata.MaxScale:

@@ -427,8 +427,9 @@ func TestInvalidSpecs(t *testing.T) {
 		change func(*Spec)
 		want   string
 	}{
-		{"negative rate", func(s *Spec) { s.Rate = -1 }, "rate -1 is not above 0"},
-		{"no rate", func(s *Spec) { s.Rate = 0 }, "rate 0 is not above 0"},
+		{"negative rate", func(s *Spec) { s.Rate = -1 }, "rate -1 is not between 0.00001 and 1000000"},
+		{"no rate", func(s *Spec) { s.Rate = 0 }, "rate 0 is not between 0.00001 and 1000000"},
+		{"gaps of centuries", func(s *Spec) { s.Rate = 1e-10 }, "rate 1e-10 is not between 0.00001 and 1000000"},
 		{"no duration", func(s *Spec) { s.Duration = 0 }, "duration 0s is not above 0"},
 		{"too many journeys", func(s *Spec) { s.Rate, s.Duration = 1e6, time.Hour }, "more than 5000000 journeys"},
 		{"scale of none", func(s *Spec) { s.Scale = 0 }, "scale 0 is not between 1"},

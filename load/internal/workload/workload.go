@@ -279,6 +279,9 @@ func InStairs(steps []float64) (Arrival, error) {
 		}
 		made.Steps = append(made.Steps, toPerMille(step))
 	}
+	if slices.Max(made.Steps) == 0 { // also steps that are rounded to 0
+		return Arrival{}, errors.New("all steps are 0")
+	}
 	return made, nil
 }
 

@@ -81,6 +81,7 @@ func TestRefusals(t *testing.T) {
 		{"staircase without steps", head + "arrival: {process: staircase}\n" + mix, "w.yaml:3: steps go with the process staircase"},
 		{"steps without staircase", head + "arrival: {steps: [1]}\n" + mix, "w.yaml:3: steps go with"},
 		{"negative step", head + "arrival: {process: staircase, steps: [1, -1]}\n" + mix, "w.yaml:3: factor -1 is not between 0 and 100"},
+		{"only zero steps", head + "arrival: {process: staircase, steps: [0, 0.0001]}\n" + mix, "w.yaml:3: all steps are 0"},
 		{"ramp without an end", head + "arrival: {process: ramp, from: 1}\n" + mix, "w.yaml:3: the process ramp needs from and to"},
 		{"ramp of nothing", head + "arrival: {process: ramp, from: 0, to: 0}\n" + mix, "w.yaml:3: from and to are both 0"},
 		{"from without ramp", head + "arrival: {process: poisson, from: 1}\n" + mix, "from and to go with the process ramp only"},
