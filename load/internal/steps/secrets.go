@@ -1,9 +1,11 @@
 package steps
 
 import (
+	"cmp"
 	"net/url"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -13,18 +15,25 @@ var fromEnvironment = regexp.MustCompile(`\$\{env:(\w+)\}`)
 type Secrets struct{ replacer *strings.Replacer }
 
 func secretsOf(plan []byte) Secrets {
-	var pairs []string
+	type hidden struct{ written, name string }
+	var all []hidden
 	for _, found := range fromEnvironment.FindAllSubmatch(plan, -1) {
 		value := os.Getenv(string(found[1]))
 		if value == "" {
 			continue
 		}
 		for _, written := range []string{value, inJSON(value), url.QueryEscape(value), url.PathEscape(value)} {
-			pairs = append(pairs, written, string(found[0]))
+			all = append(all, hidden{written, string(found[0])})
 		}
 	}
-	if pairs == nil {
+	if all == nil {
 		return Secrets{}
+	}
+	// A replacer prefers earlier texts: the beginning of a longer secret would be replaced, and its rest shown.
+	slices.SortStableFunc(all, func(a, b hidden) int { return cmp.Compare(len(b.written), len(a.written)) })
+	var pairs []string
+	for _, one := range all {
+		pairs = append(pairs, one.written, one.name)
 	}
 	return Secrets{strings.NewReplacer(pairs...)}
 }

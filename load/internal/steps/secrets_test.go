@@ -51,3 +51,13 @@ func TestMissingEnvironmentVariable(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A longer secret is hidden completely, even if a shorter secret begins it.
+func TestSecretsThatBeginAlike(t *testing.T) {
+	t.Setenv("SHOP_USER", "anna")
+	t.Setenv("SHOP_PASSWORD", "anna2024!")
+	hidden := secretsOf([]byte("${env:SHOP_USER} ${env:SHOP_PASSWORD}")).Hide("anna:anna2024!")
+	if hidden != "${env:SHOP_USER}:${env:SHOP_PASSWORD}" {
+		t.Error(hidden)
+	}
+}
