@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -147,6 +148,34 @@ func TestSampleSummary(t *testing.T) {
 		"--target", writeTarget(t, shop.Target(t, target.REST, 1)), "--out", answers)
 	if lines := strings.Count(read(t, answers), "\n"); lines == 0 || !strings.Contains(stdout, fmt.Sprintf(`"journeys":%d`, lines)) {
 		t.Errorf("%d lines, printed %s", lines, stdout)
+	}
+}
+
+// The answers of another target are JSON without its secrets, even if a secret is a number.
+func TestSampleHidesSecrets(t *testing.T) {
+	t.Setenv("SHOP_TENANT", "42")
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprint(w, `{"tenant": 42, "total": 1420}`)
+	}))
+	defer server.Close()
+	dir := t.TempDir()
+	plan := writeText(t, filepath.Join(dir, "steps.json"), `{"format": "hopwise-steps/1", "file": "t.yaml",
+		"workload": {"name": "t", "mix": [{"journey": "own", "channel": "web", "weight": 1}]},
+		"journeys": [{"name": "own", "steps": [
+			{"name": "first", "line": 7, "at": "e", "method": "GET", "path": "/${env:SHOP_TENANT}"}]}]}`)
+	at := target.Target{
+		Topology: "t", HTTP: 1, Steps: plan,
+		Endpoints: map[string]target.Entry{"e": {Protocol: target.REST, URL: server.URL}},
+	}
+	tapePath, answers := filepath.Join(dir, "tape.jsonl"), filepath.Join(dir, "answers.jsonl")
+	succeed(t, "tape", "--steps", plan, "--rate", "2", "--duration", "1s", "--out", tapePath)
+	succeed(t, "sample", "--tape", tapePath, "--target", writeTarget(t, at), "--out", answers)
+	const want = `[{"answer":{"tenant":"${env:SHOP_TENANT}","total":"1${env:SHOP_TENANT}0"},"status":"200"}]`
+	for _, got := range linesOf[sampleLine](t, answers) {
+		if string(got.Answer) != want {
+			t.Errorf("%s: %s", got.Error, got.Answer)
+		}
 	}
 }
 

@@ -111,7 +111,7 @@ func runSample(cmd *cobra.Command, stderr *os.File, s setup, out string) error {
 				failed++
 			}
 			if s.runner.Steps != nil {
-				canonical = []byte(s.runner.Steps.Secrets.Hide(string(canonical)))
+				canonical = s.runner.Steps.Secrets.HideInJSON(canonical)
 			}
 			after := meter.Settle(quiet, settleLimit)
 			wire := after.Since(before)

@@ -2,6 +2,7 @@ package steps
 
 import (
 	"cmp"
+	"encoding/json"
 	"net/url"
 	"os"
 	"regexp"
@@ -44,4 +45,35 @@ func (s Secrets) Hide(text string) string {
 		return text
 	}
 	return s.replacer.Replace(text)
+}
+
+// HideInJSON does what Hide does, in a JSON text, which stays JSON: a number that has a secret becomes a string.
+func (s Secrets) HideInJSON(text []byte) []byte {
+	if s.replacer == nil {
+		return text
+	}
+	value, _ := decode(text) // nothing is shown of a text that is not JSON
+	return marshal(s.hidden(value))
+}
+
+func (s Secrets) hidden(value any) any {
+	switch v := value.(type) {
+	case map[string]any:
+		hidden := make(map[string]any, len(v))
+		for key, item := range v {
+			hidden[s.Hide(key)] = s.hidden(item)
+		}
+		return hidden
+	case []any:
+		for i, item := range v {
+			v[i] = s.hidden(item)
+		}
+	case json.Number:
+		if text := s.Hide(v.String()); text != v.String() {
+			return text
+		}
+	case string:
+		return s.Hide(v)
+	}
+	return value
 }

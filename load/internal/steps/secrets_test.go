@@ -61,3 +61,21 @@ func TestSecretsThatBeginAlike(t *testing.T) {
 		t.Error(hidden)
 	}
 }
+
+// An answer without its secrets is still JSON, even if a secret is a number or a word of JSON.
+func TestSecretsInJSON(t *testing.T) {
+	t.Setenv("SHOP_TENANT", "42")
+	t.Setenv("SHOP_TOKEN", token)
+	t.Setenv("SHOP_WORD", "null")
+	secrets := secretsOf([]byte("${env:SHOP_TENANT} ${env:SHOP_TOKEN} ${env:SHOP_WORD}"))
+	for text, want := range map[string]string{
+		`{"tenant":42}`:                        `{"tenant":"${env:SHOP_TENANT}"}`,
+		`{"total":[1420,1.50,-1]}`:             `{"total":["1${env:SHOP_TENANT}0",1.50,-1]}`,
+		`{"n42":[null,true,"null"]}`:           `{"n${env:SHOP_TENANT}":[null,true,"${env:SHOP_WORD}"]}`,
+		`[` + string(marshal("<"+token)) + `]`: `["<${env:SHOP_TOKEN}"]`,
+	} {
+		if got := string(secrets.HideInJSON([]byte(text))); got != want {
+			t.Errorf("%s: %s instead of %s", text, got, want)
+		}
+	}
+}
