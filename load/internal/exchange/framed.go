@@ -144,7 +144,9 @@ var errBreaksOff = errors.New("the answer breaks off")
 // exchange sends a message and reads its answer; each is preceded by its length.
 func (c *framedConn) exchange(ctx context.Context, message []byte) ([]byte, error) {
 	_ = c.SetDeadline(time.Time{})
-	defer context.AfterFunc(ctx, func() { _ = c.SetDeadline(time.Unix(1, 0)) })()
+	connection := c.Conn // the function may run once the call has returned, and c.Conn is another connection
+	stop := context.AfterFunc(ctx, func() { _ = connection.SetDeadline(time.Unix(1, 0)) })
+	defer stop()
 	frame := binary.BigEndian.AppendUint32(make([]byte, 0, 4+len(message)), uint32(len(message)))
 	if _, err := c.Write(append(frame, message...)); err != nil {
 		return nil, err
@@ -162,5 +164,8 @@ func (c *framedConn) exchange(ctx context.Context, message []byte) ([]byte, erro
 		return answer[:n], fmt.Errorf("%w after %d bytes: %w", errBreaksOff, n, err)
 	}
 	c.used = time.Now()
+	if !stop() {
+		c.shut() // the deadline could still end the next call
+	}
 	return answer, nil
 }

@@ -67,3 +67,34 @@ func TestClassesOfFramedFailures(t *testing.T) {
 		})
 	}
 }
+
+// cancelling is a connection whose call is cancelled once the body of the answer has been read.
+type cancelling struct {
+	net.Conn
+	body   int
+	cancel context.CancelFunc
+}
+
+func (c *cancelling) Read(to []byte) (int, error) {
+	n, err := c.Conn.Read(to)
+	if n == c.body {
+		c.cancel()
+	}
+	return n, err
+}
+
+// A call that is cancelled while it ends returns its answer, but its connection carries no other call.
+func TestFramedCallIsCancelledAtItsEnd(t *testing.T) {
+	near, far := net.Pipe()
+	go func() {
+		_, _ = io.ReadFull(far, make([]byte, 4+len("call")))
+		_, _ = far.Write([]byte("\x00\x00\x00\x02ok"))
+	}()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	c := &framedConn{Conn: &cancelling{near, len("ok"), cancel}}
+	answer, err := c.exchange(ctx, []byte("call"))
+	if err != nil || string(answer) != "ok" || c.Conn != nil {
+		t.Errorf("%q, %v, connection %v", answer, err, c.Conn)
+	}
+}
