@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"go.opentelemetry.io/otel"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
@@ -12,6 +13,8 @@ import (
 const (
 	batchSpans = 512
 	maxBatches = 256 // about 130,000 spans, or 40 MB
+	// afterFailure is the pause after a failed export, so that failures that come at once take little CPU time.
+	afterFailure = 250 * time.Millisecond
 )
 
 // recorder keeps spans until after the load, because encoding and sending them would take CPU time from the load. Only
@@ -20,7 +23,7 @@ type recorder struct {
 	exporter sdktrace.SpanExporter
 	ended    atomic.Int64
 	exported atomic.Int64
-	pressed  chan struct{} // signals that a batch makes the recorder more than half full
+	pressed  chan struct{} // signals that the recorder is more than half full
 	closing  chan struct{}
 	relieved chan struct{} // closed once relieve has ended, and only close still sends
 
@@ -41,6 +44,7 @@ func (r *recorder) add(s *span) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if len(r.batches) == maxBatches {
+		r.press() // after a failed export, no batch that gets full could do this
 		return
 	}
 	if r.open == nil {
@@ -51,15 +55,20 @@ func (r *recorder) add(s *span) {
 	}
 	r.batches, r.open = append(r.batches, r.open), nil
 	if len(r.batches) > maxBatches/2 {
-		select {
-		case r.pressed <- struct{}{}:
-		default:
-		}
+		r.press()
+	}
+}
+
+func (r *recorder) press() {
+	select {
+	case r.pressed <- struct{}{}:
+	default:
 	}
 }
 
 // relieve sends the oldest batches during the load while the recorder is more than half full. A batch that the exporter
-// could not send, despite retries within its time limit, stays until the next batch is full, or until the end.
+// could not send, despite retries within its time limit, stays until the next batch is full or, if there is no room for
+// one, until the next span. Otherwise it stays until the end.
 func (r *recorder) relieve() {
 	defer close(r.relieved)
 	for {
@@ -68,9 +77,20 @@ func (r *recorder) relieve() {
 			return
 		case <-r.pressed:
 		}
-		for batch := r.oldest(maxBatches / 2); batch != nil && r.send(context.Background(), batch); batch = r.oldest(maxBatches / 2) {
+		for batch := r.oldest(maxBatches / 2); batch != nil; batch = r.oldest(maxBatches / 2) {
+			if !r.send(context.Background(), batch) {
+				r.pause()
+				break
+			}
 			r.forgetOldest()
 		}
+	}
+}
+
+func (r *recorder) pause() {
+	select {
+	case <-r.closing:
+	case <-time.After(afterFailure):
 	}
 }
 

@@ -15,9 +15,10 @@ import (
 
 // moody accepts spans only while it is available.
 type moody struct {
-	away  atomic.Bool
-	tries chan struct{} // gets a signal from each export
-	hold  chan struct{} // exports wait until it is closed; nil to export at once
+	away   atomic.Bool
+	failed atomic.Int64  // exports
+	tries  chan struct{} // gets a signal from each export
+	hold   chan struct{} // exports wait until it is closed; nil to export at once
 }
 
 func (m *moody) ExportSpans(context.Context, []sdktrace.ReadOnlySpan) error {
@@ -29,6 +30,7 @@ func (m *moody) ExportSpans(context.Context, []sdktrace.ReadOnlySpan) error {
 		<-m.hold
 	}
 	if m.away.Load() {
+		m.failed.Add(1)
 		return errors.New("away")
 	}
 	return nil
@@ -90,6 +92,30 @@ func TestSpansAreKeptForARecoveringReceiver(t *testing.T) {
 	<-receiver.tries
 	receiver.away.Store(false)
 	closeTracing(t, tracing, many, 0)
+}
+
+// A full recorder sends spans again once the receiver is back, although it drops the spans that end.
+func TestAFullRecorderIsRelieved(t *testing.T) {
+	receiver := &moody{hold: make(chan struct{})}
+	receiver.away.Store(true)
+	tracing, spans := tracedBy(receiver)
+	const room, pressing = maxBatches * batchSpans, (maxBatches/2 + 1) * batchSpans
+	wait := func(what string, done func() bool) {
+		for end := time.Now().Add(10 * time.Second); !done(); time.Sleep(time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatal(what)
+			}
+		}
+	}
+	spans(pressing)
+	<-receiver.tries // has begun to fail, so that the next batches signal another export
+	spans(room - pressing)
+	close(receiver.hold)
+	wait("there was no other export", func() bool { return receiver.failed.Load() == 2 })
+	receiver.away.Store(false)
+	spans(1)
+	wait("no export followed", func() bool { return tracing.Exported() > 0 })
+	closeTracing(t, tracing, room, 1)
 }
 
 func TestSpansAreDroppedWithoutAReceiver(t *testing.T) {
