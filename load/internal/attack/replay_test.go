@@ -174,6 +174,7 @@ func TestVegetaReadsTheResults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	result.Rows = append(result.Rows, record.Row{Outcome: outcome.OK, Status: http.StatusNotFound}) // as a step may expect
 	path := filepath.Join(t.TempDir(), "vegeta.gob")
 	if err := record.WriteVegeta(path, "fake", result.Rows); err != nil {
 		t.Fatal(err)
