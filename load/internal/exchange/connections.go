@@ -165,6 +165,9 @@ func (c *Client) newTransport(version, connections int) transport {
 	}
 	var protocols http.Protocols
 	protocols.SetHTTP1(true)
+	open := func(ctx context.Context, _, address string) (net.Conn, error) {
+		return c.dialHTTP(ctx, version, address)
+	}
 	return &http.Transport{
 		DisableKeepAlives:   c.fresh,
 		IdleConnTimeout:     c.idleTimeout(),
@@ -172,9 +175,8 @@ func (c *Client) newTransport(version, connections int) transport {
 		MaxConnsPerHost:     connections,
 		MaxIdleConnsPerHost: max(connections, 1),
 		DisableCompression:  true, // bodies are decompressed here, so that their compressed size can be counted
-		DialContext:         c.dial,
-		TLSClientConfig:     c.tls.Clone(), // each transport changes its copy
-		TLSHandshakeTimeout: dialTimeout,
+		DialContext:         open,
+		DialTLSContext:      open,
 	}
 }
 

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -118,7 +117,7 @@ func (x *Exchange) send(ctx context.Context, r Request, traceparent string, way 
 
 // classUnanswered classes the error of a request without an answer: client if there was no connection to send it on, else server.
 func classUnanswered(err error) outcome.Class {
-	if refused := (*net.OpError)(nil); errors.As(err, &refused) && refused.Op == "dial" || isCertificate(err) || isUnanswered(err) {
+	if failed := (*unopened)(nil); errors.As(err, &failed) || isUnanswered(err) {
 		return outcome.Client
 	}
 	return outcome.Server

@@ -74,29 +74,40 @@ func TestAConnectionForEachRequest(t *testing.T) {
 	}
 }
 
-// A machine without a free port cannot open a connection: the request is not sent, which is a failure of the client.
-func TestNoPortIsLeft(t *testing.T) {
+// A machine without a free port, or whose packets get no answer, cannot open a connection. The request is not sent,
+// which is a failure of the client.
+func TestNoConnectionCanBeOpened(t *testing.T) {
 	shop := shoptest.Start(t)
+	causes := map[error]string{
+		os.NewSyscallError("connect", syscall.EADDRNOTAVAIL): "cannot assign requested address",
+		context.DeadlineExceeded:                             "deadline exceeded", // of the attempt
+	}
 	for name, c := range connected {
 		if c.http == 3 {
 			continue // HTTP/3 needs a UDP port, and TLS
 		}
-		at := shop.Target(t, c.protocol, c.http)
-		at.Fresh = true
-		client, err := newClient(at, counts{}, &wire.Meter{}, crowded{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := ask(t.Context(), Untraced(client.At(shop.URL)), c.protocol); outcome.Of(err) != outcome.Client || !strings.Contains(err.Error(), "cannot assign requested address") {
-			t.Errorf("%s: %s: %v", name, outcome.Of(err), err)
+		for cause, says := range causes {
+			at := shop.Target(t, c.protocol, c.http)
+			at.Fresh = true
+			client, err := newClient(at, counts{}, &wire.Meter{}, crowded{cause: cause})
+			if err != nil {
+				t.Fatal(err)
+			}
+			err = ask(t.Context(), Untraced(client.At(shop.URL)), c.protocol)
+			if outcome.Of(err) != outcome.Client || !strings.Contains(err.Error(), says) {
+				t.Errorf("%s: %s: %v", name, outcome.Of(err), err)
+			}
 		}
 	}
 }
 
-type crowded struct{ direct }
+type crowded struct {
+	direct
+	cause error
+}
 
-func (crowded) DialContext(_ context.Context, network, _ string) (net.Conn, error) {
-	return nil, &net.OpError{Op: "dial", Net: network, Err: os.NewSyscallError("connect", syscall.EADDRNOTAVAIL)}
+func (c crowded) DialContext(_ context.Context, network, _ string) (net.Conn, error) {
+	return nil, &net.OpError{Op: "dial", Net: network, Err: c.cause}
 }
 
 // An unchanged answer comes from the cache, and its bytes do not cross the wire; a changed answer is sent completely.

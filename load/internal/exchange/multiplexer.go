@@ -86,7 +86,7 @@ func (m *multiplexed) isOpen() bool {
 func (m *multiplexer) open(address string) (*http2.ClientConn, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*dialTimeout)
 	defer cancel()
-	connection, err := m.client.dialHTTP2(ctx, address)
+	connection, err := m.client.dialHTTP(ctx, 2, address)
 	if err != nil {
 		return nil, err
 	}

@@ -50,11 +50,11 @@ func (c *Client) newQUICTransport() *quicTransport {
 func (c *Client) dialQUIC(ctx context.Context, address string, settings *tls.Config, config *quic.Config) (*quic.Conn, error) {
 	to, err := net.ResolveUDPAddr("udp", address)
 	if err != nil {
-		return nil, err
+		return nil, &unopened{err}
 	}
 	socket, err := c.listen()
 	if err != nil {
-		return nil, err
+		return nil, &unopened{err}
 	}
 	packets := &quic.Transport{Conn: socket}
 	end := func() {
@@ -64,7 +64,7 @@ func (c *Client) dialQUIC(ctx context.Context, address string, settings *tls.Con
 	connection, err := packets.Dial(ctx, to, settings, config)
 	if err != nil {
 		end()
-		return nil, err
+		return nil, &unopened{err}
 	}
 	context.AfterFunc(connection.Context(), end)
 	return connection, nil

@@ -62,7 +62,7 @@ func isCertificate(err error) bool {
 
 // cause returns why no gRPC connection can be opened to an address, which a channel does not report.
 func (c *Client) cause(ctx context.Context, address string) error {
-	connection, err := c.dialHTTP2(ctx, address)
+	connection, err := c.dialHTTP(ctx, 2, address)
 	if err != nil {
 		return err
 	}
@@ -70,22 +70,49 @@ func (c *Client) cause(ctx context.Context, address string) error {
 	return errNoHTTP2
 }
 
-func (c *Client) dialHTTP2(ctx context.Context, address string) (net.Conn, error) {
+// unopened is why a connection could not be opened. errors.Is does not find the cause: if the time for that was over,
+// the deadlines of requests that wait for the connection may not have passed.
+type unopened struct{ cause error }
+
+func (u *unopened) Error() string      { return u.cause.Error() }
+func (u *unopened) As(target any) bool { return errors.As(u.cause, target) }
+
+// dialHTTP opens a connection for HTTP/1.1 or 2, with TLS if the target's entries have it. An error is unopened.
+func (c *Client) dialHTTP(ctx context.Context, version int, address string) (net.Conn, error) {
 	connection, err := c.dial(ctx, "tcp", address)
-	if err != nil || c.tls == nil {
-		return connection, err
+	if err == nil && c.tls != nil {
+		connection, err = c.encrypt(ctx, version, address, connection)
 	}
+	if err != nil {
+		return nil, &unopened{err}
+	}
+	return connection, nil
+}
+
+func (c *Client) encrypt(ctx context.Context, version int, address string, connection net.Conn) (net.Conn, error) {
 	settings := c.tls.Clone()
-	settings.NextProtos = []string{http2.NextProtoTLS}
-	if settings.ServerName, _, err = net.SplitHostPort(address); err != nil {
+	if version == 2 {
+		settings.NextProtos = []string{http2.NextProtoTLS}
+	}
+	name, _, err := net.SplitHostPort(address)
+	if err != nil {
 		return nil, err
 	}
+	settings.ServerName = name
+	// gRPC and HTTP/3 have the same time limit.
+	limited, cancel := context.WithTimeout(ctx, dialTimeout)
+	defer cancel()
 	encrypted := tls.Client(connection, settings)
-	if err = encrypted.HandshakeContext(ctx); err == nil && encrypted.ConnectionState().NegotiatedProtocol != http2.NextProtoTLS {
+	err = encrypted.HandshakeContext(limited)
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		err = fmt.Errorf("no TLS handshake within %v", dialTimeout)
+	case err == nil && version == 2 && encrypted.ConnectionState().NegotiatedProtocol != http2.NextProtoTLS:
 		err = errNoHTTP2
 	}
 	if err != nil {
 		_ = connection.Close()
+		return nil, err
 	}
-	return encrypted, err
+	return encrypted, nil
 }

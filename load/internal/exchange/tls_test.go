@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"fmt"
 	"io"
 	"log"
 	"net"
@@ -178,22 +179,6 @@ func TestClientCertificatesAndVersions(t *testing.T) {
 	}
 }
 
-// net/http changes its TLS settings while other transports read them, so each transport gets a copy.
-func TestTransportsShareNoTLSSettings(t *testing.T) {
-	_, at := secure(t, target.REST, 1)
-	client := dialled(t, at, 3)
-	settings := map[*tls.Config]bool{client.tls: true}
-	for _, transport := range append(client.transports, client.newTransport(1, 1)) {
-		settings[transport.(*http.Transport).TLSClientConfig] = true
-	}
-	if len(settings) != 3 {
-		t.Errorf("%d settings for 2 transports and their client", len(settings))
-	}
-	if added := client.tls.NextProtos; added != nil {
-		t.Errorf("the client's settings gained %q", added)
-	}
-}
-
 func TestRefusedCertificates(t *testing.T) {
 	authority, later := shoptest.NewAuthority(t), time.Now().Add(time.Hour)
 	trusted := authority.Write(t)
@@ -232,6 +217,56 @@ func TestRefusedCertificates(t *testing.T) {
 				}
 				if seen := shop.Seen(); len(seen) != 0 {
 					t.Errorf("%d requests were sent", len(seen))
+				}
+			})
+		}
+	}
+}
+
+// A handshake that stalls or breaks off leaves no connection to send on, after the same time over each protocol.
+// TestBlockedUDP has the same for HTTP/3.
+func TestBrokenHandshakes(t *testing.T) {
+	trusted := shoptest.NewAuthority(t).Write(t)
+	for name, c := range connected {
+		for _, reset := range []bool{false, true} {
+			if c.http == 3 {
+				continue
+			}
+			t.Run(fmt.Sprintf("%s, reset: %v", name, reset), func(t *testing.T) {
+				t.Parallel()
+				listener, err := net.Listen("tcp", host+":0")
+				if err != nil {
+					t.Fatal(err)
+				}
+				t.Cleanup(func() { _ = listener.Close() })
+				go func() {
+					for {
+						connection, err := listener.Accept()
+						if err != nil {
+							return
+						}
+						defer connection.Close()
+						if reset {
+							_, _ = connection.Read(make([]byte, 1))
+							_ = connection.(*net.TCPConn).SetLinger(0)
+							_ = connection.Close()
+						}
+					}
+				}()
+				entry := target.Entry{Protocol: c.protocol, URL: "https://" + listener.Addr().String()}
+				client, err := NewClient(target.Target{
+					HTTP: c.http, CACertificate: trusted, Entry: map[target.Channel]target.Entry{target.Web: entry},
+				}, 1)
+				if err != nil {
+					t.Fatal(err)
+				}
+				t.Cleanup(client.Close)
+				limited, cancel := context.WithTimeout(t.Context(), 5*dialTimeout)
+				defer cancel()
+				began := time.Now()
+				err = ask(limited, Untraced(client.At(entry.URL)), c.protocol)
+				if took := time.Since(began); outcome.Of(err) != outcome.Client || took > dialTimeout*3/2 {
+					t.Errorf("%s after %v: %v", outcome.Of(err), took, err)
 				}
 			})
 		}
