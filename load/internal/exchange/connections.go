@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptrace"
 	"net/url"
 	"strings"
 	"sync"
@@ -242,50 +243,82 @@ func (c *Client) Connect(ctx context.Context) error {
 	return nil
 }
 
-// connect opens the connections, a few at a time. No answer is read before all connections have sent a greeting: over
-// HTTP/1.1, a connection whose answer was read would carry the next greeting too.
+// connect opens the connections, a few at a time.
 func (at *Entrance) connect(ctx context.Context) error {
 	c := at.client
 	var opening errgroup.Group
-	opening.SetLimit(openingAtOnce)
-	answers := make(chan *http.Response, len(c.transports)*c.greetings)
+	slots := make(chan struct{}, openingAtOnce)
+	start := func(open func(opened func()) error) {
+		slots <- struct{}{}
+		opened := sync.OnceFunc(func() { <-slots })
+		opening.Go(func() error {
+			defer opened()
+			return open(opened)
+		})
+	}
 	if at.http {
-		for range c.greetings {
-			for _, transport := range c.transports {
-				opening.Go(func() error { return at.greet(ctx, transport, answers) })
+		for _, transport := range c.transports {
+			arrive, all := gather(c.greetings)
+			for range c.greetings {
+				start(func(opened func()) error {
+					arrived := sync.OnceFunc(arrive)
+					defer arrived()
+					return at.greet(ctx, transport, func() {
+						opened()
+						arrived()
+						<-all
+					})
+				})
 			}
 		}
 	}
 	for _, channel := range at.channels {
-		opening.Go(func() error { return at.await(ctx, channel) })
+		start(func(func()) error { return at.await(ctx, channel) })
 	}
 	for _, service := range at.framed {
-		opening.Go(func() error { return service.connect(ctx) })
+		start(func(func()) error { return service.connect(ctx) })
 	}
-	err := opening.Wait()
-	close(answers)
-	for answer := range answers {
-		_, unread := io.Copy(io.Discard, io.LimitReader(answer.Body, maxBody)) // else the connection would not be reused
-		err = cmp.Or(err, unread, answer.Body.Close())
-	}
-	return err
+	return opening.Wait()
 }
 
-func (at *Entrance) greet(ctx context.Context, transport transport, answers chan<- *http.Response) error {
+// gather returns a channel that is closed once each of a transport's greetings has arrived: it has a connection or has
+// failed. Over HTTP/1.1, a connection whose greeting was answered would carry the next greeting too.
+//
+// The channel is also closed if no greeting arrives for a while after another. Some servers make handshakes only for as
+// many connections as they have workers, and the workers wait for requests.
+func gather(greetings int) (arrive func(), all <-chan struct{}) {
+	gathered := make(chan struct{})
+	end := sync.OnceFunc(func() { close(gathered) })
+	patience := time.AfterFunc(dialTimeout/2, end)
+	patience.Stop() // until the first arrival
+	var missing atomic.Int64
+	missing.Store(int64(greetings))
+	return func() {
+		patience.Reset(dialTimeout / 2)
+		if missing.Add(-1) == 0 {
+			end()
+		}
+	}, gathered
+}
+
+// greet sends a request on a new connection; connected is called before that, once the request has the connection.
+func (at *Entrance) greet(ctx context.Context, transport transport, connected func()) error {
 	method, path := http.MethodGet, "/healthz"
 	if at.client.own != nil {
 		method, path = http.MethodHead, "/" // any server answers this somehow, and the request changes nothing
 	}
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { connected() }})
 	request, err := http.NewRequestWithContext(ctx, method, at.base.String()+path, nil)
 	if err != nil {
 		return err
 	}
 	request.Host = at.host
 	answer, err := transport.RoundTrip(request)
-	if err == nil {
-		answers <- answer
+	if err != nil {
+		return err
 	}
-	return err
+	_, err = io.Copy(io.Discard, io.LimitReader(answer.Body, maxBody)) // else the connection would not be reused
+	return cmp.Or(err, answer.Body.Close())
 }
 
 // Meter counts what crosses the client's connections.

@@ -16,6 +16,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/net/netutil"
+
 	"hopwise/load/internal/outcome"
 	"hopwise/load/internal/target"
 	"hopwise/load/tests/shoptest"
@@ -98,14 +100,33 @@ func TestTLS(t *testing.T) {
 // Every connection is opened before the load, even over HTTP/1.1, where a free connection would be reused.
 func TestEveryConnectionIsOpened(t *testing.T) {
 	for name, c := range connected {
-		t.Run(name, func(t *testing.T) {
-			_, at := secure(t, c.protocol, c.http)
-			client := dialled(t, at, openingAtOnce+8)
-			if dialed := client.Meter().Dialed(); dialed != openingAtOnce+8 {
-				t.Errorf("%d connections of %d", dialed, openingAtOnce+8)
-			}
-		})
+		for _, steps := range []string{"", "x"} { // targets other than the shop have steps, and get another greeting
+			t.Run(fmt.Sprintf("%s, steps %q", name, steps), func(t *testing.T) {
+				_, at := secure(t, c.protocol, c.http)
+				at.Steps, at.Endpoints = steps, map[string]target.Entry{"e": at.Entry[target.Web]}
+				client := dialled(t, at, openingAtOnce+8)
+				if dialed := client.Meter().Dialed(); dialed != openingAtOnce+8 {
+					t.Errorf("%d connections of %d", dialed, openingAtOnce+8)
+				}
+			})
+		}
 	}
+}
+
+// The greetings wait for each other, but not for ever: a server may have one worker, which opens no other connection
+// before it has answered.
+func TestServerWithOneWorkerIsGreeted(t *testing.T) {
+	authority := shoptest.NewAuthority(t)
+	server := httptest.NewUnstartedServer(http.HandlerFunc(answerEmpty))
+	server.Listener = netutil.LimitListener(server.Listener, 1)
+	server.Config.SetKeepAlivesEnabled(false)
+	server.TLS = &tls.Config{Certificates: []tls.Certificate{authority.Issue(t, host, time.Now().Add(time.Hour))}}
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	entry := target.Entry{Protocol: target.REST, URL: server.URL}
+	dialled(t, target.Target{
+		HTTP: 1, Steps: "x", Endpoints: map[string]target.Entry{"e": entry}, CACertificate: authority.Write(t),
+	}, 4)
 }
 
 // A server that requests the client's certificate gets it, in both versions of TLS, and refuses clients without.
