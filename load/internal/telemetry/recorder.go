@@ -67,8 +67,8 @@ func (r *recorder) press() {
 }
 
 // relieve sends the oldest batches during the load while the recorder is more than half full. A batch that the exporter
-// could not send, despite retries within its time limit, stays until the next batch is full or, if there is no room for
-// one, until the next span. Otherwise it stays until the end.
+// could not send, despite retries within its time limit, stays until the next batch is full. Without room for another
+// batch, it stays until the next span. Otherwise it stays until the end.
 func (r *recorder) relieve() {
 	defer close(r.relieved)
 	for {

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from hops.analysis.meetings import METRICS, MIN_MEETINGS
 from hops.conclusions.wording import excludes_zero
-from hops.elements import numbers
 from hops.elements.element import Element, Fold, Text
 from hops.elements.table import Cell, Column, Table, number, whole, words
 from hops.run.documents.meeting import Meeting, Queue

@@ -24,7 +24,7 @@ def begin_behind(asked: int | None, last: int) -> int:
     if asked > last:
         raise InvalidArgument(f"after_position is {asked}; the newest is {last}", field="after_position")
     if asked < last - KEPT:
-        raise _gone(asked, last - KEPT)
+        raise _position_error(asked, last - KEPT)
     return asked
 
 
@@ -32,10 +32,10 @@ def check_gapless(position: int, read: Sequence[Notification]) -> None:
     """Raises `PositionGone` if a notification is missing between a position and the notifications read after it."""
     # A customer's positions are consecutive, so only notifications that were dropped leave a gap.
     if read and read[0].position != position + 1:
-        raise _gone(position, read[0].position - 1)
+        raise _position_error(position, read[0].position - 1)
 
 
-def _gone(position: int, kept_after: int) -> PositionGone:
+def _position_error(position: int, kept_after: int) -> PositionGone:
     return PositionGone(
         f"after_position is {position}; only notifications after {kept_after} are kept: list them, and watch after "
         "the newest",

@@ -138,7 +138,7 @@ def find_confirmed(capacity: Capacity, topology: str) -> Step | None:
 
 
 def find_claimed(capacity: Capacity, topology: str) -> list[Step]:
-    """Lists the steps behind a topology's result: those that confirmed a rate, or all steps with users or peaks."""
+    """Lists the steps behind a topology's result: each step that confirmed a rate, or all with users or peaks."""
     steps = by_load(capacity, topology)
     if capacity["asked"]["load"] != "sweep":
         return [step for step in steps if step["phase"] != "search"]

@@ -74,7 +74,9 @@ def test_an_order_over_the_whole_range_needs_both_corrected_tests():
     less = Gap(np.full(3, -2.0), np.full(3, -3.0), np.full(3, -1.0), np.array([0.03, 1e-3, 1e-6]))
     round_trips = {"hybrid": 1.0, "rest": 2.0}
     journeys = ("product", "browse")
-    rows = break_evens({(name, "hybrid", "rest"): less for name in journeys}, dict.fromkeys(journeys, round_trips), grid)
+    rows = break_evens(
+        {(name, "hybrid", "rest"): less for name in journeys}, dict.fromkeys(journeys, round_trips), grid
+    )
     for (row,) in rows.values():
         assert row["p_corrected"][0] == pytest.approx(0.06)
         assert (row["verdict"], row["sooner"], row["ci95_ms"]) == ("beyond", "hybrid", [None, 200.0])

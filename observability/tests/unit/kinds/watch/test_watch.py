@@ -155,7 +155,10 @@ def write_run(folder: Path, *more: tuple[object, ...]) -> Path:
 
 def test_without_traces_nothing_is_said_of_them(tmp_path: Path) -> None:
     run = read_run(write_run(tmp_path))
-    updates, hops = run.observed["updates"].with_columns(trace_id=pl.lit(""), traced=pl.lit(value=False)), run.observed["update_hops"]
+    updates, hops = (
+        run.observed["updates"].with_columns(trace_id=pl.lit(""), traced=pl.lit(value=False)),
+        run.observed["update_hops"],
+    )
     summary = analyse(replace(run, observed={"updates": updates, "update_hops": hops.clear()}), name="night")
     assert {row["name"] for row in summary["gates_left_out"]} >= {"updates_untraced_share", "updates_gap_ns"}
 
