@@ -33,6 +33,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
+import typer
 from scipy import stats
 
 from experiment.errors import UsageError
@@ -294,13 +295,15 @@ def delays_view(rows: Sequence[FoundDelay], path: Path) -> list[Element]:
 
 
 @proves("prove-delays")
-def prove_delays(*, hops: str, sizes: str, trials: Trials, as_json: Json = False) -> None:
+def prove_delays(*, hops: str, sizes: str, trials: Trials, given: typer.Context, as_json: Json = False) -> None:
     """Inject known delays and check that the hop budgets show them; fails unless every one is found."""
     trials.prove(
         lambda topology, blocks, seed: proof_plan(parse_delays(hops, sizes), topology, blocks=blocks, seed=seed),
         lambda folder, plan: judge(folder, delays_of(plan)),
         describe,
         delays_view,
+        name=NAME,
+        given=given,
         as_json=as_json,
         retry=RETRY,
     )

@@ -12,6 +12,7 @@ import typer
 
 from experiment.arguments import checked_seed, whole_number
 from experiment.blocks import expected_s
+from experiment.commands.in_blocks import refuse_beside_resume
 from experiment.plan.arms_in_blocks import MAX_BLOCKS, Plan
 from experiment.plan.resume import take_up
 from experiment.progress import minutes, short_path
@@ -43,6 +44,8 @@ class Trials:
         describe: Callable[[Sequence[Row]], Mapping[str, Any]],
         view: Callable[[Sequence[Row], Path], Sequence[Element]],
         *,
+        name: str,
+        given: typer.Context,
         as_json: bool,
         retry: int = 0,
     ) -> None:
@@ -51,13 +54,19 @@ class Trials:
         Args:
             make_plan: Makes the plan of a new proof from the topology, the number of blocks and the seed.
             describe: Makes the document for programs from the judgements; `holds` says whether the proof holds.
+            name: Name of the plan, which is also the name of the command: a proof resumes only its own runs.
+            given: What the user gave; a resumed proof keeps the settings with which it began.
             retry: Number of retries of a trial in which a gate fails.
 
         Raises:
-            UsageError: A setting is invalid, or there is no such interrupted proof.
+            UsageError: A setting is invalid or is given together with `resume`, or there is no such interrupted proof.
             HopsError: The files are incomplete.
         """
-        folder, plan = take_up(RESULTS, self.resume, "proof") if self.resume else self._begin(make_plan)
+        if self.resume:
+            refuse_beside_resume(given)
+            folder, plan = take_up(RESULTS, self.resume, "proof", name)
+        else:
+            folder, plan = self._begin(make_plan)
         typer.echo(
             f"{len(plan.trials())} trials in random order, {minutes(expected_s(plan))}. Leave the machine idle until "
             "then; Ctrl-C keeps finished trials.",
@@ -80,6 +89,6 @@ class Trials:
 
 
 def describe(rows: Sequence[Any]) -> dict[str, Any]:
-    """Makes the document from the rows; each row says whether it holds, and if not, why."""
+    """Makes the document from the rows; each row says whether it holds, and if not, why. No rows prove nothing."""
     documents = [{**asdict(row), "failed": row.failed, "holds": row.holds} for row in rows]
-    return {"holds": all(row.holds for row in rows), "rows": documents}
+    return {"holds": bool(rows) and all(row.holds for row in rows), "rows": documents}

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
+import typer
 
 from experiment.errors import UsageError
 from experiment.plan.arms_in_blocks import Arm, Plan
@@ -163,13 +164,15 @@ def _end(ms: float | None) -> str:
 
 
 @proves("prove-queues")
-def prove_queues(*, trials: Trials, as_json: Json = False) -> None:
+def prove_queues(*, trials: Trials, given: typer.Context, as_json: Json = False) -> None:
     """Hold event loops for known times and check that hop budgets show the waits; fails unless every hold is found."""
     trials.prove(
         lambda topology, blocks, seed: proof_plan(topology, blocks=blocks, seed=seed),
         judge,
         describe,
         lambda rows, _: [queues_table(rows)],
+        name=NAME,
+        given=given,
         as_json=as_json,
         retry=RETRY,
     )

@@ -23,6 +23,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+import typer
 
 from experiment.errors import UsageError
 from experiment.plan.arms_in_blocks import Plan
@@ -206,12 +207,14 @@ def predictions_view(rows: Sequence[PredictedFigure]) -> list[Element]:
 
 
 @proves("prove-what-if")
-def prove_what_if(*, hops: str, sizes: str, trials: Trials, as_json: Json = False) -> None:
+def prove_what_if(*, hops: str, sizes: str, trials: Trials, given: typer.Context, as_json: Json = False) -> None:
     """Predict the effect of delays, then inject them; fails unless 90 % of the figures are in predicted intervals."""
     trials.prove(
         lambda topology, blocks, seed: proof_plan(parse_delays(hops, sizes), topology, blocks=blocks, seed=seed),
         lambda folder, plan: judge(folder, delays_of(plan)),
         outcome,
         lambda rows, _: predictions_view(rows),
+        name=NAME,
+        given=given,
         as_json=as_json,
     )

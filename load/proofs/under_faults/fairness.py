@@ -46,6 +46,8 @@ REST_CORES, MAX_REST_S = 0.2, 60.0
 ALONE, ATTACKED, VALID = "alone", "attacked", "valid clients"
 TOLERANCE = 0.02
 """Tolerated drop of the served share during an attack, compared with legitimate clients."""
+MIN_ALONE = 0.95
+"""Minimum share of the probe's requests that the shop must serve while nobody else uses it."""
 
 _Others: TypeAlias = Callable[[Target, float], Mapping[str, int]]
 """Uses the shop during a window, until a given moment; counts the results of its requests."""
@@ -101,8 +103,10 @@ class Outcome:
 
     @property
     def holds(self) -> bool:
-        """Whether the probe fares no worse during the attack than with legitimate clients."""
-        return self.windows[ATTACKED].share >= self.windows[VALID].share - TOLERANCE
+        """Whether the probe is served alone, and fares no worse during the attack than with legitimate clients."""
+        # A shop that serves nobody would treat all clients alike.
+        is_served = self.windows[ALONE].share >= MIN_ALONE
+        return is_served and self.windows[ATTACKED].share >= self.windows[VALID].share - TOLERANCE
 
     def as_dict(self) -> dict[str, Any]:
         windows = {}
@@ -240,7 +244,8 @@ def prove_fairness(
 ) -> None:
     """Attack the shop with 16 hostile clients, and count the served requests of others.
 
-    Exit code 1 if fewer requests are served during an attack than with 16 valid clients that use as much CPU.
+    Exit code 1 if fewer requests are served during an attack than with 16 valid clients that use as much CPU, or if
+    requests also fail without other clients.
     """
     chosen = attacks_of(attacks)
     attacked = load_topology(topology, updates="on")

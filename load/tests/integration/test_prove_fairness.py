@@ -32,9 +32,12 @@ def test_others_are_probed_alone_with_an_attack_and_with_valid_clients(shop_port
     assert done.returncode == (0 if outcome["holds"] else 1)
 
 
-@pytest.mark.parametrize(("served", "holds"), [(100, True), (98, True), (97, False)])
-def test_an_attack_may_not_cost_others_more_than_valid_clients_do(served: int, holds: bool) -> None:
-    windows = {"attacked": Figures(asked=100, served=served), "valid clients": Figures(asked=100, served=100)}
+@pytest.mark.parametrize(
+    ("alone", "served", "holds"), [(100, 100, True), (95, 98, True), (100, 97, False), (94, 100, False)]
+)
+def test_an_attack_may_not_cost_others_more_than_valid_clients_do(alone: int, served: int, holds: bool) -> None:
+    shares = {"alone": alone, "attacked": served, "valid clients": 100}
+    windows = {name: Figures(asked=100, served=share) for name, share in shares.items()}
     assert Outcome("idle", windows).holds is holds
 
 

@@ -5,14 +5,17 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from typer.testing import CliRunner
 
 from experiment.errors import UsageError
-from experiment.plan.arms_in_blocks import plan_of
+from experiment.plan.arms_in_blocks import PLAN, plan_of
+from experiment.results.folder import ResultsFolder
 from hops.budget.parts import DELAY_TOOK
 from hops.terminal.console import terminal
 from hops.terminal.render import render
 from mesh.description.topology import load_topology
 from mesh.errors import SwitchError
+from proofs.__main__ import app
 from proofs.measurement.delays import (
     BASELINE,
     FoundDelay,
@@ -23,6 +26,7 @@ from proofs.measurement.delays import (
     parse_delays,
     proof_plan,
 )
+from proofs.measurement.in_trials import describe
 from recording.injected_delay import TOOK_ATTRIBUTE
 from synthetic.run import Noise, write_generated_run
 
@@ -167,6 +171,29 @@ def test_wrong_sizes_and_too_few_blocks_are_refused() -> None:
         parse_delays("payment", "2")
     with pytest.raises(UsageError, match="blocks=2 is too few"):
         proof_plan(DELAYS, load_topology("hybrid"), blocks=2, seed=1)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("", "resume=latest is not an interrupted prove-delays; interrupted runs: none"),
+        ("--sizes 2ms --seed 3", "resume= keeps the experiment's original settings; leave out sizes, seed"),
+    ],
+)
+def test_another_proof_and_other_settings_are_not_resumed(
+    arguments: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("proofs.measurement.in_trials.RESULTS", tmp_path)
+    other = ResultsFolder.new(tmp_path, "prove-queues")
+    other.write_json(PLAN, {"kind": "proof", "name": "prove-queues"})
+    other.set_aside()
+    done = CliRunner().invoke(app, ["delays", "--resume", "latest", *arguments.split()])
+    assert done.exit_code == 2
+    assert message in " ".join(done.stderr.split())
+
+
+def test_a_proof_without_rows_does_not_hold() -> None:
+    assert not describe([])["holds"]
 
 
 def test_traces_are_read_by_the_name_that_the_delayed_component_writes() -> None:
