@@ -112,11 +112,15 @@ FIGURES: Mapping[str, Callable[..., Figure]] = {
 
 def read_figure(summary: Summary, reader: str, *arguments: str) -> Figure:
     """Reads a figure from a summary; raises UsageError if the summary has no such figure."""
+    read = FIGURES[reader]  # an unknown reader is a mistake in the table, and not a figure that the run lacks
+    lacks = f"the run {summary['name']} has no figure [{' '.join((reader, *arguments))}]"
     try:
-        return FIGURES[reader](summary, *arguments)
+        figure = read(summary, *arguments)
     except (LookupError, StopIteration, TypeError) as error:
-        asked = " ".join((reader, *arguments))
-        raise UsageError(f"the run {summary['name']} has no figure [{asked}]: {error}") from error
+        raise UsageError(f"{lacks}: {error}") from error
+    if figure.value is None:
+        raise UsageError(lacks)
+    return figure
 
 
 def _estimate(of: Estimate, unit: str) -> Figure:

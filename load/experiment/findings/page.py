@@ -6,11 +6,13 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from experiment.errors import UsageError
 from experiment.findings.chart import chart, chart_file
 from experiment.findings.figures import Figure, read_figure
 from experiment.findings.kept import Kept, read_kept
 from experiment.findings.table import FOLDER, RULE, Finding, Table
 from experiment.marked import write_marked
+from hops.elements.element import Chart
 from hops.report.picture import describe, picture
 from hops.run.documents.gate import VALID
 from mesh.paths import ROOT
@@ -28,9 +30,9 @@ class Stated(NamedTuple):
     """What a kept run says about a finding.
 
     Attributes:
-        doubt: Why the finding must not be quoted: no run, a verdict other than VALID, or a rule that does not hold.
-            Empty if it may be quoted.
-        text: The finding's sentence with its figures; empty without a run.
+        doubt: Why the finding must not be quoted: no run, a figure that the run lacks, a verdict other than VALID, or a
+            rule that does not hold. Empty if it may be quoted.
+        text: The finding's sentence with its figures; empty without a run, or if the run lacks a figure.
     """
 
     doubt: str
@@ -39,16 +41,27 @@ class Stated(NamedTuple):
 
 
 def state(finding: Finding, kept: Kept | None) -> Stated:
-    """Returns what a kept run says about a finding; raises UsageError if the run has no such figure."""
+    """Returns what a kept run says about a finding."""
     if kept is None:
         return Stated(NOT_MEASURED, "", {})
-    figures = {name: read_figure(kept.summary, *asked) for name, asked in finding.figures.items()}
+    try:
+        figures = {name: read_figure(kept.summary, *asked) for name, asked in finding.figures.items()}
+    except UsageError:
+        return Stated(NOT_SHOWN, "", {})
     text = finding.says.format(**{name: figure.text for name, figure in figures.items()}).strip()
     rules = [RULE.fullmatch(rule) for rule in finding.holds]
     if not all(rule and figures[rule["figure"]].holds(rule["relation"], float(rule["value"])) for rule in rules):
         return Stated(NOT_SHOWN, text, figures)
     verdict: str = kept.summary["verdict"]
     return Stated("" if verdict == VALID else verdict, text, figures)
+
+
+def draw(finding: Finding, kept: Kept | None) -> Chart | None:
+    """Draws a finding's chart; returns None without a run, or if the run lacks a figure of the chart."""
+    try:
+        return chart(finding.chart, kept) if kept else None
+    except UsageError:
+        return None
 
 
 def read_all(table: Table, folder: Path = FOLDER) -> dict[str, Kept | None]:
@@ -84,9 +97,9 @@ def _lines(table: Table, stated: Mapping[str, Stated], kept: Mapping[str, Kept |
         else:
             yield f"**{text}**"
         if of := kept[name]:
-            words = chart(finding.chart, of).description
-            yield f'\n<img src="{FOLDER.name}/{name}.svg" width="560" alt="{words}">\n'
-            yield f"`{' '.join(run.command)}`, {_run_words(of)}."
+            if drawn := draw(finding, of):
+                yield f'\n<img src="{FOLDER.name}/{name}.svg" width="560" alt="{drawn.description}">'
+            yield f"\n`{' '.join(run.command)}`, {_run_words(of)}."
         else:
             yield f"\n`{' '.join(run.command)}`"
         yield f"\nWhat would change it: {finding.changes}"
@@ -116,8 +129,11 @@ def write_pages(table: Table) -> dict[str, Stated]:
     kept = read_all(table)
     write_marked(PAGE, MARK, section(table, kept))
     for name, finding in table.findings.items():
-        if of := kept[name]:
-            (FOLDER / f"{name}.svg").write_text(chart_file(chart(finding.chart, of)), encoding="utf-8")
+        file, drawn = FOLDER / f"{name}.svg", draw(finding, kept[name])
+        if drawn:
+            file.write_text(chart_file(drawn), encoding="utf-8")
+        else:  # the chart of an earlier run would show what is not stated
+            file.unlink(missing_ok=True)
     report = (EXAMPLE / "report.md").read_text(encoding="utf-8")
     (EXAMPLE / PICTURE).write_text(picture(report), encoding="utf-8")
     write_marked(README, MARK, answer(table, kept))

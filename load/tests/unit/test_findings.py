@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from experiment.errors import UsageError
-from experiment.findings.chart import chart, chart_file
+from experiment.findings.chart import chart_file
 from experiment.findings.command import changes, environment_of_runs
 from experiment.findings.figures import read_figure
 from experiment.findings.kept import Kept, keep, read_kept
@@ -23,6 +23,7 @@ from experiment.findings.page import (
     README,
     all_stated,
     answer,
+    draw,
     read_all,
     section,
     state,
@@ -45,6 +46,8 @@ FINDING = Finding.model_validate(
     }
 )
 RUN = Run.model_validate({"make": "compare", "settings": {"topologies": "a,b", "blocks": 12}})
+ALWAYS = {"left": "a", "right": "b", "verdict": "always", "sooner": "a"}
+"""A pair of topologies, of which one answers sooner at any distance."""
 
 
 def summary(verdict: str = "VALID", ratio: float = 0.5) -> dict[str, Any]:
@@ -87,10 +90,10 @@ def test_readme_says_the_same() -> None:
 def test_charts_show_the_kept_runs() -> None:
     table = read_table()
     for name, finding in table.findings.items():
-        kept, file = read_kept(finding.run), FOLDER / f"{name}.svg"
-        assert file.is_file() == (kept is not None), AGAIN
-        if kept is not None:
-            assert file.read_text(encoding="utf-8") == chart_file(chart(finding.chart, kept)), AGAIN
+        drawn, file = draw(finding, read_kept(finding.run)), FOLDER / f"{name}.svg"
+        assert file.is_file() == (drawn is not None), AGAIN
+        if drawn is not None:
+            assert file.read_text(encoding="utf-8") == chart_file(drawn), AGAIN
 
 
 def test_findings_hold_in_the_kept_runs() -> None:
@@ -111,6 +114,8 @@ def test_ratio_is_turned_to_the_order_that_is_asked_for() -> None:
 def test_figure_that_a_run_lacks_is_named() -> None:
     with pytest.raises(UsageError, match=r"no figure \[times a c all p50\]: a and c were not compared"):
         read_figure(summary(), "times", "a", "c", "all", "p50")
+    with pytest.raises(KeyError, match="speed"):
+        read_figure(summary(), "speed", "a")
 
 
 def test_finding_is_quoted_only_where_it_is_shown_in_a_valid_run() -> None:
@@ -130,6 +135,22 @@ def test_page_doubts_a_row_of_answers_whose_finding_is_not_shown(tmp_path: Path)
     assert "| two | a | [1](#slower) |" in text
     assert "**b takes 2.0 times (1.8 to 2.2) as long as a.**" in text
     assert "`make compare topologies=a,b blocks=12`, 2026-11-29, A processor, 2 cores, commit 01234567: VALID" in text
+
+
+@pytest.mark.parametrize(
+    "asked", [["times", "b", "c", "all", "p50"], ["from-rtt", "a", "b", "all"], ["latency", "a", "all", "p99"]]
+)
+def test_finding_and_chart_whose_run_lacks_a_figure_are_not_shown(asked: list[str]) -> None:
+    lacking = summary() | {"distance": {"journeys": {"all": {"pairs": [ALWAYS]}}}}
+    for row in lacking["topologies"].values():
+        row["journeys"]["all"]["latency_ms"]["p99"] = None
+        row["journeys"]["all"]["latency_ci95"]["p99"] = [None, None]
+    chart = {"title": "p99, ms", "figure": ["latency", "all", "p99"]}
+    finding = Finding.model_validate({**FINDING.model_dump(), "figures": {"ratio": asked}, "chart": chart})
+    kept = Kept(lacking, manifest())
+    assert state(finding, kept) == (NOT_SHOWN, "", {})
+    table = Table.model_validate({"runs": {"pair": RUN}, "answers": [], "findings": {"slower": finding}})
+    assert "**Not shown.**\n\n`make compare topologies=a,b blocks=12`, 2026-11-29" in section(table, {"slower": kept})
 
 
 def test_same_summary_gives_the_same_file(tmp_path: Path) -> None:
