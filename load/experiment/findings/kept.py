@@ -4,16 +4,24 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from experiment.arguments import number, topologies_of
 from experiment.errors import UsageError
 from experiment.findings.table import FOLDER, Run
+from experiment.plan.axis import compared_arms
+from experiment.plan.networks import channel_networks
+from experiment.plan.profiles import profile_named
+from experiment.plan.workload import workload_file
 from hops.run.documents.gate import VALID, WRONG
 from hops.run.files import MANIFEST, SUMMARY, read_document
+from mesh.description.switches import SWITCHES, settings_of
 
 KEPT_SUMMARY = f"{SUMMARY}.gz"
+COMPARE = "compare"
+"""The command whose runs are compared with all settings; other commands make their arms in other ways."""
 _OF_MANIFEST = ("schema", "kind", "name", "git", "machine", "versions", "seeds", "began", "ended", "blocks", "profile")
 
 
@@ -36,7 +44,8 @@ def keep(name: str, run: Run, results: Path, folder: Path = FOLDER) -> None:
     """Keeps the summary of a finished run, replacing an older summary.
 
     Raises:
-        UsageError: The run was made by another command, is WRONG, or is not VALID and would replace a VALID run.
+        UsageError: The run was made by another command or with other settings, is WRONG, or is not VALID and would
+            replace a VALID run.
     """
     summary, manifest = read_document(results / SUMMARY), read_document(results / MANIFEST)
     _require_same(name, run, results, manifest)
@@ -53,16 +62,47 @@ def keep(name: str, run: Run, results: Path, folder: Path = FOLDER) -> None:
 
 
 def _require_same(name: str, run: Run, results: Path, manifest: Mapping[str, Any]) -> None:
-    """Refuses a run of another kind, or with another workload, number of blocks or set of topologies."""
-    is_now = {
-        "make": manifest["kind"],
+    """Refuses a run of another kind, or with other settings."""
+    for setting, is_now, wanted in _settings(run, manifest):
+        if is_now != wanted:
+            raise UsageError(f"{results} has {setting}={is_now}, but {name} needs {setting}={wanted}")
+
+
+def _settings(run: Run, manifest: Mapping[str, Any]) -> Iterator[tuple[str, Any, Any]]:
+    """Yields settings, each with its value in a manifest and its value in the table of findings."""
+    given = {name: str(value) for name, value in run.settings.items()}
+    made = {
         "workload": Path(manifest["workload"]).stem,
         "blocks": str(manifest["blocks"]),
         "topologies": ",".join(manifest["topologies"]),
+        "seed": str(manifest["seeds"]["tape"]),
     }
-    wanted = {"make": run.make, **{key: str(value) for key, value in run.settings.items()}}
-    if wanted.keys() & {"edge_caches", "edges", "selections"}:
-        is_now.pop("topologies")  # an arm for each topology and value
-    for key, value in is_now.items():
-        if key in wanted and wanted[key] != value:
-            raise UsageError(f"{results} has {key}={value}, but {name} needs {key}={wanted[key]}")
+    yield "make", manifest["kind"], run.make
+    if run.make != COMPARE:
+        yield from ((name, value, given[name]) for name, value in made.items() if name in given)
+        return
+
+    wanted = {setting.name: setting.default for setting in settings_of(COMPARE)} | given
+    arms = _arms(wanted, {name: value for name, value in given.items() if name in SWITCHES})
+    wanted["topologies"] = ",".join(arms)
+    yield from ((name, value, wanted[name]) for name, value in made.items())
+    profile = profile_named(wanted["profile"], rate=number("rate", wanted["rate"]))
+    yield "profile", manifest["profile"]["name"], profile.name
+    # A closed loop has no rate.
+    yield "rate", manifest["profile"]["rate"], None if wanted["vus"] else profile.rate
+    names = {switch.field: name for name, switch in SWITCHES.items()}
+    for label, switches in arms.items():
+        for field, value in switches.items():
+            yield f"{label}'s {names.get(field, field)}", manifest["arms"][label].get(field), value
+
+
+def _arms(settings: Mapping[str, str], switches: Mapping[str, str]) -> dict[str, dict[str, Any]]:
+    """Returns the switches of each arm of a comparison, as a manifest has them.
+
+    Args:
+        switches: Only the switches that were given: a default that is given may mean something else, such as `tls=off`.
+    """
+    topologies = topologies_of(settings["topologies"], updates=switches.get("updates", "off"))
+    along = {name: settings[name] for name in ("edges", "edge_caches", "selections")}
+    arms = compared_arms(topologies, along, switches, channel_networks(workload_file(settings["workload"])))
+    return {arm.label: json.loads(json.dumps(arm.switches.as_dict())) for arm in arms}

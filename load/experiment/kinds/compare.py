@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import TypeAlias
-
 import typer
 
 from experiment.commands import in_blocks
-from experiment.errors import UsageError
-from experiment.plan.arms_in_blocks import Arm, Plan, arm_of, arms_of, read_switches
+from experiment.plan.arms_in_blocks import Plan
+from experiment.plan.axis import NO_EDGE, compared_arms
 from experiment.plan.closed_loop import parse_closed_loop
 from experiment.plan.networks import channel_networks
 from experiment.plan.precision import require_attainable
-from mesh.description.network import Network as ChannelNetwork
 from mesh.description.options import Given
-from mesh.description.topology import Topology
 
 KIND = "compare"
-NO_EDGE = "none"
-GivenSwitches: TypeAlias = Mapping[str, str | None]
-"""Switches, as a user gives them."""
 
 
 @in_blocks.experiment(KIND)
@@ -47,76 +39,3 @@ def command(
     if plan.precision is not None:
         require_attainable(plan, in_blocks.foreseen(plan))
     return plan
-
-
-def compared_arms(
-    topologies: Sequence[Topology],
-    along: Mapping[str, str | None],
-    given: GivenSwitches,
-    networks: Mapping[str, ChannelNetwork] | None = None,
-) -> tuple[Arm, ...]:
-    """Makes an arm for each topology, or for each topology with each value of one setting.
-
-    Args:
-        along: The settings `edges`, `edge_caches` and `selections`, as a user gives them.
-
-    Raises:
-        UsageError: Several of the settings are given, or one contradicts a switch or a topology.
-    """
-    chosen = {name: values for name, values in along.items() if values}
-    if not chosen:
-        return arms_of(topologies, read_switches(topologies, given, networks))
-    if len(chosen) > 1:
-        listed = " and ".join(f"{name}={values}" for name, values in chosen.items())
-        raise UsageError(f"{listed} cannot be combined: give one of them")
-    ((name, values),) = chosen.items()
-    switch, ways_of = _ALONG[name]
-    if given.get(switch):
-        raise UsageError(f"{name}={values} and {switch}={given[switch]} contradict each other: give one of them")
-    names = [value.strip() for value in values.split(",")]
-    if len(set(names)) < len(names):
-        raise UsageError(f"{name}={values}: give each value once")
-    return tuple(
-        arm_of(f"{topology.name}{suffix}", topology, ways, networks, compared=topologies)
-        for topology in topologies
-        for suffix, ways in ways_of(names, given).items()
-    )
-
-
-def _selections(names: Sequence[str], given: GivenSwitches) -> Mapping[str, GivenSwitches]:
-    return {f"-select-{name}": {**given, "selection": name} for name in names}
-
-
-def _edge_caches(names: Sequence[str], given: GivenSwitches) -> Mapping[str, GivenSwitches]:
-    """Makes one arm with a shared cache and one without. The cache does not support TLS, so neither arm uses TLS."""
-    if sorted(names) != ["none", "varnish"]:
-        raise UsageError(f"edge_caches={','.join(names)} is not valid; valid: none,varnish")
-    given = {**given, "tls": given.get("tls") or "off"}
-    return {"" if name == "none" else "-edge-cache": {**given, "edge_cache": name} for name in names}
-
-
-def _edges(names: Sequence[str], given: GivenSwitches) -> Mapping[str, GivenSwitches]:
-    """Makes an arm for each edge. Without an edge, an arm has no plugins, and clients of all arms speak HTTP/1.1."""
-    if NO_EDGE in names:
-        if given.get("http") == "2":
-            raise UsageError(
-                "http=2: without an edge, gateways speak HTTP/1.1 only, and all arms must speak the same version; "
-                f"leave out http=2, or give edges= without {NO_EDGE}"
-            )
-        given = {**given, "http": "1"}
-    return {
-        f"-{'no-edge' if name == NO_EDGE else name}": {
-            **given,
-            "edge": name,
-            **({"plugins": None} if name == NO_EDGE else {}),
-        }
-        for name in names
-    }
-
-
-_ALONG: Mapping[str, tuple[str, Callable[[Sequence[str], GivenSwitches], Mapping[str, GivenSwitches]]]] = {
-    "edges": ("edge", _edges),
-    "edge_caches": ("edge_cache", _edge_caches),
-    "selections": ("selection", _selections),
-}
-"""Maps each setting that makes arms to its switch, and to a function that returns the arms' switches by name suffix."""

@@ -30,6 +30,7 @@ from experiment.findings.page import (
 )
 from experiment.findings.table import FOLDER, Finding, Run, Table, read_table
 from experiment.marked import replace_marked
+from mesh.description.switches import parse_switches
 from mesh.paths import ROOT
 
 DRAWN = True
@@ -45,7 +46,15 @@ FINDING = Finding.model_validate(
         "changes": "nothing.",
     }
 )
-RUN = Run.model_validate({"make": "compare", "settings": {"topologies": "a,b", "blocks": 12}})
+RUN = Run.model_validate({"make": "compare", "settings": {"topologies": "rest,grpc", "blocks": 12}})
+
+
+def switches(**given: str) -> dict[str, Any]:
+    """Makes the switches of an arm, as a manifest has them."""
+    return parse_switches(**given).as_dict()
+
+
+ARMS = {"rest": switches(), "grpc": switches()}
 ALWAYS = {"left": "a", "right": "b", "verdict": "always", "sooner": "a"}
 """A pair of topologies, of which one answers sooner at any distance."""
 
@@ -65,7 +74,8 @@ def summary(verdict: str = "VALID", ratio: float = 0.5) -> dict[str, Any]:
 
 def manifest(**more: Any) -> dict[str, Any]:
     about = {"schema": 3, "kind": "compare", "name": "compare", "blocks": 12, "workload": "default.yaml"}
-    about |= {"topologies": {"a": {}, "b": {}}, "git": {"commit": "0123456789ab", "dirty": False}}
+    about |= {"topologies": dict.fromkeys(ARMS), "arms": ARMS, "seeds": {"tape": 1}}
+    about |= {"profile": {"name": "compare", "rate": 20.0}, "git": {"commit": "0123456789ab", "dirty": False}}
     about |= {"began": "2026-11-29T01:00:00+00:00", "ended": "2026-11-29T01:20:00+00:00"}
     return {**about, "machine": {"cpu": "A processor", "cores": 2}, **more}
 
@@ -134,7 +144,8 @@ def test_page_doubts_a_row_of_answers_whose_finding_is_not_shown(tmp_path: Path)
     text = section(table, read_all(table, tmp_path))
     assert "| two | a | [1](#slower) |" in text
     assert "**b takes 2.0 times (1.8 to 2.2) as long as a.**" in text
-    assert "`make compare topologies=a,b blocks=12`, 2026-11-29, A processor, 2 cores, commit 01234567: VALID" in text
+    command = "`make compare topologies=rest,grpc blocks=12`"
+    assert f"{command}, 2026-11-29, A processor, 2 cores, commit 01234567: VALID" in text
 
 
 @pytest.mark.parametrize(
@@ -150,7 +161,8 @@ def test_finding_and_chart_whose_run_lacks_a_figure_are_not_shown(asked: list[st
     kept = Kept(lacking, manifest())
     assert state(finding, kept) == (NOT_SHOWN, "", {})
     table = Table.model_validate({"runs": {"pair": RUN}, "answers": [], "findings": {"slower": finding}})
-    assert "**Not shown.**\n\n`make compare topologies=a,b blocks=12`, 2026-11-29" in section(table, {"slower": kept})
+    text = section(table, {"slower": kept})
+    assert "**Not shown.**\n\n`make compare topologies=rest,grpc blocks=12`, 2026-11-29" in text
 
 
 def test_same_summary_gives_the_same_file(tmp_path: Path) -> None:
@@ -169,7 +181,11 @@ def test_same_summary_gives_the_same_file(tmp_path: Path) -> None:
         ("NOISY", {}, "is NOISY, so it is not kept as pair"),
         ("VALID", {"kind": "bench"}, "has make=bench, but pair needs make=compare"),
         ("VALID", {"blocks": 3}, "has blocks=3, but pair needs blocks=12"),
-        ("VALID", {"topologies": {"a": {}}}, "has topologies=a, but pair needs topologies=a,b"),
+        ("VALID", {"topologies": {"rest": {}}}, "has topologies=rest, but pair needs topologies=rest,grpc"),
+        ("VALID", {"seeds": {"tape": 2}}, "has seed=2, but pair needs seed=1"),
+        ("VALID", {"profile": {"name": "quick", "rate": 20.0}}, "has profile=quick, but pair needs profile=compare"),
+        ("VALID", {"profile": {"name": "compare", "rate": 5.0}}, "has rate=5.0, but pair needs rate=20.0"),
+        ("VALID", {"arms": {**ARMS, "grpc": switches(trace="1")}}, "grpc's trace=1.0, but pair needs grpc's trace=0.2"),
     ],
 )
 def test_run_that_shows_less_replaces_nothing(verdict: str, more: dict[str, Any], said: str, tmp_path: Path) -> None:
@@ -179,6 +195,15 @@ def test_run_that_shows_less_replaces_nothing(verdict: str, more: dict[str, Any]
     kept = read_kept("pair", tmp_path)
     assert kept is not None
     assert kept.summary["verdict"] == "VALID"
+
+
+def test_run_with_the_settings_of_its_arms_is_kept(tmp_path: Path) -> None:
+    given = {"topologies": "rest", "blocks": 12, "edge_caches": "none,varnish", "rtt": "100ms"}
+    run = Run.model_validate({"make": "compare", "settings": given})
+    far = {"rtt": "100ms", "tls": "off"}  # the shared cache supports no TLS, so neither arm uses TLS
+    arms = {"rest": switches(**far), "rest-edge-cache": switches(**far, edge_cache="varnish")}
+    keep("cached", run, results(tmp_path / "run", arms=arms, topologies=dict.fromkeys(arms)), tmp_path)
+    assert read_kept("cached", tmp_path) is not None
 
 
 def test_changes_name_what_moved_and_what_holds_no_more() -> None:

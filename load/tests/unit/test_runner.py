@@ -15,11 +15,11 @@ import pytest
 from experiment.blocks import Makers, expected_s
 from experiment.errors import ParityError, UsageError
 from experiment.kinds import compare
-from experiment.kinds.compare import compared_arms
 from experiment.kinds.isolate import isolate_arms
 from experiment.kinds.ladder import ladder_arms
 from experiment.kinds.rtt import rtt_arms
 from experiment.plan.arms_in_blocks import Arm, Plan, arms_of
+from experiment.plan.axis import compared_arms
 from experiment.plan.profiles import PROFILES
 from experiment.plan.resume import take_up
 from experiment.runner import begin, load_line, run_plan

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from experiment.errors import UsageError
-from experiment.kinds.compare import compared_arms
+from experiment.plan.axis import compared_arms
 from mesh.description.topology import Topology, load_topology
 
 HYBRID, REST, TRANSCODED, DIRECT = (

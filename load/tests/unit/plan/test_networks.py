@@ -6,8 +6,8 @@ import pytest
 
 from experiment.arguments import WORKLOADS
 from experiment.errors import UsageError
-from experiment.kinds.compare import compared_arms
 from experiment.plan.arms_in_blocks import Plan, arms_of, plan_of
+from experiment.plan.axis import compared_arms
 from experiment.plan.networks import channel_networks, refuse_networks
 from experiment.plan.profiles import profile_named
 from mesh.description.network import Network
