@@ -52,8 +52,10 @@ collecting results, and shutdown."""
 
 Measure = Callable[["Arm"], "tuple[TrialRecord, pl.DataFrame]"]
 """Runs an arm's trial unless it is finished; returns the trial's record and the rows of its journeys."""
-Choose = Callable[[Plan, Measure, Progress], Mapping[str, Any]]
-"""Measures arms, choosing each from the results of the previous ones; returns entries for the manifest."""
+Choose = Callable[[Plan, Measure, Progress, Path], Mapping[str, Any]]
+"""Measures arms, choosing each from the results of the previous ones; returns entries for the manifest.
+
+The path is the run's folder, for files that a resumed run needs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,8 +108,8 @@ class Blocks:
     def _run_chosen(self, choose: Choose, retry: int) -> None:
         """Runs arms, choosing each from the results of the previous ones."""
         # A trial whose result decided which arm follows must not be repeated; only the last trial may be.
-        finished = sorted(self._files.records(), key=lambda record: record["began"])
-        acted_on = {record["topology"] for record in finished[:-1]}
+        finished = [record["topology"] for record in sorted(self._files.records(), key=lambda record: record["began"])]
+        acted_on = {*finished} - {*finished[-1:]}
         ran: list[Arm] = []
 
         def measure(arm: Arm) -> tuple[TrialRecord, pl.DataFrame]:
@@ -120,7 +122,7 @@ class Blocks:
             ran.append(arm)
             return record, self._files.frame("journeys", [planned])
 
-        about = choose(self.plan, measure, self._say)
+        about = choose(self.plan, measure, self._say, self._folder.path)
         self.plan = replace(self.plan, arms=tuple(ran), about={**self.plan.about, **about})
 
     def _run_until(self, precision: float, retry: int) -> None:

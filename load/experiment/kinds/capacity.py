@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from itertools import count
 from math import ceil
+from pathlib import Path
 from typing import Any, cast, get_args
 
 from experiment.arguments import ascending, duration_s, float_or_nan, number, profile_of, whole_number
@@ -23,6 +24,7 @@ from experiment.plan.networks import refuse_networks
 from experiment.plan.own_load import OwnLoad, Sending
 from experiment.plan.profiles import DEFAULT_RATE, Profile
 from experiment.progress import Progress, minutes
+from experiment.results.folder import read_json, write_json
 from hops.conclusions.wording import join_names
 from hops.errors import HopsError
 from hops.kinds.capacity.course import take_course
@@ -44,6 +46,8 @@ USERS_PER_CONNECTION = 100
 """The edge allows 1,024 concurrent requests on an HTTP/2 connection, and a journey sends up to ten at a time."""
 MIN_CONNECTIONS, MAX_HTTP1_CONNECTIONS = 4, 1024
 PARITY_SAMPLES = 3
+STOPPED = "stopped.json"
+"""File in a run's folder: why topologies ended early, by the step that could not be measured."""
 MAX_SEARCHES = 20
 """Maximum number of blocks, each with a search per topology."""
 OF_LOAD: Mapping[Load, tuple[str, ...]] = {
@@ -84,18 +88,20 @@ PROFILES = {
 }
 
 
-def choose(plan: Plan, measure: Measure, say: Progress) -> Mapping[str, Any]:
+def choose(plan: Plan, measure: Measure, say: Progress, folder: Path) -> Mapping[str, Any]:
     """Runs every topology through its steps, one after another.
 
     If a topology cannot continue (a component died, an answer was wrong, traces could not be read), its steps end early
-    and the next topology begins. Under overload, such an end is a finding. A problem that affects every topology ends
-    the run.
+    and the next topology begins. Under overload, such an end is a finding, so a resumed run skips that step.
+    A problem that affects every topology ends the run.
 
     Raises:
         MeshError, HopsError: No topology finished a step, or a problem affects every topology.
     """
     asked = cast("Asked", plan.about[KIND])
     stopped: dict[str, str] = {}
+    noted = folder / STOPPED
+    failed = read_json(noted) if noted.is_file() else {}
     measured: list[Step] = []
     for first, numbers in in_blocks_of(plan, asked.get("blocks", 1)):
         name = first.topology.name
@@ -107,7 +113,14 @@ def choose(plan: Plan, measure: Measure, say: Progress) -> Mapping[str, Any]:
         ) -> Step:
             load = load_of(asked, PROFILES[plan.profile.name], first.switches.http, phase, amount, held)
             arm = replace(first, label=f"{first.label}-{next(numbers)}-{phase}-{amount:g}", load=load)
-            made = step_of(first.label, phase, *measure(arm), asdict(load), asked["objective_ms"] or 0.0)
+            if arm.label in failed:
+                raise MeshError(failed[arm.label])
+            try:
+                results = measure(arm)
+            except (MeshError, HopsError) as error:
+                failed[arm.label] = str(error)
+                raise
+            made = step_of(first.label, phase, *results, asdict(load), asked["objective_ms"] or 0.0)
             measured.append(made)
             say(f"{arm.label}: {_in_words(made)}", keep=True)
             return made
@@ -118,8 +131,10 @@ def choose(plan: Plan, measure: Measure, say: Progress) -> Mapping[str, Any]:
             raise
         except (MeshError, HopsError) as error:
             if not measured and len(stopped) == len(plan.arms) - 1:
+                noted.unlink(missing_ok=True)
                 raise
             stopped[name] = str(error).splitlines()[0]
+            write_json(noted, failed)
             say(f"{name} ends early: {error}", keep=True)
     return {"stopped": stopped}
 

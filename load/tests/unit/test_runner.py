@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from experiment.blocks import Makers, expected_s
+from experiment.blocks import Makers, Measure, expected_s
 from experiment.errors import ParityError, UsageError
 from experiment.kinds import compare
 from experiment.kinds.isolate import isolate_arms
@@ -211,6 +211,22 @@ def test_a_resumed_experiment_may_repeat_failed_trials(tmp_path: Path) -> None:
     again = FakeRuns()
     finish(tmp_path, again, retry=1)
     assert again.ran == [one]
+
+
+def test_only_the_last_chosen_trial_may_be_repeated(tmp_path: Path) -> None:
+    def choose(one: Plan, measure: Measure, *_: Any) -> dict[str, Any]:
+        for arm in one.arms:
+            measure(arm)
+        return {}
+
+    first, second = FakeRuns({"1-rest": [1, 1], "1-grpc": [1, 1]}), FakeRuns()
+    one = plan(blocks=1, chosen=True)
+    for runs, retry in ((first, 1), (second, 2)):
+        folder = begin(one, tmp_path) if runs is first else take_up(tmp_path, "latest", "compare")[0]
+        with pytest.raises(AtTheEndError):
+            run_plan(one, folder, PORTS, retry=retry, makers=Makers(run=runs, choose=choose))
+    assert first.ran == ["1-rest", "1-rest", "1-grpc", "1-grpc"]
+    assert second.ran == ["1-grpc"]
 
 
 def test_a_later_change_of_the_workload_changes_nothing(tmp_path: Path) -> None:

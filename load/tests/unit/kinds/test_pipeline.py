@@ -139,7 +139,10 @@ def test_searches_in_blocks_have_intervals_of_rates_and_ratios(tmp_path: Path, m
     assert "blocks=3 is for load=sweep; the load is stress" in refused.stderr
 
 
-def test_a_topology_that_fails_ends_early_and_the_next_begins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("is_interrupted", [False, True])
+def test_a_topology_that_fails_ends_early_and_the_next_begins(
+    is_interrupted: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     trials = Trials({2: ComponentDiedError("order", "order has ended")})
     died = trials.errors
 
@@ -147,7 +150,7 @@ def test_a_topology_that_fails_ends_early_and_the_next_begins(tmp_path: Path, mo
         try:
             return trials(*arguments, **options)
         except ComponentDiedError:
-            trials.errors = {}
+            trials.errors = {3: KeyboardInterrupt()} if is_interrupted else {}
             raise
 
     assert died
@@ -157,6 +160,10 @@ def test_a_topology_that_fails_ends_early_and_the_next_begins(tmp_path: Path, mo
         tmp_path,
         monkeypatch,
     )  # type: ignore[arg-type]
+    if is_interrupted:
+        assert done.exit_code == INTERRUPTED
+        trials.errors = {}
+        done = invoke("capacity --resume latest", trials, tmp_path, monkeypatch)
     assert done.exit_code == 3
     assert "rest ended early: order has ended." in " ".join(done.stdout.split())
     assert trials.ran == ["1-rest-1-users-5", "1-grpc-1-users-5", "1-grpc-2-users-10"]
