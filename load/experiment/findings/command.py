@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping
@@ -21,13 +20,16 @@ from experiment.findings.page import EXAMPLE, PAGE, Stated, all_stated, read_all
 from experiment.findings.table import Run, Table, read_table
 from experiment.results.folder import RESULTS, find_run
 from hops.elements.numbers import seconds
+from hops.run.files import SUMMARY
 from mesh.description.options import takes_settings
 from mesh.paths import ROOT
+from mesh.supervisor.child import child_process
 from user_files.words import valid
 
 ALL, NONE = "all", "none"
-_DONE = (0, 3)
-"""Exit codes of a run that left results; 3 is for a run that is not VALID."""
+_DONE = (0, 2)
+"""Exit codes of a run that may have left results: if its program ends with any code but 0, such as 3 for a NOISY run in
+CI, make ends with 2."""
 _OF_MAKE = ("MAKEFLAGS", "MFLAGS", "MAKEOVERRIDES", "MAKELEVEL")
 """Variables through which `make` passes its settings to another `make`."""
 
@@ -45,7 +47,8 @@ def command(*, runs: str, run: str) -> None:
         try:
             for at, name in enumerate(names, 1):
                 try:
-                    results = find_run(RESULTS, run) if run else _run(table.runs[name], f"{at} of {len(names)}: {name}")
+                    what = f"{at} of {len(names)}: {name}"
+                    results = find_run(RESULTS, run) if run else make_run(table.runs[name], what)
                     _keep(name, table.runs[name], results)
                 except UsageError as error:  # the other runs are still worth making
                     _say(f"{name}: {error}")
@@ -106,19 +109,15 @@ def _time_needed(names: list[str]) -> str:
     return f"; {len(spans)} of them took {seconds(took)} the last time" if spans else ""
 
 
-def _run(run: Run, what: str) -> Path:
-    """Makes a run, and returns its folder; raises UsageError if the run failed."""
+def make_run(run: Run, what: str) -> Path:
+    """Makes a run, and returns its folder; raises UsageError if the run left no results."""
     _say(f"run {what}: {' '.join(run.command)}")
-    began = time.time()
-    status = subprocess.run(  # noqa: S603
-        run.command, cwd=ROOT, env=environment_of_runs(), stdout=sys.stderr, check=False
-    ).returncode
-    if status not in _DONE:
-        raise UsageError(f"{' '.join(run.command)} ended with exit code {status}")
-    results = find_run(RESULTS, "latest")
-    if results.stat().st_mtime < began:
-        raise UsageError(f"{' '.join(run.command)} left no results")
-    return results
+    began, latest = time.time(), RESULTS / "latest"
+    with child_process(run.command, cwd=ROOT, env=environment_of_runs(), stdout=sys.stderr) as made:
+        status = made.wait()
+    if status not in _DONE or not (latest / SUMMARY).is_file() or latest.stat().st_mtime < began:
+        raise UsageError(f"{' '.join(run.command)} ended with exit code {status} and left no results")
+    return latest.resolve()
 
 
 def environment_of_runs() -> dict[str, str]:

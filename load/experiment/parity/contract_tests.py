@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -16,6 +15,7 @@ from xml.etree import ElementTree
 from experiment.errors import UsageError
 from mesh.description.topology import GATEWAYS
 from mesh.paths import ROOT
+from mesh.supervisor.child import child_process
 from mesh.supervisor.processes import Component
 
 SERVICES, CHECKOUT = "services/tests/integration", "services/tests/integration/checkout"
@@ -84,14 +84,10 @@ def run_suites(
         arguments = ["-q", "-n0", "--no-header", "--no-summary", f"--junitxml={results}"]
         # Our clients log the status code with which a call ended; their errors may not show that code.
         arguments += ["-o", "junit_family=xunit1", "-o", "junit_logging=log"]
-        subprocess.run(  # noqa: S603 - our own tests
-            [sys.executable, "-m", "pytest", *arguments, *(str(ROOT / suite) for suite in suites)],
-            cwd=ROOT,
-            env={**os.environ, VARIABLE: json.dumps(settings)},
-            stdout=sys.stderr,
-            check=False,
-            timeout=LIMIT_S,
-        )
+        command = [sys.executable, "-m", "pytest", *arguments, *(str(ROOT / suite) for suite in suites)]
+        environ = {**os.environ, VARIABLE: json.dumps(settings)}
+        with child_process(command, cwd=ROOT, env=environ, stdout=sys.stderr) as tests:
+            tests.wait(LIMIT_S)
         if not results.exists():
             raise UsageError("the tests could not run; pytest's output is above")
         return ElementTree.parse(results).getroot()  # noqa: S314 - pytest has just written it

@@ -36,6 +36,7 @@ from mesh.description.ports import load_ports
 from mesh.description.switches import parse_switches
 from mesh.description.topology import load_topology
 from mesh.paths import ROOT, RunFolder
+from mesh.supervisor.child import child_process
 from proofs.outcome import Progress, give, proves, with_progress
 
 NAME = "prove-resume"
@@ -183,7 +184,7 @@ def _run_until_killed(folder: ResultsFolder, log: Path) -> Iterator[subprocess.P
     command = [sys.executable, "-m", "proofs.measurement.killed_experiment", folder.final.name]
     with (
         log.open("ab") as output,
-        subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output) as child,  # noqa: S603 - ours
+        child_process(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output) as child,
     ):
         try:
             yield child

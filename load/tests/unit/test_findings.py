@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
+import signal
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -12,7 +14,7 @@ import pytest
 
 from experiment.errors import UsageError
 from experiment.findings.chart import chart_file
-from experiment.findings.command import changes, environment_of_runs
+from experiment.findings.command import changes, environment_of_runs, make_run
 from experiment.findings.figures import read_figure
 from experiment.findings.kept import Kept, keep, read_kept
 from experiment.findings.page import (
@@ -32,6 +34,7 @@ from experiment.findings.table import FOLDER, Finding, Run, Table, read_table
 from experiment.marked import replace_marked
 from mesh.description.switches import parse_switches
 from mesh.paths import ROOT
+from mesh.supervisor.signals import Interrupted
 
 DRAWN = True
 AGAIN = "write it again: make findings runs=none"
@@ -225,6 +228,48 @@ def test_run_does_not_get_the_settings_of_the_page(monkeypatch: pytest.MonkeyPat
     )
     assert "compare has no setting runs" in refused.stderr
     assert accepted.returncode == 0, accepted.stderr
+
+
+def stand_in_make(folder: Path, does: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Puts a program named make first, which runs shell commands in the folder of results."""
+    monkeypatch.setattr("experiment.findings.command.RESULTS", folder)
+    (folder / "bin").mkdir()
+    (folder / "bin" / "make").write_text(f"#!/bin/sh\ncd {folder}\n{does}\n", encoding="utf-8")
+    (folder / "bin" / "make").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder / 'bin'}:{os.environ['PATH']}")
+
+
+@pytest.mark.parametrize(
+    ("does", "said"),
+    [
+        # A NOISY run in CI ends with 3, of which make makes 2.
+        ("sleep 0.1; mkdir new; touch new/summary.json; ln -s new latest; exit 2", ""),
+        ("exit 2", "ended with exit code 2 and left no results"),
+    ],
+)
+def test_run_counts_if_it_left_results(does: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stand_in_make(tmp_path, does, monkeypatch)
+    if said:
+        with pytest.raises(UsageError, match=said):
+            make_run(RUN, "1 of 1: pair")
+    else:
+        assert make_run(RUN, "1 of 1: pair") == tmp_path / "new"
+
+
+def fail_on_signal(*_: object) -> None:
+    raise AssertionError("the run gets no signal, and continues")
+
+
+def test_sigterm_ends_the_run_that_is_being_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stand_in_make(tmp_path, "echo $$ > pid; kill -TERM $PPID; exec sleep 60", monkeypatch)
+    before = signal.signal(signal.SIGTERM, fail_on_signal)
+    try:
+        with pytest.raises(Interrupted):
+            make_run(RUN, "1 of 1: pair")
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((tmp_path / "pid").read_text()), 0)
 
 
 @pytest.mark.parametrize(

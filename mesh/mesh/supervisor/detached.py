@@ -11,6 +11,7 @@ from pathlib import Path
 
 from mesh.errors import MeshError
 from mesh.paths import RunFolder
+from mesh.supervisor.child import stop
 from mesh.supervisor.process_record import already_running, lock_holder
 from mesh.supervisor.running_state import State, read_state
 from mesh.supervisor.signals import Interrupts
@@ -52,7 +53,7 @@ def start_detached(options: Sequence[str], folder: RunFolder) -> State:
                 interrupts.check()
                 time.sleep(POLL_S)
         except BaseException:
-            _end(process)
+            stop(process)
             _show(log, shown)
             raise
         return state
@@ -65,12 +66,3 @@ def _show(log: Path, shown: int) -> int:
     sys.stderr.write(new.decode(errors="replace"))
     sys.stderr.flush()
     return shown + len(new)
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    process.terminate()
-    try:
-        process.wait(timeout=60)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()

@@ -10,6 +10,7 @@ import pytest
 
 from mesh.description.ports import load_ports
 from mesh.paths import RunFolder
+from mesh.supervisor.child import child_process
 from mesh.supervisor.run import Run
 from mesh.supervisor.signals import Interrupted, Interrupts
 
@@ -73,3 +74,9 @@ def test_stopping_a_part_does_not_raise_the_same_signal_again(run: Run) -> None:
         run.stop_ranks({1})
         with pytest.raises(Interrupted):
             run.check()
+
+
+def test_a_signal_ends_the_program_that_a_command_waits_for() -> None:
+    with pytest.raises(Interrupted, match="SIGTERM"), child_process(["sleep", "60"]) as child:
+        signal.raise_signal(signal.SIGTERM)
+    assert child.returncode == -signal.SIGTERM
