@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 import sys
 from collections.abc import Callable, Mapping
@@ -12,7 +13,7 @@ from experiment.blocks import THE_SHOP, WORKLOAD, Blocks, Makers
 from experiment.plan.arms_in_blocks import PLAN, Plan
 from experiment.plan.workload import require_fitting
 from experiment.progress import short_path
-from experiment.results.folder import ResultsFolder
+from experiment.results.folder import RESULTS, ResultsFolder
 from experiment.results.manifest import now
 from experiment.trial.finished_trials import RECORD
 from hops.conclusions.wording import loop_text
@@ -123,4 +124,6 @@ def _what_is_left(plan: Plan, kept: Path) -> str:
     if of == " of 1" or not done:
         return f"The partial results are in {short_path(kept)}."
     resumes = f"hopwise {command} --resume latest" if command == "load" else f"make {command} resume=latest"
+    if kept.parent.resolve() != RESULTS.resolve():
+        resumes += f" {'--results ' if command == 'load' else 'results='}{shlex.quote(short_path(kept.parent))}"
     return f"{done}{of} trials are finished and kept in {short_path(kept)}; `{resumes}` resumes the run."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -33,7 +34,7 @@ from experiment.plan.precision import Foreseen, foresee, parse_precision, percen
 from experiment.plan.profiles import profile_named
 from experiment.plan.resume import take_up
 from experiment.plan.workload import mix_of, workload_file
-from experiment.progress import minutes
+from experiment.progress import minutes, short_path
 from experiment.results.folder import RESULTS
 from experiment.runner import begin, load_line, run_plan
 from hops.conclusions.wording import plural
@@ -190,8 +191,10 @@ def show(summary: Summary, path: Path, *, strict: bool, as_json: bool, brief: bo
         out.print(show_run(summary, brief=True))
         options.print_links(out, path)
         of_the_shop = is_of_the_shop(read_document(path / MANIFEST))
-        decide = "Decide:  make decide   " if summary["comparisons"] and of_the_shop else ""
-        out.print(f"{decide}(verbose=on prints all tables of the report)")
+        # Without run=, `make decide` reads the newest run of the default folder.
+        run = "" if path.parent.resolve() == RESULTS.resolve() else f" run={shlex.quote(short_path(path))}"
+        decide = f"Decide:  make decide{run}   " if summary["comparisons"] and of_the_shop else ""
+        out.print(f"{decide}(verbose=on prints all tables of the report)", soft_wrap=True)
     else:
         out = options.console()
         out.print(show_run(summary))

@@ -283,7 +283,7 @@ def test_an_interrupted_experiment_is_resumed_by_its_own_command(
     with pytest.raises(KeyboardInterrupt):
         run_plan(one, begin(one, tmp_path), PORTS, makers=Makers(run=FakeRuns({names(one)[2]: [KeyboardInterrupt()]})))
     assert "2 of 6 trials are finished" in (output := capsys.readouterr().err)
-    assert f"`make {kind} resume=latest` resumes the run." in output
+    assert f"`make {kind} resume=latest results={tmp_path}` resumes the run." in output
     folder, again = take_up(tmp_path, "latest", kind)
     assert again.arms == arms
     runs = FakeRuns()

@@ -102,6 +102,16 @@ def test_a_run_is_resumed_and_recomputed(name: str, tmp_path: Path, monkeypatch:
     assert (folder / "summary.json").read_bytes() == summary
 
 
+def test_hints_name_a_folder_of_results_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    command = f"compare {COMMANDS['compare']} --results {elsewhere}"
+    stopped = invoke(command, Trials({3: KeyboardInterrupt()}), tmp_path, monkeypatch)
+    assert f"`make compare resume=latest results={elsewhere}` resumes the run." in stopped.stderr
+    done = invoke(f"compare --resume latest --results {elsewhere}", Trials(), tmp_path, monkeypatch)
+    (folder,) = elsewhere.glob("2*-compare")
+    assert f"Decide:  make decide run={folder}   (verbose=on" in done.stdout
+
+
 def test_a_resumed_search_takes_the_same_steps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def no_figures(_folder: Path) -> None:
         raise KeyboardInterrupt
