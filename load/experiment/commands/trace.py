@@ -114,9 +114,11 @@ def trace_command(*, run: str, journey: str, topology: str, wait: str) -> None:
         stays = is_yes("wait", wait)
         folder = find_run(RESULTS, run)
         shown = _by_topology(folder)
+        if not shown:
+            raise UsageError(f"run={run} traced no journeys; measure with trace=0.2")
         topology = topology or next(iter(shown))
         if topology not in shown:
-            raise UsageError(f"topology={topology} is not in this run; available: {', '.join(shown)}")
+            raise UsageError(f"topology={topology} has no exemplars in this run; available: {', '.join(shown)}")
         chosen = shown[topology].chosen
         if journey and journey not in chosen:
             raise UsageError(f"journey={journey} has no exemplar in this run; available: {', '.join(sorted(chosen))}")
@@ -167,12 +169,12 @@ def _copy_for_people(line: bytes, loaded: Loaded, everywhere: Mapping[str, str])
 
 
 def _by_topology(folder: Path) -> dict[str, Loaded]:
-    """Reads the exemplars of each topology's first trial, in the order in which the run names the topologies."""
+    """Reads the exemplars of each topology's first trial with traces, in the run's order of topologies."""
     shown: dict[str, Loaded] = {}
     used = [trial for trial in read_document(folder / TRIALS, form=Trials)["trials"] if trial["used"]]
     for topology in read_document(folder / MANIFEST, form=Manifest)["topologies"]:
         for trial in used:
-            if trial["topology"] == topology:
+            if trial["topology"] == topology and trial["exemplars"]:
                 saved = folder / trial_folder(topology, trial["block"]) / EXEMPLARS
                 sampled = int(trial["generator"].get("sampled", 0))
                 shown[topology] = read_exemplars(saved, trial["exemplars"], sampled)

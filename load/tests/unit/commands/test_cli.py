@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
 from experiment.cli import COMMANDS, app
+from synthetic.run import Arm, write_generated_run
 
 SLOW_IMPORTS = ("scipy", "polars", "psycopg", "httpx")
 
@@ -43,3 +45,21 @@ def test_parity_refuses_at_once_a_topology_that_the_edge_cannot_serve() -> None:
     done = CliRunner().invoke(app, asked, env={"COLUMNS": "200"})
     assert done.exit_code != 0
     assert "edge=kong: hybrid-transcoded needs" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arms", "message"),
+    [
+        ([Arm("untraced", "rest", traced=False)], "traced no journeys; measure with trace=0.2"),
+        (
+            [Arm("untraced", "rest", traced=False), Arm("edge", "rest")],
+            "topology=untraced has no exemplars in this run; available: edge",
+        ),
+    ],
+)
+def test_trace_names_what_has_no_traces(arms: list[Arm], message: str, tmp_path: Path) -> None:
+    run = write_generated_run(tmp_path / "run", kind="ladder", arms=arms, blocks=1, journeys_per_trial=60)
+    (run / "summary.json").touch()  # a file that only finished runs have
+    done = CliRunner().invoke(app, ["trace", "--run", str(run), "--topology", "untraced"])
+    assert done.exit_code == 2
+    assert message in done.stderr
