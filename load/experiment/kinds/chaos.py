@@ -15,6 +15,7 @@ from experiment.commands import in_blocks
 from experiment.errors import UsageError
 from experiment.faults.faults import FAULTS, TargetedFault, parse_faults, unavailable
 from experiment.plan.arms_in_blocks import Arm, Plan, in_comparison
+from experiment.plan.networks import refuse_networks
 from experiment.plan.own_load import OwnLoad
 from experiment.progress import minutes
 from experiment.trial.outcome import Trial
@@ -51,6 +52,7 @@ def announce(plan: Plan) -> Iterator[str]:
 @in_blocks.experiment(KIND, makers=Makers(run=run_struck), announce=announce)
 def command(*, topologies: str, faults: str | None, common: in_blocks.Common, switches: Given) -> Plan:
     refuse_other_stores()
+    refuse_networks(common.file, KIND)
     in_cluster = parse_switches(**switches).in_cluster
     if faults is None:
         faults = USUAL_IN_CLUSTER if in_cluster else USUAL

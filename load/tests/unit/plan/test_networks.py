@@ -3,8 +3,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from experiment.arguments import WORKLOADS
+from experiment.cli import app
+from experiment.commands import in_blocks
 from experiment.errors import UsageError
 from experiment.plan.arms_in_blocks import Plan, arms_of, plan_of
 from experiment.plan.axis import compared_arms
@@ -67,6 +70,14 @@ def test_commands_without_a_network_refuse_the_workload() -> None:
     with pytest.raises(UsageError, match="workload=distant assigns networks to its customers, which `make sweep`"):
         refuse_networks(DISTANT, "sweep")
     refuse_networks(WORKLOADS / "default.yaml", "sweep")
+
+
+@pytest.mark.parametrize("command", ["capacity", "chaos", "isolate", "ladder", "soak"])
+def test_a_command_without_a_network_begins_nothing(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(in_blocks, "begin", None)
+    done = CliRunner().invoke(app, [command, "--workload", "distant"])
+    assert f"customers, which `make {command}` does not emulate" in done.stderr
+    assert done.exit_code == 2
 
 
 def test_every_arm_has_the_workload_s_networks_and_resuming_keeps_them() -> None:
