@@ -461,6 +461,7 @@ def _require_fit_for_runtime(switches: Switches) -> None:
         )
     if switches.store == "memory":
         raise SwitchError("store=memory with runtime=kubernetes: give store=postgres, which is the default.")
+    _require_defaults(switches, "runtime=kubernetes", ("istiod",), "Kubernetes restarts a control plane that dies")
 
 
 def delays_in_words(delay_ms: Mapping[str, float]) -> str:

@@ -86,7 +86,7 @@ class ClusterSystem(Run):
     ) -> None:
         super().__init__(ports, folder or RunFolder.of(ports.base))
         require_fit(topology, switches)
-        self.topology = topology
+        self.topology = topology.with_implementations(switches.implementation)
         self.switches = switches
         self.trial = trial
         self._environ = os.environ if environ is None else environ

@@ -245,6 +245,8 @@ NO_EDGE = {"edge": "none", "http": "1"}
          "cache=valkey with store=memory: .*; give store=postgres, or cache=none", {"cache": "none"}),
         ({"cache": "valkey", "runtime": "kubernetes"},
          "cache=valkey with runtime=kubernetes: .*; give runtime=native, or cache=none", {"cache": "none"}),
+        ({"mesh": "istio", "istiod": "leave", "runtime": "kubernetes"},
+         "runtime=kubernetes with istiod=leave: Kubernetes restarts .*; give istiod=restart", {"runtime": "native"}),
         ({"edge_cache": "varnish", "http": "3"},
          "http=3 with edge_cache=varnish: Varnish speaks HTTP/1.1 and HTTP/2 only; give http=1 or", {"http": "2"}),
         ({"edge_cache": "varnish", "tls": "on"},

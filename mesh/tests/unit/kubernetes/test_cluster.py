@@ -16,6 +16,7 @@ from mesh.description.switches import parse_switches
 from mesh.description.topology import load_topology
 from mesh.errors import ClusterError, InputError, StartError
 from mesh.kubernetes.cluster.system import ClusterSystem
+from mesh.kubernetes.manifests.bundle import BASE, manifests
 from mesh.paths import RunFolder
 from mesh.supervisor.signals import Interrupted
 
@@ -133,9 +134,13 @@ def test_without_the_right_nothing_is_created(cluster: FakeCluster, system: Clus
     assert not any("apply" in line for line in cluster.commands)
 
 
-def test_replicas_are_pods_of_one_service(tmp_path: Path) -> None:
-    switches = parse_switches(runtime="kubernetes", mesh="istio", replicas="product:2,rest-gateway:3")
+def test_replicas_are_pods_of_one_service_with_the_chosen_program(tmp_path: Path) -> None:
+    chosen = {"replicas": "product:2,rest-gateway:3", "implementation": "product:go"}
+    switches = parse_switches(runtime="kubernetes", mesh="istio", **chosen)
     folder = RunFolder.of(30000, tmp_path)
     system = ClusterSystem(load_topology("hybrid"), switches, load_ports({}), "t1", environ={}, folder=folder)
     assert system.options.replicas == {"product": 2, "rest-gateway": 3}
     assert [str(place) for place in system.places.endpoints("product-grpc")] == ["product:18020"]
+    _, product = manifests(system.topology, system.switches, system.options)[f"{BASE}/product.yaml"]
+    (container,) = product["spec"]["template"]["spec"]["containers"]
+    assert container["image"] == system.options.image("shop-go")
