@@ -1,6 +1,6 @@
 """Prepares, copies and audits the database of an experiment.
 
-python -m dataset prepare --scale 1 --seed 1 [--wait 60] [--trial shop_trial [--keep]]
+python -m dataset prepare --scale 1 --seed 1 [--wait 60] [--trial shop_trial [--keep] [--cut]]
 python -m dataset audit   --name shop_trial [--acknowledged FILE] [--json]
 
 Passwords come from the environment: SHOP_ADMIN_URL is the URL of a database of the server, with its administrator's
@@ -37,6 +37,7 @@ def arguments() -> argparse.ArgumentParser:
     )
     prepare.add_argument("--trial", help="replace this database with a fresh copy of the template, and print its name")
     prepare.add_argument("--keep", action="store_true", help="leave the trial's database as it is if it exists")
+    prepare.add_argument("--cut", action="store_true", help="cut connections to the trial's database (default: fail)")
     audit = commands.add_parser("audit", help="check the shop's invariants; exit code 1 if one is broken")
     audit.add_argument("--name", required=True, help="the database to check")
     audit.add_argument("--acknowledged", type=Path, help="journeys.jsonl of a replay, or the journal of a kill test")
@@ -77,7 +78,7 @@ def _prepare(admin_url: str, options: argparse.Namespace, env: Mapping[str, str]
     silent = retry_if_exception_type(psycopg.OperationalError)
     template = Retrying(retry=silent, stop=stop_after_delay(options.wait), wait=wait_fixed(PAUSE_S), reraise=True)(ask)
     if options.trial:
-        print(create_trial(admin_url, template=template, name=options.trial, keep=options.keep))
+        print(create_trial(admin_url, template=template, name=options.trial, keep=options.keep, cut=options.cut))
     else:
         print(template)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from contextlib import closing
 
 import psycopg
@@ -10,18 +11,27 @@ from psycopg import sql
 from shop.database.roles import let_services_connect
 
 STATEMENT_LIMIT = "60s"
+LEAVE_LIMIT_S, PAUSE_S = 2.0, 0.05
+"""How long the connections of the last trial's services may take to end, and the pause between two looks at them."""
+# Only the roles of runs: a managed server's own agents may stay connected to every database.
+USERS = """
+SELECT DISTINCT usename FROM pg_stat_activity
+WHERE datname = %s AND (usename = current_user OR starts_with(usename, 'shop_')) ORDER BY usename
+"""
 
 
-def create_trial(admin_url: str, *, template: str, name: str, keep: bool = False) -> str:
-    """Replaces a database with a fresh copy of a template; connections to the old database are cut.
+def create_trial(admin_url: str, *, template: str, name: str, keep: bool = False, cut: bool = False) -> str:
+    """Replaces a database with a fresh copy of a template.
 
     Args:
         admin_url: URL of any other database of the server, with a role that may create databases.
         name: The trial's database; not the template or a database of PostgreSQL itself.
         keep: Whether to leave the trial's database as it is if it exists.
+        cut: Whether to cut connections to the old database; otherwise, they must end within `LEAVE_LIMIT_S`.
 
     Raises:
-        ValueError: The template does not exist, or the name belongs to a database that is not a trial's.
+        ValueError: The template does not exist, the name belongs to a database that is not a trial's, or another run
+            uses the trial's database.
         psycopg.Error: The database does not answer or refused a statement.
     """
     with closing(psycopg.connect(admin_url, autocommit=True)) as admin:
@@ -35,6 +45,8 @@ def create_trial(admin_url: str, *, template: str, name: str, keep: bool = False
             raise ValueError(f"{name!r} is not a trial's database and stays as it is; choose another name")
         if keep and name in known:
             return name
+        if not cut:
+            _require_unused(admin, name)
         database = sql.Identifier(name)
         admin.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(database))
         # file_copy took 0.09 s for 37 MB where wal_log took 0.11 s, and it leaves no dirty pages to write during the
@@ -44,3 +56,16 @@ def create_trial(admin_url: str, *, template: str, name: str, keep: bool = False
         )
         let_services_connect(admin, name)
     return name
+
+
+def _require_unused(admin: psycopg.Connection, name: str) -> None:
+    """Waits until no run is connected to a database; raises ValueError if that takes longer than `LEAVE_LIMIT_S`."""
+    limit = time.monotonic() + LEAVE_LIMIT_S
+    while users := [str(user) for (user,) in admin.execute(USERS, [name]).fetchall()]:
+        if time.monotonic() > limit:
+            raise ValueError(
+                f"another run uses this database server: {name} has connections of {', '.join(users)}. Stop that "
+                "run, or give each run its own DATABASE_URL. If the connections are left from a run that has died, "
+                f"DROP DATABASE {name} WITH (FORCE) ends them."
+            )
+        time.sleep(PAUSE_S)

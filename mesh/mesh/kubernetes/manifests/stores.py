@@ -133,6 +133,8 @@ def database_job(switches: Switches, options: ClusterOptions) -> Document:
     """The job that makes the seeded template if it is missing, then a fresh copy for a trial."""
     command = ["python", "-m", "dataset", "prepare", "--trial", TRIAL_DATABASE]
     command += ["--scale", str(switches.scale), "--seed", str(options.seed)]
+    # Without a run, somebody applies the manifests, and the new pods may be connected before this job.
+    command += [] if options.run else ["--cut"]
     # The caller that waits for the job gives up first, and reports the reason.
     spec = _database_spec(command, database_limit_s(switches) + 120, options)
     return document("Job", "batch/v1", JOB, options, spec=spec)

@@ -629,6 +629,13 @@ def test_each_version_has_a_separate_migration_which_is_removed_after_a_day() ->
     assert one(everything("hybrid", "plain"), "Job", "database")
 
 
+@pytest.mark.parametrize(("run", "cuts"), [("", True), ("1a2b3c4d", False)])
+def test_only_the_job_of_applied_manifests_cuts_connections_to_an_old_database(run: str, *, cuts: bool) -> None:
+    (job,) = make("hybrid", "plain", run=run)[f"{BENCH}/database.yaml"]
+    (main,) = (pod_of(job) or {})["containers"]
+    assert ("--cut" in main["command"]) is cuts
+
+
 def test_services_wait_for_their_own_schema_and_gateways_for_nothing() -> None:
     waiting = {
         name_of(each): [first["command"] for first in (pod_of(each) or {}).get("initContainers", [])]

@@ -100,10 +100,16 @@ def test_every_trial_begins_with_the_same_rows(admin_url: str, template: str, tr
         connection.execute("UPDATE shop_product.product SET stock = 0")
         connection.execute("DELETE FROM shop_payment.payment")
     assert digest() != before
-    # An open connection to the old database must not prevent this.
-    with contextlib.closing(psycopg.connect(trial.url)):
+    with contextlib.closing(psycopg.connect(trial.role_url("order"))) as theirs:
+        with pytest.raises(ValueError, match=rf"another run uses .*: {trial.name} has connections of shop_order"):
+            create_trial(admin_url, template=template, name=trial.name)
+        theirs.execute("SELECT 1")
+        # The services of the last trial may still be leaving.
+        threading.Timer(0.5, theirs.close).start()
         create_trial(admin_url, template=template, name=trial.name)
     assert digest() == before
+    with contextlib.closing(psycopg.connect(trial.url)):
+        create_trial(admin_url, template=template, name=trial.name, cut=True)
 
 
 def test_a_trial_s_database_is_kept_on_request(admin_url: str, template: str, trial: Any) -> None:
