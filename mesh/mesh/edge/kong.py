@@ -83,7 +83,8 @@ def render(plan: EdgePlan) -> dict[str, Any]:
         "upstreams": [_upstream(upstream) for upstream in upstreams if upstream.is_balanced],
         "plugins": [
             {"name": "pre-function", "config": {phase: [_edge_lua(plan)] for phase in PHASES}},
-            *([METRICS] if plan.metrics else []),
+            # The set `all` already has this plugin.
+            *([METRICS] if plan.metrics and plan.plugins != "all" else []),
             *(plugin.kong for plugin in plugins_of(plan)),
         ],
         "consumers": consumers(plan),

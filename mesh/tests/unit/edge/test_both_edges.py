@@ -374,6 +374,8 @@ def test_all_plugins_are_the_typical_ones_and_more() -> None:
     }
     assert sets["none"] == ["pre-function"]
     assert sets["all"] == [*sets["typical"], "prometheus", "file-log"]
+    exposed = replace(plan(TOPOLOGIES["hybrid"], "all"), metrics=PORTS.listens("edge-metrics"))
+    assert [plugin["name"] for plugin in kong.render(exposed)["plugins"]] == sets["all"]
     loggers = manager(envoy.render(plan(TOPOLOGIES["hybrid"], "all")))["access_log"]
     assert [one["typed_config"]["path"] for one in loggers] == ["/logs/edge.jsonl", "/logs/edge.plugin.log"]
     assert SWITCHES["plugins"].valid == " or ".join(sets)
