@@ -135,10 +135,12 @@ format: $(ENVIRONMENT) format-go ## Format the code
 clean-versions: ## Remove the worktrees and environments that compare-versions made
 	@rm -rf .tools/versions; git worktree prune
 
+# A note of what a run left in a cluster stays until a run, or `clean`, has removed that.
 .PHONY: clean
 clean: ## Remove build outputs and run data of this checkout; keeps results/ and the shared cache
 	@if [ -x $(VENV)/python ]; then $(VENV)/python -m mesh clean || true; fi
-	@rm -rf .run .venv .tools dist site .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	@find .run -name namespace.json 2>/dev/null | grep -q . || rm -rf .run
+	@rm -rf .venv .tools dist site .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 .PHONY: clean-results

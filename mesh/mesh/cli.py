@@ -131,9 +131,20 @@ def clean() -> None:
     with reported():
         for folder in RunFolder.all():
             stop_run(folder)
+            note = folder.cluster_note
+            if note.exists():
+                # Imported here, because only runs in a cluster leave a note.
+                from mesh.kubernetes.cluster.system import remove_leftover
+
+                remove_leftover(folder, os.environ)
             remove_cluster(folder)
             folder.remove_sockets()
+            left = note.read_bytes() if note.exists() else b""
             shutil.rmtree(folder.path)
+            if left:
+                # The next run, or the next `clean`, needs it.
+                folder.path.mkdir(mode=0o700)
+                note.write_bytes(left)
 
 
 @app.command()

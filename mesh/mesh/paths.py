@@ -50,6 +50,7 @@ class RunFolder:
         target: File that names the load generator's target.
         processes: File that names the processes of the run, so that the next run can clean up after a crash.
         state: File in which a system that was left running describes itself for `status` and `down`.
+        cluster_note: File that names what a run has made in a cluster, so that the next run can remove it.
         prometheus: Prometheus' data, kept between runs.
         envoy_id: Number by which successive Envoys of the run's edge find their shared memory.
         sockets: Folder of Unix domain sockets, which only the run's user may enter; outside of the checkout, whose path
@@ -69,6 +70,7 @@ class RunFolder:
         self.lock = path / "lock"
         self.processes = path / "processes.json"
         self.state = path / "state.json"
+        self.cluster_note = path / "namespace.json"
         self.prometheus = path / "prometheus"
         self.istio_resources = path / "istio" / "resources"
         owner = f"{os.getuid()}-{hashlib.sha256(bytes(path.absolute())).hexdigest()[:12]}"

@@ -101,8 +101,8 @@ class ClusterSystem(Run):
             trial=trial,
         )
         self.places = self.options.places
-        self._note = self.folder.path / "namespace.json"
         self._kubectl: Kubectl | None = None
+        self._cordoned = ""
         self._ready: set[str] = set()
         self._nodes: set[tuple[str, str]] = set()
         self._looked = -LOOK_EVERY_S
@@ -146,7 +146,7 @@ class ClusterSystem(Run):
 
     def components(self) -> Sequence[Component]:
         kubectl = Kubectl.current(self._environ)
-        self._remove_leftover(kubectl)
+        remove_leftover(self.folder, self._environ)
         require_usable(kubectl, self.switches)
         database = self._database_in_cluster()
         keys = key_pair(self.folder)
@@ -209,12 +209,14 @@ class ClusterSystem(Run):
         Raises:
             ClusterError: The cluster refused.
         """
-        self._write_note(cordoned=node)
+        self._cordoned = node
+        self._write_note()
         try:
             yield
         finally:
             with self.interrupts.defer():
                 self.kubectl.run("uncordon", node)
+            self._cordoned = ""
             self._write_note()
 
     def find_dead(self) -> list[ComponentDiedError]:
@@ -246,8 +248,8 @@ class ClusterSystem(Run):
 
     def tidy(self) -> None:
         super().tidy()
-        if self._kubectl is not None:
-            self._remove(self._kubectl, self.namespace)
+        if self._kubectl is not None and _undo(self._kubectl, self.namespace, self._cordoned):
+            self.folder.cluster_note.unlink(missing_ok=True)
 
     def node_of(self, component: str) -> str:
         nodes = {node for name, node in self._nodes if name == component}
@@ -325,9 +327,11 @@ class ClusterSystem(Run):
         # kubectl finds its context and credentials through environment variables that only kubectl knows.
         return Component(f"{name}-forward", argv=lambda: command, env=self._environ, ready=tcp(self.ports[name]))
 
-    def _write_note(self, **more: str) -> None:
+    def _write_note(self) -> None:
         """Notes what the next run must undo if this run cannot."""
-        write_json(self._note, {"context": self.kubectl.context, "namespace": self.namespace, **more})
+        cordoned = {"cordoned": self._cordoned} if self._cordoned else {}
+        made = {"context": self.kubectl.context, "namespace": self.namespace, **cordoned}
+        write_json(self.folder.cluster_note, made)
 
     def _pods_of(self, components: Collection[str]) -> list[Resource]:
         """The ready pods of some components, without terminating pods."""
@@ -372,35 +376,56 @@ class ClusterSystem(Run):
                     time.sleep(FLUSH_S)
                     self.kubectl.fetch(name, EDGE, str(EDGE_LOG), self.logs / ACCESS_LOG)
 
-    def _remove_leftover(self, kubectl: Kubectl) -> None:
-        """Removes the namespace that an earlier run could not remove."""
-        try:
-            left = json.loads(self._note.read_text())
-        except (OSError, ValueError):
-            return
-        kubectl = replace(kubectl, context=left["context"])
-        if node := left.get("cordoned"):
-            print(f"Uncordoning the node {node}, which an earlier run left cordoned.", file=sys.stderr)
-            kubectl.run("uncordon", node)
-        print(f"Removing the namespace {left['namespace']}, which an earlier run left behind.", file=sys.stderr)
-        self._remove(kubectl, left["namespace"])
 
-    def _remove(self, kubectl: Kubectl, namespace: str) -> None:
-        kubectl = replace(kubectl, namespace=None)
-        try:
-            kubectl.run("delete", "namespace", namespace, "--ignore-not-found", "--wait=false")
-            # No clients are left, so the pods need no grace period.
-            kubectl.within(namespace).run("delete", "pods", "--all", "--grace-period=1", "--wait=false")
-            limit = f"--timeout={DELETE_LIMIT_S:g}s"
-            kubectl.run("wait", "--for=delete", f"namespace/{namespace}", limit, limit_s=DELETE_LIMIT_S + 10)
-        except ClusterError as error:
-            print(
-                f"The namespace {namespace} has not been removed yet: {_why_left(kubectl, namespace) or error}. "
-                f"Check on it with: kubectl --context={kubectl.context} get namespace {namespace}",
-                file=sys.stderr,
-            )
-        else:
-            self._note.unlink(missing_ok=True)
+def remove_leftover(folder: RunFolder, environ: Mapping[str, str]) -> None:
+    """Removes the namespace that an earlier run could not remove, and uncordons the node that it left cordoned.
+
+    If that fails, the note of both stays, and the user gets the commands.
+    """
+    try:
+        left = json.loads(folder.cluster_note.read_text())
+    except (OSError, ValueError):
+        return
+    context, namespace, node = left["context"], left["namespace"], left.get("cordoned", "")
+    if node:
+        print(f"Uncordoning the node {node}, which an earlier run left cordoned.", file=sys.stderr)
+    print(f"Removing the namespace {namespace}, which an earlier run left behind.", file=sys.stderr)
+    try:
+        kubectl = replace(Kubectl.current(environ), context=context)
+    except MeshError as error:
+        commands = [*([f"uncordon {node}"] if node else []), f"delete namespace {namespace}"]
+        _report_left(context, dict.fromkeys(commands, str(error)))
+        return
+    if _undo(kubectl, namespace, node):
+        folder.cluster_note.unlink(missing_ok=True)
+
+
+def _undo(kubectl: Kubectl, namespace: str, node: str) -> bool:
+    """Uncordons a node, if one is named, and removes a namespace; reports failures, and returns whether all worked."""
+    kubectl = replace(kubectl, namespace=None)
+    failed: dict[str, str] = {}
+    try:
+        if node:
+            kubectl.run("uncordon", node)
+    except ClusterError as error:
+        if "(NotFound)" not in str(error):  # a node that is gone is not cordoned
+            failed[f"uncordon {node}"] = str(error)
+    try:
+        kubectl.run("delete", "namespace", namespace, "--ignore-not-found", "--wait=false")
+        # No clients are left, so the pods need no grace period.
+        kubectl.within(namespace).run("delete", "pods", "--all", "--grace-period=1", "--wait=false")
+        limit = f"--timeout={DELETE_LIMIT_S:g}s"
+        kubectl.run("wait", "--for=delete", f"namespace/{namespace}", limit, limit_s=DELETE_LIMIT_S + 10)
+    except ClusterError as error:
+        failed[f"delete namespace {namespace}"] = _why_left(kubectl, namespace) or str(error)
+    _report_left(kubectl.context, failed)
+    return not failed
+
+
+def _report_left(context: str, failed: Mapping[str, str]) -> None:
+    """Prints commands that are still needed, each with the reason why it failed."""
+    for command, why in failed.items():
+        print(f"This failed, and is still needed: kubectl --context={context} {command} ({why})", file=sys.stderr)
 
 
 def _component_of(pod: Resource) -> str:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from stand_ins.cluster import FakeCluster
 
+from mesh.cli import clean
 from mesh.description.ports import load_ports
 from mesh.description.switches import parse_switches
 from mesh.description.topology import load_topology
@@ -74,12 +75,26 @@ def test_ctrl_c_while_it_starts_removes_the_namespace(cluster: FakeCluster, syst
     assert deleted(cluster, system.namespace)
 
 
+@pytest.mark.parametrize(
+    ("refused", "stays"),
+    [
+        ("", False),
+        ('Error from server (NotFound): nodes "node-7" not found', False),
+        ("Error from server (Forbidden): no", True),
+    ],
+)
 def test_the_next_run_removes_what_a_killed_one_left(
-    cluster: FakeCluster, system: ClusterSystem, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    cluster: FakeCluster,
+    system: ClusterSystem,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    refused: str,
+    *,
+    stays: bool,
 ) -> None:
     note = tmp_path / ".run" / "1" / "namespace.json"
     note.write_text(json.dumps({"context": "kind", "namespace": "hopwise-left", "cordoned": "node-7"}))
-    cluster.says("uncordon node-7")
+    cluster.says("uncordon node-7", err=refused, code=1 if refused else 0)
     cluster.refuses("version", "connection refused")
     with pytest.raises(ClusterError, match="does not answer"), system:
         pytest.fail("it must not begin")
@@ -88,7 +103,28 @@ def test_the_next_run_removes_what_a_killed_one_left(
     assert "hopwise-left" in printed
     assert "Uncordoning the node node-7" in printed
     assert "uncordon node-7" in cluster.commands
-    assert not note.exists()
+    assert ("kubectl --context=kind uncordon node-7" in printed, note.exists()) == (stays, stays)
+
+
+@pytest.mark.parametrize("refused", ["", "config current-context", "delete namespace"])
+def test_clean_removes_what_a_killed_run_left_in_a_cluster(
+    cluster: FakeCluster,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    refused: str,
+) -> None:
+    folder = RunFolder.of(1, tmp_path)
+    folder.cluster_note.write_text(json.dumps({"context": "kind", "namespace": "hopwise-left"}))
+    monkeypatch.setattr(RunFolder, "all", lambda: [folder])
+    monkeypatch.setenv("KUBECTL_BIN", str(cluster.program))
+    if refused:
+        cluster.refuses(refused, "connection refused")
+    clean()
+    assert deleted(cluster, "hopwise-left") is not bool(refused)
+    assert ("kubectl --context=kind delete namespace hopwise-left" in capsys.readouterr().err) is bool(refused)
+    kept = [one.relative_to(tmp_path) for one in tmp_path.glob(".run/1/*")]
+    assert kept == ([Path(".run", "1", "namespace.json")] if refused else [])
 
 
 def test_a_remaining_namespace_is_reported_with_the_clusters_reason(
@@ -102,7 +138,7 @@ def test_a_remaining_namespace_is_reported_with_the_clusters_reason(
         pytest.fail("it must not begin")
     printed = capsys.readouterr().err
     assert "Discovery failed for metrics.k8s.io" in printed
-    assert f"kubectl --context=kind get namespace {system.namespace}" in printed
+    assert f"kubectl --context=kind delete namespace {system.namespace}" in printed
     assert (tmp_path / ".run" / "1" / "namespace.json").exists()
 
 
