@@ -252,6 +252,8 @@ def prove_fairness(
     if len(attacked.gateways) < 2:
         raise InputError(f"topology={topology} has no REST and GraphQL gateways to attack; valid: hybrid")
     given = parse_switches(updates="on", trace=0, **{name: value for name, value in switches.items() if value})
+    if not given.has_edge:
+        raise InputError("edge=none: only an edge leads to both gateways at one address; valid: envoy, kong")
     ports, progress = load_ports(os.environ), Progress(brief=True)
     with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
         # Both processes import their modules before the first window.

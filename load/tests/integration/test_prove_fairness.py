@@ -41,6 +41,12 @@ def test_an_attack_may_not_cost_others_more_than_valid_clients_do(alone: int, se
     assert Outcome("idle", windows).holds is holds
 
 
+def test_the_attacks_need_an_edge() -> None:
+    command = [sys.executable, "-m", "proofs", "fairness", "--attacks", "idle", "--edge", "none"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, "edge=none: only an edge leads to both gateways" in done.stderr) == (2, True), done.stderr
+
+
 def test_an_unknown_attack_is_named_with_the_valid_ones() -> None:
     with pytest.raises(InputError, match=r"attacks=idle,smoke: smoke is unknown; valid: recursive, wide, head"):
         attacks_of("idle,smoke")

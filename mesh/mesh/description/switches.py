@@ -310,6 +310,9 @@ def parse_switches(networks: Mapping[str, Network] | None = None, /, **given: st
             "client_cache=on with visit=first: new customers have no cached answers to revalidate; give "
             "visit=warm, or client_cache=off."
         )
+    if switches.edge == "none" and not given.get("http"):
+        # Not every command has the setting http.
+        switches = replace(switches, http=1)
     if switches.edge == "none" and switches.http > 1:
         raise SwitchError("edge=none needs http=1: without an edge, clients reach gateways that speak HTTP/1.1 only.")
     if switches.http == HTTP3:

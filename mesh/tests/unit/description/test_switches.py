@@ -23,6 +23,7 @@ def test_defaults() -> None:
 def test_given() -> None:
     found = parse_switches(edge="none", store="memory", trace="1", scale="3", http="1", connections="1000")
     assert found == Switches(edge="none", store="memory", trace=1.0, scale=3, http=1, connections=1000)
+    assert parse_switches(edge="none") == Switches(edge="none", http=1)
 
 
 @pytest.mark.parametrize(
@@ -238,6 +239,7 @@ NO_EDGE = {"edge": "none", "http": "1"}
 @pytest.mark.parametrize(
     ("given", "message", "instead"),
     [
+        (NO_EDGE | {"http": "2"}, "edge=none needs http=1: without an edge, clients reach gateways", {"http": ""}),
         (NO_EDGE | {"mesh": "envoy"}, "edge=none with mesh=envoy: clients are outside of the mesh", {"mesh": "none"}),
         ({"mesh": "envoy", "canary": "10", "store": "memory"},
          "store=memory with canary=10: two product services would keep two stocks", {"canary": "0"}),
