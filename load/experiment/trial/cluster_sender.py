@@ -85,7 +85,7 @@ class ClusterSender:
         with self._nodes(load, LOAD, trace=self.system.switches.trace) as replay:
             with PodSampler(
                 lambda: rename(source.look(), {LOAD: CLIENT}),
-                lambda: machine_times(kubectl),
+                lambda: machine_times(kubectl, self.system.options.images),
                 source.name,
                 interval_s=LOOK_EVERY_S,
             ) as sampler:

@@ -28,17 +28,22 @@ class MachineTimes:
     steal_s: float
 
 
-def machine_times(kubectl: Kubectl) -> dict[str, MachineTimes]:
+def machine_times(kubectl: Kubectl, images: str) -> dict[str, MachineTimes]:
     """The times of each node that the namespace's pods run on, by its name; one container on it is asked.
+
+    Args:
+        images: Prefix of the names of the project's images.
 
     Raises:
         ClusterError: A container does not answer.
     """
+    running = [pod for pod in kubectl.get("pods")["items"] if pod["status"]["phase"] == "Running"]
+    asked = [(pod, next(one for one in pod["spec"]["containers"] if one["name"] != PROXY)) for pod in running]
+    # Other images come last, because they may lack the programs in the command.
+    asked.sort(key=lambda pair: not pair[1]["image"].startswith(f"{images}/"))
     places: dict[str, tuple[str, str]] = {}
-    for pod in kubectl.get("pods")["items"]:
-        if pod["status"]["phase"] == "Running":
-            container = next(one["name"] for one in pod["spec"]["containers"] if one["name"] != PROXY)
-            places.setdefault(pod["spec"]["nodeName"], (pod["metadata"]["name"], container))
+    for pod, main in asked:
+        places.setdefault(pod["spec"]["nodeName"], (pod["metadata"]["name"], main["name"]))
     return {
         node: times_of(kubectl.execute(pod, container, "sh", "-c", COMMAND))
         for node, (pod, container) in places.items()

@@ -278,7 +278,9 @@ class ClusterSystem(Run):
     def _await_routes(self, kubectl: Kubectl) -> None:
         """Waits until callers reach their callees: nodes and name servers learn of a pod a moment after it is ready."""
         for caller, called in links(self.topology, self.switches).items():
-            if caller == LOAD:  # the load generators' pods are created later
+            program = self.topology.programs.get(caller)
+            # The load generators' pods are created later, and a user's image may lack the programs in the command.
+            if caller == LOAD or (program is not None and program.image):
                 continue
             places = [place for names in called.values() for name in names for place in self.places.endpoints(name)]
             until = [f"until (exec 3<>/dev/tcp/{place.host}/{place.port}) 2>&-; do sleep 0.1; done" for place in places]

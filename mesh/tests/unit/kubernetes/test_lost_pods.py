@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from stand_ins.cluster import FakeCluster
 
+from mesh.description.topology import Program
 from mesh.errors import ClusterError, ComponentDiedError, StartError
 from mesh.kubernetes.cluster.evictions import drain, evict
 from mesh.kubernetes.cluster.rollout import Rollout
@@ -71,6 +72,9 @@ def test_a_run_has_started_once_callers_reach_their_callees(cluster: FakeCluster
     cluster.refuses(f"--namespace={system.namespace} exec deployment/order", "command terminated with exit code 124")
     with pytest.raises(StartError, match=r"order does not reach product:18020, .*: command terminated"):
         system.components()
+    # A user's image may have no bash.
+    system.topology = system.topology.model_copy(update={"programs": {"order": Program(image="mine:1")}})
+    system.components()
 
 
 def test_nothing_is_wrong_with_pods_that_are_as_they_were(system: ClusterSystem) -> None:

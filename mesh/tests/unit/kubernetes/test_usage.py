@@ -24,8 +24,9 @@ def cluster(tmp_path: Path) -> FakeCluster:
     return made
 
 
-def pod(name: str, node: str = "node1") -> dict[str, Any]:
-    spec = {"containers": [{"name": "istio-proxy"}, {"name": "order"}]} | ({"nodeName": node} if node else {})
+def pod(name: str, node: str = "node1", image: str = "ours/shop:1") -> dict[str, Any]:
+    containers = [{"name": "istio-proxy", "image": "istio/proxyv2"}, {"name": "order", "image": image}]
+    spec = {"containers": containers} | ({"nodeName": node} if node else {})
     return {"metadata": {"name": name}, "spec": spec, "status": {"phase": "Running" if node else "Pending"}}
 
 
@@ -125,9 +126,16 @@ def test_the_kubelets_are_preferred_to_the_metrics_api(cluster: FakeCluster) -> 
     assert "kubelet: " in str(refused.value)
 
 
-def test_a_nodes_times_are_read_in_a_container_that_runs_there(cluster: FakeCluster) -> None:
+@pytest.mark.parametrize(
+    ("images", "asked"), [(("mine:1", "ours/shop:1"), "order-5f-b"), (("mine:1", "mine:1"), "order-5f-a")]
+)
+def test_a_nodes_times_are_read_in_a_container_that_runs_there_if_possible_with_an_image_of_ours(
+    cluster: FakeCluster, images: tuple[str, str], asked: str
+) -> None:
+    pods = [pod("order-5f-a", image=images[0]), pod("order-5f-b", image=images[1]), pod("load-0", "")]
+    cluster.says(f"--namespace={NAMESPACE} get pods", {"items": pods})
     text = f"{NOON_MS}000000\ncpu  100 20 300 4000 50 6 7 80 9 10\n"
-    cluster.says(f"--namespace={NAMESPACE} exec order-5f-a --container=order -- sh -c", text)
-    times = machine_times(cluster.kubectl().within(NAMESPACE))
+    cluster.says(f"--namespace={NAMESPACE} exec {asked} --container=order -- sh -c", text)
+    times = machine_times(cluster.kubectl().within(NAMESPACE), "ours")
     assert times == {"node1": times_of(text)}
     assert times["node1"] == MachineTimes(NOON_MS * 10**6, pytest.approx(45.63), pytest.approx(4.33), 0.8)
