@@ -19,6 +19,8 @@ from mesh.errors import AlreadyRunningError
 from mesh.paths import RunFolder
 
 LEFTOVER_LIMIT_S = 5.0
+LOOK_LIMIT_S, LOOK_PAUSE_S = 0.5, 0.02
+"""How long to try for a lock that a look at it may hold for a moment, and the pause between attempts, in seconds."""
 
 
 @dataclass(frozen=True)
@@ -100,13 +102,18 @@ class RunLock:
     def acquire(self) -> None:
         """Takes the lock, and writes this process's id into its file; raises AlreadyRunningError if another has it."""
         file = self._folder.lock.open("a+")
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            file.seek(0)
-            holder = file.read().strip()
-            file.close()
-            raise already_running(self._folder, holder) from error
+        limit = time.monotonic() + LOOK_LIMIT_S
+        while True:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except OSError as error:
+                if time.monotonic() > limit:
+                    file.seek(0)
+                    holder = file.read().strip()
+                    file.close()
+                    raise already_running(self._folder, holder) from error
+            time.sleep(LOOK_PAUSE_S)
         file.truncate(0)
         file.write(f"{os.getpid()}\n")
         file.flush()

@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+import fcntl
 import re
 import stat
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -25,6 +27,15 @@ def test_a_refused_run_keeps_the_other_run_s_sockets(tmp_path: Path) -> None:
             pass
         assert socket.exists()
     assert not folder.sockets.exists()
+
+
+def test_a_look_at_the_lock_does_not_refuse_a_run(tmp_path: Path) -> None:
+    folder = RunFolder.of(PORTS.base, tmp_path)
+    with folder.lock.open("a+") as looking:
+        fcntl.flock(looking, fcntl.LOCK_SH)
+        threading.Timer(0.1, looking.close).start()
+        with Run(PORTS, folder):
+            pass
 
 
 def test_only_the_run_s_user_may_enter_its_folders(tmp_path: Path) -> None:
