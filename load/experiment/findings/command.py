@@ -28,8 +28,8 @@ from user_files.words import valid
 
 ALL, NONE = "all", "none"
 _DONE = (0, 2)
-"""Exit codes of a run that may have left results: if its program ends with any code but 0, such as 3 for a NOISY run in
-CI, make ends with 2."""
+"""Exit codes of a run that may have left results. If a program fails, make ends with 2; programs end with 3 for a NOISY
+run in CI."""
 _OF_MAKE = ("MAKEFLAGS", "MFLAGS", "MAKEOVERRIDES", "MAKELEVEL")
 """Variables through which `make` passes its settings to another `make`."""
 

@@ -99,14 +99,15 @@ func TestTLS(t *testing.T) {
 
 // Every connection is opened before the load, even over HTTP/1.1, where a free connection would be reused.
 func TestEveryConnectionIsOpened(t *testing.T) {
+	const connections = 4 * openingAtOnce
 	for name, c := range connected {
 		for _, steps := range []string{"", "x"} { // targets other than the shop have steps, and get another greeting
 			t.Run(fmt.Sprintf("%s, steps %q", name, steps), func(t *testing.T) {
 				_, at := secure(t, c.protocol, c.http)
 				at.Steps, at.Endpoints = steps, map[string]target.Entry{"e": at.Entry[target.Web]}
-				client := dialled(t, at, openingAtOnce+8)
-				if dialed := client.Meter().Dialed(); dialed != openingAtOnce+8 {
-					t.Errorf("%d connections of %d", dialed, openingAtOnce+8)
+				client := dialled(t, at, connections)
+				if dialed := client.Meter().Dialed(); dialed != connections {
+					t.Errorf("%d connections of %d", dialed, connections)
 				}
 			})
 		}
