@@ -15,12 +15,14 @@ import pytest
 from memory_shop import MemoryShop
 from served_shop import served_gateways
 from shop.errors import InvalidArgument, PositionGone
+from shop.notification import postgres
 from shop.notification.postgres import PostgresNotifications
 from shop.notification.watching import AT_ONCE, Watchers
 from shop.platform.access import streams as limits
 from shop.platform.access.jwt import Principal, TokenSigner
 from shop.platform.access.streams import Streams
 from shop.platform.config import EDGE_MARK
+from shop.platform.database.statements import Statement
 from shop.platform.deadline import DEADLINE_HEADER
 from shop.stubs import notification_pb2 as pb
 from shop.values.notification import KEPT, Event
@@ -302,14 +304,17 @@ class TestAStream:
     ) -> None:
         """Unread updates wait in the database; the stream ends, and other clients get theirs."""
         monkeypatch.setattr("shop.platform.grpc.handlers.READ_LIMIT_S", 0.2)
+        # Otherwise the idle stream could end earlier, because updates that it has not read are dropped.
+        monkeypatch.setattr(
+            postgres, "ADD", Statement(postgres.ADD.name, postgres.ADD.sql.replace(f"- {KEPT}", "- 100000"))
+        )
         door, position = doors["grpc"][0], 0
         async with door.watch(by(user), user=user) as idle, door.watch(by(other), user=other) as following:
             await idle()
             await following()
             async with asyncio.timeout(LIMIT_S):
                 while shop.watchers.count > 1:
-                    # Few at once, so that the idle stream ends before updates that it has not read are dropped.
-                    await shop.clients.notification.notify([event(user) for _ in range(KEPT // 5)])
+                    await shop.clients.notification.notify([event(user) for _ in range(KEPT)])
                     await shop.clients.notification.notify([event(other)])
                     position += 1
                     assert (await following()).position == position
