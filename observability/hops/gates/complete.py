@@ -5,6 +5,8 @@ with fewer spans than others of its kind has lost some. If the number depends on
 most, or a component was called less often), a lower number is not a loss, but zero is. And every borrowed connection
 must run a statement.
 
+A canary is counted as the component that it stands in for: which of both gets a call is decided by chance.
+
 A shared cache in front of the edge answers hits itself, without spans of the components behind it, so hits are a
 separate kind. An answer from a service's cache needs no statement: with a cache, a service is only certain to use
 either the cache or the database.
@@ -19,7 +21,10 @@ from fractions import Fraction
 import numpy as np
 
 from hops.budget.parts import HIT_PART, Budget
+from hops.units import CANARY
 
+Crossings = Mapping[str, int]
+"""How often a trace crossed each part."""
 _COMPARED = ("wire", "work", "proxy", "pool", "db")
 _OF_STORES = ("pool", "db")
 ENDS_AFTER_NS = 1_000_000
@@ -33,27 +38,34 @@ _SELDOM = 0.1
 
 def lacking(budgets: Iterable[Budget], keepers: Container[str]) -> int:
     """Counts traces that lack a span; in `keepers`, each request leaves a span of a statement or of a cache query."""
-    kinds: dict[tuple[str, str, int, int], list[Budget]] = defaultdict(list)
+    kinds: dict[tuple[str, str, int, int], list[Crossings]] = defaultdict(list)
     for budget in budgets:
         requests = sum(count for part, count in budget.crossings.items() if part.startswith("wire:client→"))
         hits = budget.crossings.get(HIT_PART, 0)
-        kinds[budget.journey, budget.channel, requests, hits].append(budget)
+        kinds[budget.journey, budget.channel, requests, hits].append(_merge_canary(budget.crossings))
     return sum(_lacking(kind, keepers) for kind in kinds.values())
 
 
-def _lacking(kind: Sequence[Budget], keepers: Container[str]) -> int:
-    entered = {part for one in kind for part in one.crossings}
+def _merge_canary(crossings: Crossings) -> Crossings:
+    merged: Counter[str] = Counter()
+    for part, count in crossings.items():
+        merged[part.replace(CANARY, CANARY.removesuffix("-canary"))] += count
+    return merged
+
+
+def _lacking(kind: Sequence[Crossings], keepers: Container[str]) -> int:
+    entered = {part for one in kind for part in one}
     parts = {part for part in entered if part.partition(":")[0] in _COMPARED} - _behind_caches(entered)
-    least = {part: _least([one.crossings.get(part, 0) for one in kind]) for part in parts}
+    least = {part: _least([one.get(part, 0) for one in kind]) for part in parts}
     return sum(_lost(one, least) or _without_statement(one, keepers) for one in kind)
 
 
-def _lost(one: Budget, least: Mapping[str, int]) -> bool:
+def _lost(one: Crossings, least: Crossings) -> bool:
     """Whether a trace lost a span: a component that was called less often has proportionally fewer of each part."""
-    short = {_component(part) for part, count in least.items() if one.crossings.get(part, 0) < count}
+    short = {_component(part) for part, count in least.items() if one.get(part, 0) < count}
     for name in short:
         parts = [part for part in least if _component(part) == name]
-        shares = {Fraction(one.crossings.get(part, 0), least[part]) for part in parts if least[part]}
+        shares = {Fraction(one.get(part, 0), least[part]) for part in parts if least[part]}
         if len(shares) > 1 or len(parts) == 1 or 0 in shares:
             return True
     return False
@@ -78,11 +90,11 @@ def _least(counts: Sequence[int]) -> int:
     return 1 if often[0] <= _SELDOM * len(counts) else 0
 
 
-def _without_statement(budget: Budget, keepers: Container[str]) -> bool:
-    for part, count in budget.crossings.items():
+def _without_statement(one: Crossings, keepers: Container[str]) -> bool:
+    for part, count in one.items():
         kind, _, name = part.partition(":")
-        statements = budget.crossings.get(f"db:{name}", 0)
-        asked = statements or budget.crossings.get(f"cache:{name}", 0)
+        statements = one.get(f"db:{name}", 0)
+        asked = statements or one.get(f"cache:{name}", 0)
         if (kind == "pool" and statements < count) or (kind == "work" and name in keepers and not asked):
             return True
     return False

@@ -16,7 +16,7 @@ from hops.gates.trial import Observed, Sidecars, evaluate, left_out
 from hops.gates.verdict import failing_gates, verdict_of
 from hops.run.documents.gate import VALID
 from hops.traces.span import Kind
-from hops.units import SERVICES
+from hops.units import CANARY, SERVICES
 from synthetic.traces import BASE_NS, shop_trace
 
 
@@ -123,6 +123,17 @@ def test_a_call_that_was_not_made_has_lost_no_span():
         return [one for one in spans if one.span_id not in gone]
 
     assert "spans_missing" not in failing(one_call_less)
+
+
+def test_a_canary_makes_the_spans_of_the_component_that_it_stands_in_for():
+    def by_canary(number, spans):
+        return [replace(one, service=CANARY) if number == 7 and of_product(one) else one for one in spans]
+
+    def one_lost(number, spans):
+        return [one for one in by_canary(number, spans) if one.name != POOL_SPAN or number != 7]
+
+    assert "spans_missing" not in failing(by_canary)
+    assert "spans_missing" in failing(one_lost)
 
 
 def test_what_a_request_waited_for_that_was_given_up_need_not_have_begun():
