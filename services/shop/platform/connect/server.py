@@ -158,7 +158,7 @@ class _Stream(_ConnectRequest["AsyncGenerator[bytes]"]):
     async def _parts(self, asked: object) -> AsyncGenerator[bytes]:
         method, waits = self._method, self.waits()
         begin(None if waits is None else work_s(waits))
-        # The stream is closed even when the caller leaves halfway, so that it frees at once what it occupies.
+        # The stream is closed even when the caller leaves halfway, so that its resources are free at once.
         async with aclosing(method.codec.call(method.use_case, asked)) as parts:
             try:
                 async for part in parts:

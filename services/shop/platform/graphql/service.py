@@ -242,7 +242,7 @@ class _Resolver:
         if limit <= MAX_ROWS:
             given = {**given, "limit": min(limit, ROWS_PER_PAGE)}
         with info.context.admit(self._method.contract):
-            # The rows are closed even when the caller's time runs out halfway, so that they free what they occupy.
+            # The rows are closed even when the caller's time is over halfway, so that their resources are free at once.
             async with aclosing(cast("AsyncGenerator[list[object]]", self._begin(info, given))) as chunks:
                 return [row async for chunk in chunks for row in chunk]
 

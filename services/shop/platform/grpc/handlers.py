@@ -156,7 +156,7 @@ def _stream(row: Row, codec: Codec[..., object], method: Callable[..., object], 
         request = decode(raw)
         if row.lasts:
             lift()
-        # The stream is closed even when the caller leaves halfway, so that it frees at once what it occupies.
+        # The stream is closed even when the caller leaves halfway, so that its resources are free at once.
         async with aclosing(call(method, request)) as parts:
             async for part in parts:
                 message = encode(part).SerializeToString()
