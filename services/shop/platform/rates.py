@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import time
+
+from shop.errors import TooManyRequests
 
 MAX_KEYS = 100_000
 """Maximum number of keys; a further key evicts the oldest."""
@@ -24,9 +27,12 @@ class Rates:
         now = time.monotonic()
         return max(0.0, self._whole_at.get(key, now) - now) / self._window_s * burst
 
-    def wait_s(self, key: str, burst: int) -> float:
-        """Returns how long a key has to wait for its next event, in seconds; 0 for no wait."""
-        return max(0.0, self.count_spent(key, burst) - burst + 1) * self._window_s / burst
+    def check(self, key: str, burst: int, refusal: str) -> None:
+        """Raises `TooManyRequests`, with the refusal and the time to wait, if a key must wait for its next event."""
+        missing = self.count_spent(key, burst) - burst + 1
+        if missing > 0:
+            wait_s = math.ceil(missing * self._window_s / burst)
+            raise TooManyRequests(f"{refusal}; try again in {wait_s} s", retry_after_s=wait_s)
 
     def count(self, key: str, burst: int) -> None:
         now = time.monotonic()

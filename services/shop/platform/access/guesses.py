@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 
-from shop.errors import TooManyRequests, Unauthenticated
+from shop.errors import Unauthenticated
 from shop.platform.admission import Slots
 from shop.platform.rates import Rates
 
@@ -30,9 +29,7 @@ def count_failure(address: str | None) -> Iterator[None]:
     if address is None:
         yield
         return
-    if wait_s := math.ceil(_FAILURES.wait_s(address, MAX_FAILURES)):
-        message = f"too many logins from this address have failed; try again in {wait_s} s"
-        raise TooManyRequests(message, retry_after_s=wait_s)
+    _FAILURES.check(address, MAX_FAILURES, "too many logins from this address have failed")
     is_suspect = _FAILURES.count_spent(address, MAX_FAILURES) > 0
     try:
         with _SUSPECTS.hold() if is_suspect else nullcontext():
@@ -49,8 +46,6 @@ def count_sign_up(address: str | None) -> Iterator[None]:
     Raises `TooManyRequests`, before a password is hashed, if the address has signed up too often.
     """
     if address is not None:
-        if wait_s := math.ceil(_SIGN_UPS.wait_s(address, MAX_SIGN_UPS)):
-            message = f"there were too many sign-ups from this address; try again in {wait_s} s"
-            raise TooManyRequests(message, retry_after_s=wait_s)
+        _SIGN_UPS.check(address, MAX_SIGN_UPS, "there were too many sign-ups from this address")
         _SIGN_UPS.count(address, MAX_SIGN_UPS)
     yield

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import math
 import time
 from collections import Counter
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
@@ -55,9 +54,7 @@ class Quota:
             limit = MAX_PER_PARTNER if principal.kind == "partner" else MAX_PER_CUSTOMER
             if self._of_caller[subject] >= limit:
                 raise TooManyRequests(f"{subject} has {limit} {self._kind} open, the limit; close one of them")
-            if wait_s := math.ceil(self._openings.wait_s(subject, BURSTS * limit)):
-                message = f"{subject} opens {self._kind} too fast; try again in {wait_s} s"
-                raise TooManyRequests(message, retry_after_s=wait_s)
+            self._openings.check(subject, BURSTS * limit, f"{subject} opens {self._kind} too fast")
             self._openings.count(subject, BURSTS * limit)
         self.count += 1
         self._of_caller[subject] += 1
