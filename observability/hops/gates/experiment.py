@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Iterable, Sequence
 
 import polars as pl
@@ -29,7 +28,8 @@ def experiment_gates(run: RunFiles) -> list[Gate]:
     """
     gates = worst_of(run.used)
     if len(run.used) > 1:
-        gates += [*([answers(run)] if _has_equal_loads(run) else []), code_changed(run.used)]
+        compared = answers(run)
+        gates += [*([] if compared is None else [compared]), code_changed(run.used)]
     if run.blocks > 1:
         gates += block_spread(run)
     return gates
@@ -50,16 +50,10 @@ def experiment_gates_left_out(run: RunFiles) -> list[LeftOut]:
         left_out.append(LeftOut(name=name, reason=where + reason))
     if len(run.used) > 1 and run.blocks == 1:
         left_out += [LeftOut(name=name, reason="one block has no other block to differ from") for name in _OVER_BLOCKS]
-    if len(run.used) > 1 and not _has_equal_loads(run):
+    if len(run.used) > 1 and answers(run) is None:
         reason = "no two trials sent the same tape in an open loop without a failed journey"
         left_out.append(LeftOut(name="answers_differ", reason=reason))
     return left_out
-
-
-def _has_equal_loads(run: RunFiles) -> bool:
-    """Whether the answers of at least two trials can be compared."""
-    tapes = Counter(run.tape_of(trial["topology"]) for trial in comparable_answers(run))
-    return max(tapes.values(), default=0) > 1
 
 
 def _full(run: RunFiles) -> list[str]:
@@ -78,14 +72,16 @@ def worst_of(trials: Iterable[Gated]) -> list[Gate]:
     return list(worst.values())
 
 
-def answers(run: RunFiles) -> Gate:
+def answers(run: RunFiles) -> Gate | None:
     """Counts the distinct digests of the trials' answers, beyond one digest for each tape; the limit is 0.
 
     In a closed loop, trials reach different places on the tape, so answers are compared with the reference only. The
-    same holds if journeys failed, because these have no answer.
+    same holds if journeys failed, because these have no answer. Returns None if no two trials can be compared.
     """
-    digests = {(run.tape_of(trial["topology"]), trial["answers_sha256"]) for trial in comparable_answers(run)}
-    tapes = {tape for tape, _ in digests}
+    given = [(run.tape_of(trial["topology"]), trial["answers_sha256"]) for trial in comparable_answers(run)]
+    tapes, digests = {tape for tape, _ in given}, set(given)
+    if len(given) == len(tapes):
+        return None
     return kind_of("answers_differ").evaluate(len(digests) - len(tapes))
 
 
