@@ -120,6 +120,11 @@ def number(value: float | None, *, signed: bool = False, share: float | None = N
     return Cell(numbers.plain(value, signed=signed), value, share=share)
 
 
+def percent(share: float | None) -> Cell:
+    """Makes a cell with a share, 0 to 1, for a column in percent."""
+    return number(None if share is None else 100 * share)
+
+
 def whole(value: float | None) -> Cell:
     """Makes a cell with a count."""
     return Cell(numbers.count(value), value)

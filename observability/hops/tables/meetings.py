@@ -5,7 +5,7 @@ from __future__ import annotations
 from hops.analysis.meetings import METRICS, MIN_MEETINGS
 from hops.conclusions.wording import excludes_zero
 from hops.elements.element import Element, Fold, Text
-from hops.elements.table import Cell, Column, Table, number, whole, words
+from hops.elements.table import Column, Table, number, percent, whole, words
 from hops.run.documents.meeting import Meeting, Queue
 from hops.tables.estimate import estimate_cell
 from hops.tables.view import SummaryView
@@ -56,7 +56,7 @@ def queues_table(view: SummaryView) -> Table | None:
             view.name(row["topology"]),
             words(row["component"]),
             words("any kind" if row["met"] == ALL else row["met"]),
-            _percent(row["share"]),
+            percent(row["share"]),
             number(row["mean_ms"]),
             number(row["beyond_p99_ms"]),
             whole(row["beyond_p99"]),
@@ -87,10 +87,6 @@ def _select_waits(view: SummaryView) -> list[Queue]:
     return rows
 
 
-def _percent(share: float | None) -> Cell:
-    return number(None if share is None else 100 * share)
-
-
 def _table(name: str, title: str, meetings: list[Meeting], view: SummaryView) -> Table:
     columns = [Column(view.compared.one, numeric=False), Column("journey", numeric=False)]
     columns += [Column("at the same time as", numeric=False), Column("journeys"), Column("share", "%")]
@@ -102,10 +98,10 @@ def _table(name: str, title: str, meetings: list[Meeting], view: SummaryView) ->
             words(row["journey"]),
             words(row["met"]),
             whole(row["meetings"]),
-            _percent(row["share"]),
+            percent(row["share"]),
             *(estimate_cell(one, signed=True) for one in (row["more"], *map(row["percentiles"].get, METRICS))),
             number(row["mean_ms"]),
-            _percent(row["beyond_p99"]),
+            percent(row["beyond_p99"]),
         ]
         for row in meetings
     ]

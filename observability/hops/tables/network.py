@@ -5,7 +5,7 @@ from __future__ import annotations
 from hops.budget.groups import GROUPS, NETWORK_GROUP
 from hops.conclusions.wording import negate_interval
 from hops.elements.numbers import NOTHING
-from hops.elements.table import Cell, Column, Table, estimate, number, whole, words
+from hops.elements.table import Cell, Column, Table, estimate, number, percent, whole, words
 from hops.run.documents.difference import Comparison
 from hops.run.documents.estimate import Estimate
 from hops.run.documents.topology import EdgeCacheSummary
@@ -68,7 +68,7 @@ def over_fetching_table(view: SummaryView) -> Table | None:
             view.name(row["topology"]),
             *map(number, (row["fields"], row["fields_beyond"])),
             *map(estimate_cell, (row["bytes_beyond"], row["sent_beyond"])),
-            number(100 * row["sent_share"]),
+            percent(row["sent_share"]),
             *(number(row["ms"][name]) for name in shown),
             number(row["matters_below_mbit"]),
         ]
@@ -136,7 +136,7 @@ def wire_table(view: SummaryView) -> Table:
             )
         )
         share = wire.get("not_modified") if wire else None
-        unchanged = [number(None if share is None else 100 * share)] * cached
+        unchanged = [percent(share)] * cached
         rows.append([view.name(name), *map(whole, figures), *unchanged, *_edge_cache_cells(shared[name]) * has_shared])
     caption = "Bytes on the wire over the whole replay, and to open the connections beforehand"
     return Table("wire", view.mark_caption(caption), columns, rows)

@@ -10,7 +10,7 @@ import polars as pl
 from hops.conclusions.notes import cache_sentences, edge_cache_sentences, load_sentences
 from hops.elements import numbers
 from hops.elements.element import Chart, Figures, Section, Text
-from hops.elements.table import Cell, Column, Table, number, whole, words
+from hops.elements.table import Column, Table, number, percent, whole, words
 from hops.report.chart import SOFT, Spec, draw
 from hops.report.encodings import amount, layer
 from hops.report.palette import Look
@@ -76,9 +76,9 @@ def rate_table(view: View) -> Table:
                 whole(frame.height),
                 number(figures["throughput_per_s"]),
                 whole(sum(figures["errors"].values())),
-                _share(in_use["machine"] if in_use else None),
+                percent(in_use["machine"] if in_use else None),
                 words(in_use["component"] if in_use else numbers.NOTHING),
-                _share(in_use["core"] if in_use else None),
+                percent(in_use["core"] if in_use else None),
             ]
         )
     columns = [Column(view.compared.one, numeric=False), Column("journeys sent")]
@@ -86,7 +86,3 @@ def rate_table(view: View) -> Table:
     columns += [Column("of all processors", "%"), Column("busiest component", numeric=False)]
     columns += [Column("of one processor", "%")]
     return Table("rate", "Rate over all blocks, and how much of the processors it kept busy", columns, rows)
-
-
-def _share(value: float | None) -> Cell:
-    return number(None if value is None else 100 * value)
