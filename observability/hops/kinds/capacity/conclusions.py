@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from hops.conclusions.wording import plural
 from hops.elements import numbers
 from hops.gates.limits import gate_name, kind_of
-from hops.kinds.capacity.document import Capacity, HeldRatio, Load, Result, by_load, find_claimed, find_confirmed
+from hops.kinds.capacity.document import Capacity, HeldRatio, Load, by_load, find_claimed, find_confirmed, may_hold_more
 
 ABOVE = {
     "shop": "It did not hold {failed:g} journeys a second.",
@@ -28,7 +28,7 @@ def sentences(capacity: Capacity) -> list[str]:
         else:
             texts.append(SENTENCES[capacity["asked"]["load"]](capacity, name))
     texts += [_ratio(row) for row in capacity.get("ratios", [])]
-    bounded = [name for name, one in capacity["results"].items() if _may_hold_more(one)]
+    bounded = [name for name, one in capacity["results"].items() if may_hold_more(one)]
     if bounded and len(capacity["results"]) > 1 and "ratios" in capacity:
         texts.append(f"Not compared, because only a lower bound is known: {', '.join(bounded)}.")
     if len(capacity["results"]) > 1 and capacity["asked"]["load"] == "sweep" and "ratios" not in capacity:
@@ -47,7 +47,7 @@ def _capacity(capacity: Capacity, name: str) -> str:
     if step is None:
         tried = ", ".join(f"{rate:g}" for rate in result["tried"]) or "none"
         return f"{name}: no rate was confirmed (tried: {tried})."
-    at_least = "at least " if _may_hold_more(result) else ""
+    at_least = "at least " if may_hold_more(result) else ""
     p99 = numbers.figure(step["latency_ms"]["p99"] or 0.0, step["latency_ci95"]["p99"], "ms")
     held, searches = result.get("held"), result.get("searches", [])
     if held is not None:
@@ -60,10 +60,6 @@ def _capacity(capacity: Capacity, name: str) -> str:
         f"{name} holds {at_least}{result['rate']:g} journeys a second with p99 below {objective:g} ms: p99 was {p99} "
         f"over {step['journeys']:,} journeys. {ABOVE[result['limit']].format(failed=result['failed'])}"
     )
-
-
-def _may_hold_more(result: Result) -> bool:
-    return result["rate"] is not None and result["limit"] != "shop"
 
 
 def _ratio(row: HeldRatio) -> str:

@@ -143,3 +143,8 @@ def find_claimed(capacity: Capacity, topology: str) -> list[Step]:
     if capacity["asked"]["load"] != "sweep":
         return [step for step in steps if step["phase"] != "search"]
     return [step for step in steps if step["phase"] == "confirm" and step["holds"]]
+
+
+def may_hold_more(result: Result) -> bool:
+    """Whether a confirmed rate is only a lower bound, because something other than the shop was the limit."""
+    return result["rate"] is not None and result["limit"] != "shop"

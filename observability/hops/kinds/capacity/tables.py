@@ -8,7 +8,15 @@ from hops.elements.compared import Compared
 from hops.elements.element import Element, Heading, Points, Section, Text
 from hops.elements.table import Cell, Column, Table, estimate, number, whole, words
 from hops.kinds.capacity.conclusions import sentences
-from hops.kinds.capacity.document import Capacity, Step, by_load, capacity_of, find_claimed, find_confirmed
+from hops.kinds.capacity.document import (
+    Capacity,
+    Step,
+    by_load,
+    capacity_of,
+    find_claimed,
+    find_confirmed,
+    may_hold_more,
+)
 from hops.run.documents.estimate import Estimate
 from hops.statistics.over_blocks import NO_INTERVAL
 from hops.tables.view import SummaryView
@@ -53,7 +61,7 @@ def _results_table(capacity: Capacity, compared: Compared) -> Table:
         if step is None:
             rows.append([head, Cell("none confirmed"), *(number(None) for _ in range(5)), words("")])
             continue
-        least = "" if result["limit"] == "shop" else "at least "
+        least = "at least " if may_hold_more(result) else ""
         held = result.get("held") or Estimate(value=result["rate"] or 0.0, ci95=list(NO_INTERVAL))
         rows.append(
             [
