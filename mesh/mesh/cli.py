@@ -139,12 +139,12 @@ def clean() -> None:
                 remove_leftover(folder, os.environ)
             remove_cluster(folder)
             folder.remove_sockets()
-            left = note.read_bytes() if note.exists() else b""
-            shutil.rmtree(folder.path)
-            if left:
-                # The next run, or the next `clean`, needs it.
-                folder.path.mkdir(mode=0o700)
-                note.write_bytes(left)
+            # The next run, or the next `clean`, needs a note that is left.
+            for path in folder.path.iterdir():
+                if path != note:
+                    shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
+            if not note.exists():
+                folder.path.rmdir()
 
 
 @app.command()
