@@ -22,7 +22,15 @@ from experiment.marked import write_marked
 from hops.conclusions.wording import join_names
 from hops.elements import numbers
 from hops.kinds.studies.document import KIND, Verdict
-from hops.kinds.studies.tables import RULE, cite, condition_of, count_verdicts, phrase_claim, several_note, size_text
+from hops.kinds.studies.tables import (
+    cite,
+    condition_of,
+    count_verdicts,
+    phrase_claim,
+    rules_for,
+    several_note,
+    size_text,
+)
 from hops.kinds.studies.verdict import holm
 from hops.run.files import MANIFEST, SUMMARY, read_document
 from hops.statistics.correction import SIGNIFICANCE
@@ -37,10 +45,14 @@ OLDER = "**A run is older than the rules, arms and loads above.**"
 _HEADS = ("claim", "the study says", "its condition", "arms", "direction", "size", "measured", "after Holm", "cause")
 
 
-def digest_rules(folder: Path = STUDIES) -> str:
-    """Returns a digest of all studies and of the rules for verdicts; a run's manifest contains the same digest."""
-    studies = [read_study(folder / f"{name}.yaml").model_dump(mode="json") for name in all_studies(folder)]
-    return hashlib.sha256(json.dumps([RULE, studies], sort_keys=True).encode()).hexdigest()
+def digest_rules(folder: Path = STUDIES) -> dict[str, str]:
+    """Returns a digest of each study and of the rules for its verdicts; a run's manifest contains the same digests."""
+    studies = {name: read_study(folder / f"{name}.yaml") for name in all_studies(folder)}
+    rules = {name: rules_for([claim.metric for claim in study.claims]) for name, study in studies.items()}
+    contents = {name: [rules[name], study.model_dump(mode="json")] for name, study in studies.items()}
+    return {
+        name: hashlib.sha256(json.dumps(one, sort_keys=True).encode()).hexdigest() for name, one in contents.items()
+    }
 
 
 def verdicts_of(*runs: Path) -> dict[str, Any]:
@@ -56,22 +68,23 @@ def verdicts_of(*runs: Path) -> dict[str, Any]:
         summary, manifest = read_document(run / SUMMARY), read_document(run / MANIFEST)
         if summary["kind"] != KIND:
             raise UsageError(f"{run}: this is a run of kind {summary['kind']}; give a run of `make {KIND}`")
-        source = {"run": run.resolve().name, "rules": manifest["study_rules"]}
-        studies |= {one["study"]["id"]: {**source, **one} for one in summary["studies"]}
+        for one in summary["studies"]:
+            name = one["study"]["id"]
+            studies[name] = {"run": run.resolve().name, "rules": manifest["study_rules"].get(name), **one}
     verdicts = [verdict for one in studies.values() for verdict in one["verdicts"]]
     for verdict, p in zip(verdicts, holm([verdict["p"] for verdict in verdicts]), strict=True):
         verdict["p_holm"] = p
     return {"studies": list(studies.values())}
 
 
-def section(kept: Mapping[str, Any] | None, rules: str) -> str:
+def section(kept: Mapping[str, Any] | None, rules: Mapping[str, str]) -> str:
     """Returns the text for the page's marked section; before the first run, there are no stored parts."""
     return NO_RUN if kept is None else "\n".join(_lines(kept, rules)) + "\n"
 
 
-def _lines(kept: Mapping[str, Any], rules: str) -> Iterator[str]:
+def _lines(kept: Mapping[str, Any], rules: Mapping[str, str]) -> Iterator[str]:
     verdicts: Sequence[Verdict] = [verdict for one in kept["studies"] for verdict in one["verdicts"]]
-    older = f"{OLDER} " if any(one["rules"] != rules for one in kept["studies"]) else ""
+    older = f"{OLDER} " if any(one["rules"] != rules.get(one["study"]["id"]) for one in kept["studies"]) else ""
     yield f"{older}{count_verdicts(verdicts)} {several_note(verdicts)}"
     for one in kept["studies"]:
         yield ""

@@ -11,15 +11,13 @@ from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
 from experiment.arguments import read_items
 from experiment.errors import UsageError
 from hops.conclusions.wording import join_names
-from hops.kinds.studies.document import SIDES, Metric, Relation
+from hops.kinds.studies.document import OF_AN_ORDER, SIDES, Metric, Relation
 from mesh.paths import ROOT
 from user_files.mistakes import validate
 from user_files.words import describe, valid
 from user_files.yaml_file import Place, YamlFile
 
 STUDIES = ROOT / "load" / "studies"
-OF_AN_ORDER = "saturation_users"
-"""The metric of a claim that ranks several sides."""
 OVER_TWO_LOADS = "payload_effect"
 
 USUAL = "The services behind the edge: one hop more than in the study, for both sides."
@@ -227,8 +225,8 @@ def _problems(study: StudyFile, file: Path) -> Iterator[tuple[Place, str]]:
 def _problems_of(claim: ClaimEntry, study: StudyFile) -> Sequence[str]:
     unknown = [side for side in sides_of(claim) if side not in SIDES]
     problems = [f"{describe(side)} is not a side; {valid(side, SIDES)}" for side in unknown]
-    if claim.metric == OF_AN_ORDER and claim.relation != "lt":
-        problems.append(f"{OF_AN_ORDER} compares an order: give relation lt")
+    if claim.metric == OF_AN_ORDER and (claim.relation != "lt" or claim.tolerance is None):
+        problems.append(f"{OF_AN_ORDER} compares an order: give relation lt and a tolerance, such as 0.05")
     if claim.between and claim.metric != OF_AN_ORDER:
         problems.append(f"between is only valid with {OF_AN_ORDER}, which orders several sides")
     if claim.relation == "ratio":

@@ -75,8 +75,8 @@ def test_a_load_keeps_the_studys_pace_and_reports_its_scale() -> None:
         ({"left": "soap"}, r"claims\[0\]: claim N1: 'soap' is not a side; valid: rest, graphql, grpc, thrift"),
         ({"between": ["graphql"]}, r"claims\[0\]: claim N1: between is only valid with saturation_users"),
         (
-            {"metric": "saturation_users"},
-            r"claims\[0\]: claim N1: saturation_users compares an order: give relation lt",
+            {"metric": "saturation_users", "relation": "lt"},
+            r"claims\[0\]: claim N1: saturation_users compares an order: give relation lt and a tolerance",
         ),
         ({"value": None}, r"claims\[0\]: claim N1: a ratio needs its value"),
         ({"value": [0.9, 1.1]}, r"claims\[0\]: claim N1: value \[0.9, 1.1\] is neither above nor below 1"),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from itertools import pairwise
 
 from hops.analysis.either_order import mirror_hops
 from hops.analysis.hop_differences import hop_differences
@@ -19,6 +18,7 @@ from hops.gates.verdict import verdict_of
 from hops.kinds.studies.document import (
     METRICS,
     NAIVE,
+    OF_AN_ORDER,
     Claim,
     Metric,
     OtherClient,
@@ -30,11 +30,10 @@ from hops.kinds.studies.document import (
     studies_in,
 )
 from hops.kinds.studies.figures import Figures
-from hops.kinds.studies.verdict import Effect, Judgement, holm, judge, judge_order, rank, size_of
+from hops.kinds.studies.verdict import Effect, Judgement, holm, judge, judge_order, size_of
 from hops.run.documents.estimate import Estimate
 from hops.run.documents.gate import VALID
 from hops.run.files import RunFiles
-from hops.statistics.over_blocks import refusal
 from hops.units import ALL
 
 UNITS_BY_COMPONENT: Mapping[Metric, str] = {
@@ -50,7 +49,7 @@ def pairs_of(run: RunFiles) -> list[tuple[str, str]]:
         for study in studies_in(run.manifest)
         for claim in study["claims"]
         for load in claim["loads"]
-        if claim["metric"] != "saturation_users"
+        if claim["metric"] != OF_AN_ORDER
     ]
     # If one claim says that left is faster, and another that right is faster, both need the same comparison.
     once = {frozenset(pair): pair for pair in reversed(pairs)}
@@ -91,7 +90,7 @@ class _Judged:
         for arm in arms:
             if arm not in self.measured.journeys:
                 return _none(claim, f"the run has no arm {arm}")
-        if claim["metric"] == "saturation_users":
+        if claim["metric"] == OF_AN_ORDER:
             return self._order(claim)
         if claim["metric"] == "payload_effect":
             effect, values = self.figures.payload_effect(arms[::2], arms[1::2])
@@ -129,26 +128,20 @@ class _Judged:
     def _order(self, claim: Claim) -> Verdict:
         """Judges an order of protocols by the number of users from which the throughput of each levels off."""
         users = [self.study["loads"][load]["users_replayed"] for load in claim["loads"]]
-        ladders = [[arm_label(self.study["id"], side, load) for load in claim["loads"]] for side in claim["topologies"]]
-        full = [self.figures.saturation(ladder, users) for ladder in ladders]
-        arms = [arm for ladder in ladders for arm in ladder]
-        refused = refusal(len(self.figures.blocks(*arms)), 1_000_000, None)
-        judgement = self._require_sound(judge_order(full, refused), arms)
-        levels = [
-            f"{side} {f'from {most} users on' if most else f'not up to {users[-1]} users'}"
-            for side, most in zip(claim["topologies"], full, strict=True)
-        ]
-        steps = ", ".join(map(str, users))
-        turned = next((at for at, (one, next_) in enumerate(pairwise(rank(full))) if one > next_), None)
-        why = [] if turned is None else self._why("cpu_percent", [ladders[turned][-1], ladders[turned + 1][-1]], None)
+        sides = [[arm_label(self.study["id"], side, load) for load in claim["loads"]] for side in claim["topologies"]]
+        arms = [arm for side in sides for arm in side]
+        ladders = [self.figures.ladder(side, claim["tolerance"] or 0.0) for side in sides]
+        order, p, turned = judge_order(ladders)
+        judgement = self._require_sound(order, arms)
+        levels = [f"{side} {ladder.describe(users)}" for side, ladder in zip(claim["topologies"], ladders, strict=True)]
+        why = [] if turned is None else self._why("cpu_percent", [sides[turned][-1], sides[turned + 1][-1]], None)
         return {
             **_none(claim, ""),
             "outcome": judgement.outcome,
-            "reason": f"{judgement.reason} Throughput levels off: {join_names(levels)} (of {steps}).",
+            "reason": f"{judgement.reason} Users from which throughput levels off: {', '.join(levels)}.",
             "arms": arms,
-            "values": [*full],
-            "unit": METRICS[claim["metric"]][1],
             "why": why if judgement.outcome == "contradicted" else [],
+            "p": p,
         }
 
     def _beside(self, claim: Claim, arms: list[str]) -> str:

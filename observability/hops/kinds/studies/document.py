@@ -36,6 +36,8 @@ METRICS: dict[Metric, tuple[str, str]] = {
     "saturation_users": ("users until full", "users"),
 }
 """Name and unit of each metric of a claim."""
+OF_AN_ORDER: Final = "saturation_users"
+"""The metric of a claim that ranks several sides."""
 Outcome = Literal["holds", "contradicted", "not shown", "not comparable"]
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 NAIVE = "-naive"
@@ -59,7 +61,7 @@ class Claim(TypedDict):
     printed for left and right, in its own unit. `between` are sides of an order between left and right. `topologies`
     represent all sides here, from left to right, and `why_topologies` says why. `loads` are the loads that decide the
     claim, in their order, and `reason` says why none can. `also` are further loads, by name, with their topologies;
-    they decide nothing.
+    they decide nothing. `tolerance` is the difference that counts as none, as a share (0.05 is 5 %).
     """
 
     id: str

@@ -11,10 +11,10 @@ import polars as pl
 from hops.analysis.cost import component_group
 from hops.analysis.summary import Measured
 from hops.kinds.studies.document import Metric
-from hops.kinds.studies.verdict import Effect
+from hops.kinds.studies.verdict import Effect, Ladder
 from hops.run.documents.trial import TrialRecord
 from hops.run.loads import length_s
-from hops.statistics.contrast import NO_SCATTER, contrast
+from hops.statistics.contrast import NO_SCATTER, contrast, spread_if_paired
 from hops.statistics.over_blocks import NO_INTERVAL, Section, refusal, spread_of
 from hops.units import ALL, NS_PER_S
 
@@ -60,14 +60,18 @@ class Figures:
         p = spread.p_value(float(np.log(value)))
         return Effect(value, (value / reach, value * reach), p, len(blocks)), values[::-1]
 
-    def saturation(self, arms: Sequence[str], users: Sequence[int]) -> int | None:
-        """Finds the number of users (ascending) above which no gain in throughput is shown; None if all steps gain."""
-        for index, arm in enumerate(arms[:-1]):
-            effect, _ = self.effect("throughput", arms[index + 1], arm)
-            low = effect.interval[0]
-            if low is None or low <= 1:
-                return users[index]
-        return None
+    def ladder(self, arms: Sequence[str], gain: float) -> Ladder:
+        """Tests above which of rising numbers of users throughput still grows by more than `gain` (0.05 is 5 %)."""
+        blocks = self.blocks(*arms)
+        steps = [self.section("throughput", arm, blocks, compared=arms) for arm in arms]
+        if reason := next((step.reason for step in steps if step.reason), None):
+            return Ladder((), (), reason)
+        grows, full = [], []
+        for index, here in enumerate(steps[:-1]):
+            p_more = [_p_above(later, here, 1 + gain) for later in steps[index + 1 :]]
+            grows.append(min(1.0, len(p_more) * min(p_more)))  # one later step is enough (Bonferroni)
+            full.append(max(1 - p for p in p_more))  # no later step may have the gain
+        return Ladder(grows, full)
 
     def cores(self, arm: str) -> float:
         """Computes the CPU in use during the load, in percent of a core, of the components that speak the protocol."""
@@ -160,6 +164,15 @@ def _by_block(values: Sequence[float]) -> Section:
     if reason is None and not (by_block > 0).all():
         reason = "In a block nothing was counted"
     return Section(float(by_block.mean()) if len(values) else None, np.empty(0) if reason else by_block, reason)
+
+
+def _p_above(left: Section, right: Section, ratio: float) -> float:
+    """Computes the probability (one-sided) of the measured ratio if the true ratio is at most `ratio`."""
+    assert left.value
+    assert right.value
+    above = float(np.log(left.value / right.value / ratio))
+    p = spread_if_paired(left.deviations, right.deviations).p_value(above) / 2
+    return p if above > 0 else 1 - p
 
 
 def _ratio(left: Section, right: Section, blocks: int) -> Effect:

@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from hops.conclusions.wording import join_names, plural
 from hops.elements import numbers
 from hops.elements.element import Element, Fold, Heading, Points, Section, Text
 from hops.elements.table import Cell, Column, Table, whole, words
-from hops.kinds.studies.document import METRICS, NAIVE, OUTCOMES, Claim, Outcome, Replayed, Study, Verdict, replayed_in
+from hops.kinds.studies.document import (
+    METRICS,
+    NAIVE,
+    OF_AN_ORDER,
+    OUTCOMES,
+    Claim,
+    Metric,
+    Outcome,
+    Replayed,
+    Study,
+    Verdict,
+    replayed_in,
+)
 from hops.kinds.studies.verdict import ends_of
 from hops.statistics.correction import SIGNIFICANCE
 from hops.tables.view import SummaryView
@@ -35,6 +47,11 @@ RULE = (
     "and decide nothing. CPU is that of a journey; CPU and memory are those of services and gateways, without edge and "
     "database."
 )
+ORDER_RULE = (
+    "One side levels off earlier than another if two facts are shown at the same number of users. More users add less "
+    "than the claim's tolerance to its throughput, and they add more than that to the other's."
+)
+"""Extends `RULE` for claims about `saturation_users`."""
 
 
 def section(view: SummaryView) -> Section:
@@ -70,7 +87,13 @@ def verdict_elements(studies: Sequence[Replayed]) -> list[Element]:
         elements.append(_studies_table(studies))
     for one in studies:
         elements += _study_elements(one, alone=len(studies) == 1)
-    return [*elements, Text(f"{RULE} {several_note(verdicts)}"), Text(ONE_MACHINE)]
+    rules = rules_for([verdict["claim"]["metric"] for verdict in verdicts])
+    return [*elements, Text(f"{rules} {several_note(verdicts)}"), Text(ONE_MACHINE)]
+
+
+def rules_for(metrics: Iterable[Metric]) -> str:
+    """Returns the rules by which claims with these metrics are judged."""
+    return f"{RULE} {ORDER_RULE}" if OF_AN_ORDER in metrics else RULE
 
 
 def _studies_table(studies: Sequence[Replayed]) -> Table:

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from hops.elements.numbers import figure, share, times
 from hops.kinds.studies.document import Claim, Outcome, Size
-from hops.statistics.correction import correct_tests
+from hops.statistics.correction import SIGNIFICANCE, correct_tests
 from hops.statistics.intervals import Interval
 from hops.statistics.two_stage import blocks_for
 from hops.units import ALL
@@ -65,8 +65,7 @@ def judge(claim: Claim, effect: Effect) -> Judgement:
     """
     low, high = effect.interval
     if effect.value is None or low is None or high is None:
-        why = effect.reason or "nothing was measured"
-        return Judgement("not shown", f"There is no interval: it {why}." if why.startswith("needs") else f"{why}.")
+        return _without_interval(effect.reason or "nothing was measured")
     bounds = _claimed_range(claim, effect.none)
     if bounds[0] < low and high < bounds[1]:
         return Judgement("holds", f"The whole interval lies {_where(claim)}.")
@@ -80,21 +79,60 @@ def judge(claim: Claim, effect: Effect) -> Judgement:
     return Judgement("not shown", f"The interval includes {around}; {takes}.", needed)
 
 
-def judge_order(full: Sequence[int | None], refused: str | None) -> Judgement:
-    """Judges a claimed order by the users from which each side levels off; None stands for a side that does not."""
-    if refused:
-        return Judgement("not shown", f"It {refused}.")
-    pairs = list(pairwise(rank(full)))
-    if all(one < next_ for one, next_ in pairs):
-        return Judgement("holds", "Each levels off later than the one before it.")
-    if any(one > next_ for one, next_ in pairs):
-        return Judgement("contradicted", "One levels off earlier than the one before it.")
-    return Judgement("not shown", "Some level off at the same step.")
+@dataclass(frozen=True, slots=True)
+class Ladder:
+    """Tests of one side at rising numbers of users, one for each step except the last.
+
+    Args:
+        grows: Probability (one-sided) of the measured throughputs if no later step has the gain that counts.
+        full: Probability (one-sided) of the measured throughputs if some later step has at least that gain.
+        reason: Why nothing was tested; None if it was.
+    """
+
+    grows: Sequence[float]
+    full: Sequence[float]
+    reason: str | None = None
+
+    def describe(self, users: Sequence[int]) -> str:
+        """Describes from how many users on throughput levels off: `above 10, at most 500`."""
+        above = [count for count, p in zip(users, self.grows, strict=False) if 2 * p < SIGNIFICANCE]
+        most = [count for count, p in zip(users, self.full, strict=False) if 2 * p < SIGNIFICANCE]
+        parts = [f"above {above[-1]}"] if above else []
+        return ", ".join([*parts, *([f"at most {most[0]}"] if most else [])]) or "unknown"
 
 
-def rank(full: Sequence[int | None]) -> list[float]:
-    """Makes numbers of users comparable: a side that does not level off is above all others."""
-    return [math.inf if users is None else users for users in full]
+def p_earlier(first: Ladder, second: Ladder) -> float:
+    """Tests that one side levels off earlier than another: at some step it is full, and the other still gains.
+
+    Both must be shown, so the larger of both probabilities counts. The step is chosen after the measurement, so its
+    probability is multiplied by the number of steps (Bonferroni), and doubled like all two-sided tests here.
+    """
+    both = [max(full, grows) for full, grows in zip(first.full, second.grows, strict=True)]
+    return min(1.0, 2 * len(both) * min(both))
+
+
+def judge_order(ladders: Sequence[Ladder]) -> tuple[Judgement, float | None, int | None]:
+    """Judges a claimed order by the users from which each side levels off.
+
+    Returns:
+        The judgement, its p value, and the pair (from 0) that is shown to be in the other order, if there is one.
+    """
+    if reason := next((ladder.reason for ladder in ladders if ladder.reason), None):
+        return _without_interval(reason), None, None
+    pairs = list(pairwise(ladders))
+    claimed = max(p_earlier(one, next_) for one, next_ in pairs)  # all pairs must be shown
+    others = [min(1.0, len(pairs) * p_earlier(next_, one)) for one, next_ in pairs]  # one pair is enough
+    if claimed < SIGNIFICANCE:
+        return Judgement("holds", "Each levels off later than the one before it."), claimed, None
+    other = min(others)
+    if other < SIGNIFICANCE:
+        turned = others.index(other)
+        return Judgement("contradicted", "One levels off earlier than the one before it."), other, turned
+    return (
+        Judgement("not shown", "It is not shown for each pair which side levels off first."),
+        min(claimed, other),
+        None,
+    )
 
 
 def size_of(claim: Claim, effect: Effect) -> Size | None:
@@ -118,6 +156,10 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
     tests = {(ALL, f"{number} left", f"{number} right"): p for number, p in enumerate(p_values) if p is not None}
     result = {test: one.p for test, one in correct_tests(tests).items()}
     return [result.get((ALL, f"{number} left", f"{number} right")) for number in range(len(p_values))]
+
+
+def _without_interval(why: str) -> Judgement:
+    return Judgement("not shown", f"There is no interval: it {why}." if why.startswith("needs") else f"{why}.")
 
 
 def _claimed_range(claim: Claim, none: float) -> tuple[float, float]:

@@ -29,7 +29,9 @@ CLAIMS = [
     synthetic_claim("T8", metric="payload_bytes", relation="lt"),
     synthetic_claim("T9", metric="success_rate", relation="gt"),
     synthetic_claim("T10", metric="latency_mean", relation="eq", tolerance=0.5),
-    synthetic_claim("T11", metric="saturation_users", left="rest", right="grpc", loads=["flat", "large"]),
+    synthetic_claim(
+        "T11", metric="saturation_users", left="rest", right="grpc", loads=["flat", "large"], tolerance=0.05
+    ),
     synthetic_claim("T12", left="rest", right="grpc", relation="gt"),
     synthetic_claim("T13", metric="cpu_percent", relation="lt"),
     synthetic_claim("T14", metric="memory_mb", relation="gt"),
@@ -69,8 +71,8 @@ def test_contradictions_are_explained_and_compared_with_one_request_per_item(ver
     assert "between their means" in verdicts["T3"]["why"][0]
     other = verdicts["T4"]["other_client"]
     assert (other["arms"], other["outcome"]) == (["made-up-graphql-flat", "made-up-rest-naive-flat"], "holds")
-    reason = "Some level off at the same step. Throughput levels off: rest from 10 users on and grpc from 10 users on"
-    assert verdicts["T11"]["reason"] == f"{reason} (of 10, 10)."
+    reason = "It is not shown for each pair which side levels off first. Users from which throughput levels off: "
+    assert verdicts["T11"]["reason"] == f"{reason}rest at most 10, grpc at most 10."
     (beside,) = verdicts["T2"]["other_loads"]
     assert (beside["load"], beside["outcome"]) == ("large", "holds")
     assert beside["effect"]["value"] == pytest.approx(0.4, rel=0.1)
@@ -89,6 +91,21 @@ def test_against_one_request_per_item_the_other_client_batches_on_both_sides(tmp
     other = verdict["other_client"]
     assert (verdict["outcome"], other["outcome"]) == ("holds", "contradicted")
     assert other["arms"] == ["made-up-graphql-flat", "made-up-rest-flat"]
+
+
+def test_a_side_has_not_levelled_off_if_its_throughput_grows_by_more_than_the_tolerance(tmp_path: Path) -> None:
+    claim = synthetic_claim(
+        "T1", metric="saturation_users", left="rest", right="grpc", loads=["flat", "large"], tolerance=0.01
+    )
+    truth = {"rest-flat": 1.0, "grpc-flat": 1.0, "rest-large": 1.0, "grpc-large": 1.0}
+    folder = write_synthetic_replay(tmp_path / "run", [claim], truth)
+    with edited(folder / MANIFEST) as manifest:
+        for arm in ("made-up-rest-flat", "made-up-grpc-flat"):  # as many journeys, in more time
+            manifest["loads"][arm]["sending"] = {"duration_s": manifest["profile"]["duration_s"] * 1.25}
+    make_report(folder)
+    (verdict,) = read_document(folder / SUMMARY)["studies"][0]["verdicts"]
+    assert verdict["reason"].endswith("Users from which throughput levels off: rest above 10, grpc above 10.")
+    assert (verdict["outcome"], verdict["p"]) == ("not shown", 1.0)
 
 
 def test_arms_of_claims_are_compared_once_and_no_others(replayed: Path) -> None:
