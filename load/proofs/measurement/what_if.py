@@ -109,11 +109,19 @@ def proof_plan(delays: Sequence[InjectedDelay], topology: Topology, *, blocks: i
 
 
 def judge(folder: Path, delays: Sequence[InjectedDelay]) -> list[PredictedFigure]:
-    """Compares the predictions for each delay with the measurements. Raises HopsError if the files are incomplete."""
+    """Compares the predictions for each delay with the measurements.
+
+    Raises:
+        HopsError: The files are incomplete.
+        UsageError: There are too few traces for any interval.
+    """
     done = pl.read_parquet(folder / JOURNEYS_FILE).filter(pl.col("outcome") == "ok")
     hops = pl.read_parquet(folder / HOPS_FILE).join(done.select("trace_id"), on="trace_id", how="semi")
     trees = [*_baseline(folder, {*done["trace_id"]})]
-    return [row for delay in delays for row in _judge_delay(trees, hops, delay)]
+    rows = [row for delay in delays for row in _judge_delay(trees, hops, delay)]
+    if not rows:
+        raise UsageError(f"{folder.name}: no figure has enough traces for an interval; give more blocks")
+    return rows
 
 
 def _baseline(folder: Path, done: Set[str]) -> Iterator[Tree]:

@@ -43,8 +43,6 @@ ONLY_WITH = {
     "kong_http_requests_total": "edge=kong",
     "http_client_request_duration_seconds_bucket": "REST inside",
     EJECTED: "sidecars, the first time that one leaves an instance out",
-    "pg_stat_checkpointer_num_timed_total": "postgres_exporter 0.16 or newer",
-    "pg_stat_checkpointer_num_requested_total": "the same",
 }
 """Metrics that this topology lacks, and where they exist instead."""
 needs_promtool = pytest.mark.skipif(

@@ -101,9 +101,14 @@ def _without_statement(one: Crossings, keepers: Container[str]) -> bool:
 
 
 def outside(budgets: Iterable[Budget]) -> int:
-    """Counts calls to components whose spans mostly end well after their callers', as they do if a clock is ahead."""
-    after_ns: dict[str, list[int]] = defaultdict(list)
+    """Counts calls to components whose clock is ahead: most of their spans end well after their callers' spans.
+
+    Such spans also begin late, by at least as much as the clock is ahead. Spans that only end late were ended late.
+    """
+    calls: dict[str, list[tuple[int, int]]] = defaultdict(list)
     for budget in budgets:
         for call in budget.calls:
-            after_ns[call.callee].append(call.after_ns)
-    return sum(len(of) for of in after_ns.values() if len(of) >= _MIN_CALLS and np.median(of) < -ENDS_AFTER_NS)
+            calls[call.callee].append((-call.after_ns, call.ahead_ns - call.queued_ns))
+    return sum(
+        len(of) for of in calls.values() if len(of) >= _MIN_CALLS and np.median(of, axis=0).min() > ENDS_AFTER_NS
+    )

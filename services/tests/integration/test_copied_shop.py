@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -30,6 +31,7 @@ from shop.values.user import Address
 
 pytestmark = pytest.mark.integration
 SHOP = Path(__file__).parents[2] / "shop"
+PAGE = SHOP.parents[1] / "docs" / "copying.md"
 NAME = "copied_shop"
 LIMIT_S = 60.0
 SERVICES = ("product", "user", "payment", "order")
@@ -93,8 +95,34 @@ def copy(tmp_path: Path) -> Copy:
 
 
 @pytest.fixture
+def copied_service(tmp_path: Path) -> Copy:
+    """Copies what the page lists for the product service alone."""
+    _, _, section = PAGE.read_text(encoding="utf-8").partition("## Take one service")
+    listed, _, _ = section.partition("`shop/database/schemas.py`")
+    into = tmp_path / "copy" / "shop"
+    into.mkdir(parents=True)
+    for name in re.findall(r"`([a-z_.]+)`", listed):
+        if name.endswith(".py"):
+            shutil.copy(SHOP / name, into)
+        elif name != "shop":
+            shutil.copytree(SHOP / name, into / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for file, services in (("database/schemas.py", "notification"), ("platform/config.py", "payment")):
+        text, changed = re.subn(rf'\("product", .*"{services}"\)', '("product",)', (into / file).read_text())
+        assert changed == 1
+        (into / file).write_text(text)
+    return Copy(tmp_path / "copy")
+
+
+@pytest.fixture
 def database_urls(copy: Copy, admin_url: str, passwords: Mapping[str, str]) -> Iterator[Callable[[str], str]]:
     """Yields a function that returns the URL of a service's role, on a database that the copy has migrated."""
+    with migrated(copy, admin_url, passwords, last="order/0001.orders-and-checkouts") as url_of:
+        yield url_of
+
+
+@contextmanager
+def migrated(copy: Copy, admin_url: str, passwords: Mapping[str, str], *, last: str) -> Iterator[Callable[[str], str]]:
+    """Migrates a database with the copy, and yields a function that returns the URL of a service's role."""
     server = Database(admin_url, embedded=True)
     with closing(psycopg.connect(admin_url, autocommit=True)) as admin:
         admin.execute(f"CREATE DATABASE {NAME}")
@@ -102,7 +130,7 @@ def database_urls(copy: Copy, admin_url: str, passwords: Mapping[str, str]) -> I
         done = copy.output(
             "-m", "shop.database", "migrate", SHOP_ADMIN_URL=url, SHOP_ROLE_PASSWORDS=json.dumps(passwords)
         )
-        assert "order/0001.orders-and-checkouts" in done.splitlines()
+        assert last in done.splitlines()
         yield lambda service: server.url(role_name(service), NAME)
         admin.execute(f"DROP DATABASE {NAME} WITH (FORCE)")
 
@@ -139,6 +167,16 @@ async def test_it_sells_and_is_traced_by_the_stock_sdk(
     }
     assert {of["service.name"] for of in collector.resources} == set(SERVICES)
     assert {of["telemetry.sdk.name"] for of in collector.resources} == {"opentelemetry"}
+
+
+def test_one_service_alone_migrates_its_database_and_serves(
+    copied_service: Copy, admin_url: str, passwords: Mapping[str, str], free_addresses: Callable[[], str]
+) -> None:
+    own = {name: password for name, password in passwords.items() if name == role_name("product")}
+    with migrated(copied_service, admin_url, own, last="product/0001.catalogue-and-reservations") as url_of:
+        env = {"SHOP_DATABASE_URL": url_of("product"), "SHOP_DATABASE_POOL": "2"}
+        with copied_service.serving("product", free_addresses(), **env):
+            pass
 
 
 async def buy(clients: Clients) -> None:

@@ -100,6 +100,11 @@ def test_figures_of_too_few_traces_are_left_out_and_missing_traces_are_reported(
         judge(tmp_path, [InjectedDelay("payment", 5.0)])
 
 
+def test_without_any_interval_more_blocks_are_asked_for(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"no figure has enough traces for an interval; give more blocks"):
+        judge(run_folder(tmp_path, 5.2, baseline=1), [DELAY])
+
+
 def test_intervals_that_include_the_figure_without_a_delay_prove_nothing() -> None:
     wide = replace(ROW, ci95=(1.0, 99.0))
     assert outcome([ROW] * 9 + [replace(ROW, measured_ms=20.0)])["holds"]
