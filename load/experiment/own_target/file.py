@@ -13,6 +13,7 @@ from pydantic import BeforeValidator, Field, model_validator
 from experiment.arguments import duration_s
 from experiment.errors import UsageError
 from experiment.plan.workload import Arrival, StrictModel
+from hops.units import ALL
 from mesh.description.topology import MAX_NAME, Channel
 from user_files.mistakes import validate
 from user_files.yaml_file import Place as Keys
@@ -328,6 +329,8 @@ def read_target(path: Path) -> TargetFile:
 
 def _problems(target: Target) -> Iterator[tuple[Keys, str]]:
     yield from ((("arrival", *place), text) for place, text in target.arrival.problems())
+    if ALL in target.journeys:
+        yield ("journeys", ALL), "is the name of the whole mix; choose another name"
     if not any(journey.weight for journey in target.journeys.values()):
         yield ("journeys",), "all weights are 0"
     if not target.keep_alive and target.networks and target.visit == "warm":

@@ -176,6 +176,7 @@ def test_a_date_is_a_text_as_in_json(tmp_path: Path) -> None:
         ("  look:", "  look:\n    weight: often", "small.yaml:8: journeys.look.weight: must be a number, not 'often'"),
         ("  look:", "  look:\n    weight: 0", "small.yaml:6: journeys: all weights are 0"),
         ("  look:", "  look:\n    channel: tv", "look.channel: 'tv' is unknown; valid: web, mobile, partner"),
+        ("  look:", "  all:", "small.yaml:7: journeys.all: is the name of the whole mix; choose another name"),
         ("  look:", "  5:", "small.yaml:7: journeys.5: must be text, not 5: put it in quotes"),
         ("name: small", "name: a/b", "small.yaml:1: name: 'a/b' is not valid; use letters and digits, with single"),
         (*at_top("http: 3"), "small.yaml:2: http: 3 is unknown; valid: 1, 2"),
