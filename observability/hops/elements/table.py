@@ -67,7 +67,7 @@ class Column:
     @property
     def key(self) -> str:
         """Name in CSV."""
-        return slug(f"{self.name} {self.unit}".replace("%", "percent"))
+        return slug(f"{self.name} {self.unit}".replace("%", "percent").replace("µ", "u"))
 
 
 @dataclass(frozen=True, slots=True)

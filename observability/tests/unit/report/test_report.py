@@ -13,8 +13,12 @@ from typer.testing import CliRunner
 
 from hops.__main__ import app
 from hops.elements.numbers import NOTHING, plain
-from hops.kinds import make_report
-from hops.run.files import MANIFEST, TRIALS
+from hops.elements.table import Table
+from hops.kinds import kind_of, make_report
+from hops.report.contents import all_sections
+from hops.report.csv_files import tables_of
+from hops.report.view import View
+from hops.run.files import MANIFEST, TRIALS, read_run
 from hops.terminal.comparison import compare
 from synthetic.run import write_generated_run
 
@@ -55,6 +59,13 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def meshed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("meshed") / "run"
     return reported_run(folder, topologies=("hybrid", "grpc"), blocks=2, journeys_per_trial=300, mesh="istio")
+
+
+def tables_in(folder: Path) -> dict[str, list[Table]]:
+    """Returns the tables of each section of a report."""
+    run = read_run(folder)
+    view = View(json.loads((folder / "summary.json").read_text(encoding="utf-8")), run, kind_of(run))
+    return {section.key: list(tables_of(section.elements)) for section in all_sections(view)}
 
 
 def test_a_report_that_is_made_again_keeps_the_name_of_the_run(compared: Path) -> None:
@@ -285,6 +296,14 @@ def test_the_terminal_has_the_mesh_too(meshed: Path) -> None:
 def test_every_table_of_the_page_has_its_csv_file(compared: Path) -> None:
     keys = {key for key in page_of(compared).tables if key}
     assert {path.stem for path in (compared / "csv").glob("*.csv")} == keys
+
+
+def test_no_column_of_csv_loses_a_letter(compared: Path) -> None:
+    columns = [column for tables in tables_in(compared).values() for table in tables for column in table.columns]
+    assert len(columns) > 200
+    for column in columns:
+        written = f"{column.name} {column.unit}".replace("%", "percent")
+        assert sum(map(str.isalnum, column.key)) == sum(map(str.isalnum, written)), column
 
 
 def test_a_folder_that_is_not_whole_is_refused_by_name(tmp_path: Path) -> None:
