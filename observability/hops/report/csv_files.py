@@ -5,8 +5,8 @@ from __future__ import annotations
 import csv
 import errno
 import io
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import count
 from pathlib import Path
 
 from hops.elements.element import Element, Fold, Section
@@ -24,8 +24,9 @@ def write_csv_files(sections: Iterable[Section], folder: Path) -> list[Path]:
         raise OSError(errno.ELOOP, "reports are not written through symbolic links; remove this link", str(folder))
     folder.mkdir(exist_ok=True)
     written = []
-    for table in tables_of(element for section in sections for element in section.elements):
-        path = folder / f"{slug(table.key)}.csv"
+    tables = list(tables_of(element for section in sections for element in section.elements))
+    for name, table in zip(_unique([slug(table.key) for table in tables]), tables, strict=True):
+        path = folder / f"{name}.csv"
         text = csv_text(table)
         write_whole(path, lambda scratch, text=text: scratch.write_text(text, encoding="utf-8", newline=""))  # type: ignore[misc]
         written.append(path)
@@ -53,11 +54,11 @@ def csv_text(table: Table) -> str:
 
 
 def _unique(names: Sequence[str]) -> list[str]:
-    seen: Counter[str] = Counter()
-    unique = []
+    """Numbers repeated names: `get_a`, `get_a_2`."""
+    unique: list[str] = []
     for name in names:
-        seen[name] += 1
-        unique.append(name if seen[name] == 1 else f"{name}_{seen[name]}")
+        numbered = (f"{name}_{number}" for number in count(2))
+        unique.append(name if name not in unique else next(one for one in numbered if one not in unique))
     return unique
 
 
