@@ -104,7 +104,7 @@ def _table(report: str, caption: str) -> list[dict[str, str]]:
     """Returns the rows of the Markdown table whose caption begins with this text."""
     _, caption_found, after = report.partition(f"\n**{caption}")
     if not caption_found:
-        raise HopsError(f"report.md: no table “{caption}”; give the report of a comparison with traces")
+        raise HopsError(f"report.md: no table “{caption}”; give the report of a VALID comparison with traces")
     lines = after.partition("\n\n")[2].partition("\n\n")[0].replace("\\_", "_").splitlines()
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
     return [dict(zip(rows[0], row, strict=True)) for row in rows[2:]]

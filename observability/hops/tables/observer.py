@@ -34,20 +34,20 @@ def observer_tables(view: SummaryView) -> list[Table]:
     tables = [
         Table(
             "observer",
-            "Added to the median latency of a traced journey",
+            view.mark_caption("Added to the median latency of a traced journey"),
             [name_column, Column("adds", "ms", interval=True), Column("share", "%", interval=True)],
             [[words(name), *_effect(row)] for name, row in measured.items()],
         ),
         Table(
             "observer_places",
-            "Where it is added, in journeys that send one request at a time",
+            view.mark_caption("Where it is added, in journeys that send one request at a time"),
             [*place_columns, Column("spans"), Column("their known cost", "ms"), Column("beyond that", "ms")],
             [[words(name), *_place(place)] for name, row in measured.items() for place in row["places"]],
             heads=2,
         ),
         Table(
             "observer_spans",
-            "Spans of a traced journey, and what they cost the threads that make them",
+            view.mark_caption("Spans of a traced journey, and what they cost the threads that make them"),
             [name_column, Column("component", numeric=False), Column("spans"), *span_columns],
             [[words(name), *_spans(component)] for name, row in measured.items() for component in row["components"]],
             heads=2,

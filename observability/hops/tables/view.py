@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 from hops.conclusions.wording import mark_lines
 from hops.elements.compared import Compared, compared_in
-from hops.elements.table import Cell, Column, words
+from hops.elements.element import Element, Fold
+from hops.elements.table import Cell, Column, Table, words
 from hops.run.documents.difference import HopDifference
 from hops.run.documents.summary import Summary
 from hops.run.documents.topology import JourneySummary
@@ -94,5 +95,19 @@ class SummaryView:
     def mark_caption(self, caption: str) -> str:
         """Puts the verdict before a caption unless the run is VALID, and marks figures of a closed loop."""
         if self.summary["mode"] != "open":
-            caption = f"Closed loop: {caption[0].lower()}{caption[1:]}"
+            first = caption[0].lower() if caption[1:2].islower() else caption[0]  # "CPU" stays as it is
+            caption = f"Closed loop: {first}{caption[1:]}"
         return mark_lines(self.summary["verdict"], [caption])[0]
+
+    def mark_tables(self, elements: Iterable[Element]) -> list[Element]:
+        """Marks the captions of tables, including those in folds."""
+        return [self._mark_tables_in(element) for element in elements]
+
+    def _mark_tables_in(self, element: Element) -> Element:
+        match element:
+            case Table():
+                return replace(element, caption=self.mark_caption(element.caption))
+            case Fold():
+                return replace(element, elements=self.mark_tables(element.elements))
+            case _:
+                return element

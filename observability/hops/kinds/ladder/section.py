@@ -20,7 +20,8 @@ def section(view: SummaryView) -> Section:
     ladder = ladder_of(view.summary)
     text, sentences, *tables = ladder_elements(ladder)
     figures = Figures([ladder_chart(ladder)], wide=True, text="Filled: measured. Hollow: attributed. 95 % intervals.")
-    return Section("ladder", "What each step adds", [text, sentences, figures, *tables, *ladder_details(ladder)])
+    marked = view.mark_tables([text, sentences, figures, *tables, *ladder_details(ladder)])
+    return Section("ladder", "What each step adds", marked)
 
 
 def ladder_chart(ladder: Ladder) -> Chart:

@@ -98,7 +98,7 @@ def groups_table(view: View, journeys: Sequence[str], bands: Sequence[str], key:
                     ]
                 )
     caption = "Hop budgets by group of parts, ms; “traces” counts all traces of the journey"
-    return Table(key, caption, columns, rows, heads=3)
+    return Table(key, view.mark_caption(caption), columns, rows, heads=3)
 
 
 def mean_chart(view: View, width: int = WIDTH) -> Chart:

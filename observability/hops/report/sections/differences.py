@@ -6,10 +6,10 @@ from hops.budget.groups import GROUPS
 from hops.conclusions.wording import excludes_zero
 from hops.elements import numbers
 from hops.elements.element import Chart, Element, Figures, Fold, Text
-from hops.elements.table import Cell, Column, Table, estimate, number, words
+from hops.elements.table import Cell, Column, Table, estimate, table_of, texts, words
 from hops.report.chart import GRID, PAPER, SOFT, Spec, draw
 from hops.report.encodings import amount, kinds, layer, row_each
-from hops.report.sections.flames import difference_flame
+from hops.report.sections.flames import difference_columns, difference_flame
 from hops.report.view import View
 from hops.run.documents.difference import HopDifference, PartDifference
 
@@ -44,7 +44,7 @@ def difference_elements(view: View) -> list[Element]:
                 opened=index == 0,
             )
         )
-    return elements
+    return view.mark_tables(elements)
 
 
 def difference_chart(view: View, row: HopDifference) -> Chart:
@@ -103,21 +103,16 @@ def difference_table(left: str, right: str, rows: list[HopDifference]) -> Table:
             estimate(row["difference_ms"], row["ci95"], signed=True),
         ]
         cells.append([*line, *(_difference(by_name.get(group)) for group in groups)])
-    caption = f"{left} minus {right}: difference between the traced means by group, ms, with 95 % intervals"
+    caption = f"Difference between the traced means by group, {left} minus {right}, ms, with 95 % intervals"
     return Table(f"hop_differences_{left}_{right}", caption, columns, cells)
 
 
 def part_difference_table(left: str, right: str, rows: list[HopDifference]) -> Table:
     """Lists the difference of every part in every journey."""
-    columns = [Column("journey", numeric=False), Column("part", numeric=False)]
-    columns += [Column(left, "ms"), Column(right, "ms"), Column("difference", "ms", interval=True)]
-    cells = [
-        [words(row["journey"]), words(one["part"]), number(one["left_ms"]), number(one["right_ms"]), _difference(one)]
-        for row in rows
-        for one in row["parts"]
-    ]
-    caption = f"{left} minus {right}: difference between the traced means by part, ms, with 95 % intervals"
-    return Table(f"hop_difference_parts_{left}_{right}", caption, columns, cells, heads=2)
+    caption = f"Difference between the traced means by part, {left} minus {right}, ms, with 95 % intervals"
+    parts = [{**one, "journey": row["journey"]} for row in rows for one in row["parts"]]
+    columns = [*texts("journey", "part"), *difference_columns(left, right)]
+    return table_of(f"hop_difference_parts_{left}_{right}", caption, parts, columns, heads=2)
 
 
 def _difference(one: PartDifference | None) -> Cell:

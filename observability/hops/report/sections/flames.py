@@ -6,8 +6,9 @@ The root is on top, and each frame is as wide as its time. Below a frame are the
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import polars as pl
 
@@ -17,7 +18,7 @@ from hops.budget.call_paths import SEPARATOR
 from hops.conclusions.wording import excludes_zero
 from hops.elements import numbers
 from hops.elements.element import Chart, Element, Figures, Fold, Text
-from hops.elements.table import Column, Table, estimate, number, words
+from hops.elements.table import Cell, Column, Table, estimate, number, table_of, words
 from hops.report.chart import GRID, INK, PAPER, Spec, draw
 from hops.report.encodings import amount, layer
 from hops.report.palette import group_key, part_class
@@ -67,7 +68,7 @@ def flame_elements(view: View) -> list[Element]:
         "The mean of all traced journeys by call path. A frame is as wide as its time; below it are the calls that it "
         "waited for, and the rest of its width is its own time."
     )
-    return [Figures(charts, key, text, wide=True), Fold("Every call path", [_mean_table(traces)])]
+    return view.mark_tables([Figures(charts, key, text, wide=True), Fold("Every call path", [_mean_table(traces)])])
 
 
 def difference_flame(view: View, left: str, right: str) -> list[Element]:
@@ -198,16 +199,19 @@ def _mean_table(traces: Mapping[str, Mapping[str, float]]) -> Table:
 
 
 def _difference_table(rows: Iterable[PartDifference], left: str, right: str) -> Table:
-    columns = [Column("call path", numeric=False), Column(left, "ms"), Column(right, "ms")]
-    cells = [
-        [
-            words(row["part"].replace(SEPARATOR, _STEP)),
-            number(row["left_ms"]),
-            number(row["right_ms"]),
-            estimate(row["difference_ms"], row["ci95"], signed=True),
-        ]
-        for row in sorted(rows, key=lambda row: row["part"])
+    path = Column("call path", numeric=False), lambda row: words(row["part"].replace(SEPARATOR, _STEP))
+    caption = f"Difference between the mean traces by call path, {left} minus {right}, ms, with 95 % intervals"
+    ordered = sorted(rows, key=lambda row: row["part"])
+    return table_of(f"call_path_differences_{left}_{right}", caption, ordered, [path, *difference_columns(left, right)])
+
+
+def difference_columns(left: str, right: str) -> list[tuple[Column, Callable[[Any], Cell]]]:
+    """Makes columns for `table_of`: what a part takes in both topologies, and the difference with its interval."""
+    return [
+        (Column(left, "ms"), lambda one: number(one["left_ms"])),
+        (Column(right, "ms"), lambda one: number(one["right_ms"])),
+        (
+            Column("difference", "ms", interval=True),
+            lambda one: estimate(one["difference_ms"], one["ci95"], signed=True),
+        ),
     ]
-    caption = f"{left} minus {right}: difference between the mean traces by call path, ms, with 95 % intervals"
-    key = f"call_path_differences_{left}_{right}"
-    return Table(key, caption, [*columns, Column("difference", "ms", interval=True)], cells)

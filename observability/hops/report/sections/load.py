@@ -85,4 +85,5 @@ def rate_table(view: View) -> Table:
     columns += [Column("ended ok", "1/s"), Column("failed")]
     columns += [Column("of all processors", "%"), Column("busiest component", numeric=False)]
     columns += [Column("of one processor", "%")]
-    return Table("rate", "Rate over all blocks, and how much of the processors it kept busy", columns, rows)
+    caption = view.mark_caption("Rate over all blocks, and how much of the processors it kept busy")
+    return Table("rate", caption, columns, rows)

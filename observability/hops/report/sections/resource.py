@@ -68,8 +68,8 @@ def section(view: View) -> Section:
         Fold(
             "CPU and memory by component",
             [
-                _by_component("cpu", "CPU time of a journey by component, ms", "ms", cpu_ms),
-                _by_component("memory", "Peak memory by component, MiB", "MiB", memory_mb),
+                _by_component("cpu", view.mark_caption("CPU time of a journey by component, ms"), "ms", cpu_ms),
+                _by_component("memory", view.mark_caption("Peak memory by component, MiB"), "MiB", memory_mb),
             ],
         ),
         *_origin(view),

@@ -39,7 +39,7 @@ def heat_table(view: View, metric: str, title: str) -> Table:
         rows.append(row)
     columns = [Column("journey", numeric=False), *(Column(name) for name in view.topologies)]
     caption = f"{title} latency, ms; a stronger shade is longer, relative to the fastest of the row, 1×"
-    return Table(f"heat_{metric}", caption, columns, rows, totals=1)
+    return Table(f"heat_{metric}", view.mark_caption(caption), columns, rows, totals=1)
 
 
 def box_section(view: View) -> Section:
@@ -90,7 +90,7 @@ def box_table(view: View) -> Table:
         for journey in view.journeys_and_all
         for row in _box_rows(view, journey)
     ]
-    return Table("boxes", "Percentiles behind the boxes, ms", columns, rows, heads=2)
+    return Table("boxes", view.mark_caption("Percentiles behind the boxes, ms"), columns, rows, heads=2)
 
 
 def _box_rows(view: View, journey: str) -> list[dict[str, Any]]:

@@ -139,6 +139,13 @@ def test_a_noisy_run_says_so_where_a_reader_looks(noisy: Path) -> None:
     assert len(re.findall("<li>NOISY", text)) == 2  # the first conclusion, and the trial
 
 
+def test_every_table_of_figures_of_a_noisy_run_says_so(noisy: Path) -> None:
+    without = ("validity", "setup", "manifest", "glossary")
+    captions = [one.caption for key, tables in tables_in(noisy).items() if key not in without for one in tables]
+    assert len(captions) > 20
+    assert [caption for caption in captions if not caption.startswith("NOISY: ") or caption.count("NOISY") > 1] == []
+
+
 def test_a_noisy_trial_is_named_with_its_reason(noisy: Path) -> None:
     (row,) = [row for row in page_of(noisy).tables["trials"] if "NOISY" in row]
     assert row[:2] == ["2", "rest"]

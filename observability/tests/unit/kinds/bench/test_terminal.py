@@ -129,6 +129,7 @@ def test_a_closed_loop_is_marked_wherever_its_numbers_show(closed):
     titles = [line for line in text.splitlines() if any(words in line.lower() for words in captions)]
     assert len(titles) == 6
     assert [line for line in titles if not line.startswith("WRONG: Closed loop: ")] == []
+    assert SummaryView(closed).mark_caption("CPU time, ms") == "WRONG: Closed loop: CPU time, ms"
 
 
 @pytest.fixture

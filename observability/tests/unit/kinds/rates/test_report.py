@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from hops.kinds.rates.tables import section
+from hops.report.csv_files import tables_of
+from hops.run.documents.gate import NOISY
+from hops.tables.view import SummaryView
 from synthetic.experiment import Noise
 from synthetic.of_axes import arms_at_rates
 
@@ -56,3 +61,10 @@ def test_the_picture_is_latency_over_the_rate(loaded: Path) -> None:
     page = (loaded / "report.html").read_text(encoding="utf-8")
     titles = re.findall(r'role="img" aria-label="([^:]*over the rate):', page)
     assert titles == ["p50 over the rate", "mean over the rate", "p99 over the rate", "CPU of a journey over the rate"]
+
+
+def test_the_tables_of_a_noisy_run_say_so(loaded: Path) -> None:
+    summary = json.loads((loaded / "summary.json").read_text(encoding="utf-8")) | {"verdict": NOISY}
+    captions = [table.caption for table in tables_of(section(SummaryView(summary)).elements)]
+    assert len(captions) == 4
+    assert [caption for caption in captions if not caption.startswith("NOISY: ")] == []
