@@ -7,6 +7,7 @@ from typing import Any, cast
 
 import polars as pl
 
+from hops.errors import printable
 from hops.gates.experiment import comparable_answers
 from hops.run.documents.summary import Differing, FailureReason
 from hops.run.files import RunFiles
@@ -33,7 +34,8 @@ def failures_of(run: RunFiles) -> list[FailureReason]:
         .select(*by, "reason", "count")
         .collect()
     )
-    return cast("list[FailureReason]", reasons.to_dicts())
+    # A server wrote them, and a terminal would execute control characters in them.
+    return cast("list[FailureReason]", [{**row, "reason": printable(row["reason"])} for row in reasons.to_dicts()])
 
 
 def differing_of(run: RunFiles) -> list[Differing]:

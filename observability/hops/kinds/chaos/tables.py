@@ -9,6 +9,7 @@ from itertools import groupby
 from hops.conclusions.wording import plural
 from hops.elements.element import Element, Heading, Points, Section, Text
 from hops.elements.table import Cell, Column, Table, number, whole, words
+from hops.errors import printable
 from hops.kinds.chaos.analysis import OVER_WITHIN_S, fails_after
 from hops.kinds.chaos.document import Struck, struck_of
 from hops.tables.view import SummaryView
@@ -111,7 +112,7 @@ def errors_table(struck: Sequence[Struck]) -> Table:
 def messages_table(struck: Sequence[Struck]) -> Table:
     """Lists the most frequent errors."""
     added = _sum_counts(one["messages"] for one in struck)
-    rows = [[words(text), whole(count)] for text, count in added.most_common(MAX_MESSAGES)]
+    rows = [[words(printable(text)), whole(count)] for text, count in added.most_common(MAX_MESSAGES)]
     return Table("messages", "The most frequent errors", [Column("error", numeric=False), Column("journeys")], rows)
 
 

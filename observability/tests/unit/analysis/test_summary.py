@@ -90,6 +90,9 @@ def test_why_journeys_failed_and_whose_answers_differ(run, summary):
     seen = print_view(show_run({**failed, "compared": "target"}), 200)
     assert f"- {row['count']} server, rest, {row['journey']}: {reason}" in seen
 
+    hostile = analyse_with(outcome=pl.lit("server"), error=pl.lit("a\x1b[2Jb"))["failures"]
+    assert {row["reason"] for row in hostile} == {r"a\x1b[2Jb"}
+
     differing = analyse_with(answer_sha256=pl.lit("other"))["differing"]
     assert sum(row["count"] for row in differing) == 3
     assert "failures" not in summary

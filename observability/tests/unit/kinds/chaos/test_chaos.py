@@ -14,7 +14,7 @@ from hops.gates.limits import kind_of
 from hops.gates.trial import audit_gates
 from hops.kinds.chaos.analysis import customer_figures
 from hops.kinds.chaos.document import KIND, struck_of
-from hops.kinds.chaos.tables import errors_table, faults_table, sentences
+from hops.kinds.chaos.tables import errors_table, faults_table, messages_table, sentences
 from hops.run.documents.gate import Gate
 from hops.run.documents.summary import Summary
 from hops.run.files import TRIALS
@@ -93,6 +93,8 @@ def test_a_run_is_shown_from_its_rows_on_page_and_terminal(tmp_path: Path) -> No
     assert (second[4].value, second[5].value) == (0, 0)
     (errors,) = errors_table(struck).rows
     assert [cell.text for cell in errors[2:]] == ["4 server", "4 checkout"]
+    (message,) = messages_table([{**struck[0], "messages": {"a\x1b[2Jb": 3}}]).rows
+    assert [cell.text for cell in message] == [r"a\x1b[2Jb", "3"]
     said = list(sentences(struck))
     assert said[0] == "In rest, 4 of 1,200 journeys failed, and 3 of 4 faults made no journey fail."
     assert said[1].startswith("All 600 purchases that were confirmed to customers are in the data, each once")
