@@ -57,7 +57,7 @@ def print_seconds(out: Console, folder: Path) -> None:
 
     trials, manifest = read_document(folder / TRIALS)["trials"], read_document(folder / MANIFEST)
     compared = TOPOLOGY if is_of_the_shop(manifest) else TARGET
-    out.print(render([seconds_table(trials, manifest["profile"], compared)]))
+    out.print(render([seconds_table(trials, manifest, compared)]))
 
 
 def print_links(out: Console, folder: Path) -> None:

@@ -15,7 +15,7 @@ from hops.tables.seconds import seconds_table
 
 def section(view: View) -> Section:
     """Makes the section on whether the figures can be trusted."""
-    seconds = seconds_table(view.run.trials, view.run.manifest["profile"])
+    seconds = seconds_table(view.run.trials, view.run.manifest, view.compared)
     folds = [
         Fold("Every gate", [every_gate(view), *left_out_elements(view)], opened=True),
         Fold("Every trial", [trials_table(view)], opened=True),

@@ -7,6 +7,7 @@ import json
 import os
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
@@ -16,7 +17,7 @@ from hops.elements.numbers import NOTHING, plain
 from hops.elements.table import Table
 from hops.kinds import kind_of, make_report
 from hops.report.contents import all_sections
-from hops.report.csv_files import tables_of
+from hops.report.csv_files import csv_text, tables_of
 from hops.report.view import View
 from hops.run.files import MANIFEST, TRIALS, read_run
 from hops.terminal.comparison import compare
@@ -61,10 +62,11 @@ def meshed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return reported_run(folder, topologies=("hybrid", "grpc"), blocks=2, journeys_per_trial=300, mesh="istio")
 
 
-def tables_in(folder: Path) -> dict[str, list[Table]]:
-    """Returns the tables of each section of a report."""
+def tables_in(folder: Path, **changes: Any) -> dict[str, list[Table]]:
+    """Returns the tables of each section of a report, with some fields of the summary changed."""
     run = read_run(folder)
-    view = View(json.loads((folder / "summary.json").read_text(encoding="utf-8")), run, kind_of(run))
+    summary = json.loads((folder / "summary.json").read_text(encoding="utf-8")) | changes
+    view = View(summary, run, kind_of(run))
     return {section.key: list(tables_of(section.elements)) for section in all_sections(view)}
 
 
@@ -311,6 +313,12 @@ def test_no_column_of_csv_loses_a_letter(compared: Path) -> None:
     for column in columns:
         written = f"{column.name} {column.unit}".replace("%", "percent")
         assert sum(map(str.isalnum, column.key)) == sum(map(str.isalnum, written)), column
+
+
+def test_the_seconds_of_trials_are_those_of_what_is_compared(compared: Path) -> None:
+    for noun in ("topology", "target"):
+        (seconds,) = [one for one in tables_in(compared, compared=noun)["validity"] if one.key == "seconds"]
+        assert csv_text(seconds).startswith(f"{noun},start_s,")
 
 
 def test_a_folder_that_is_not_whole_is_refused_by_name(tmp_path: Path) -> None:
