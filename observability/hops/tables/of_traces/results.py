@@ -100,7 +100,7 @@ def _critical(row: Foreseen) -> str:
     take = "takes" if row.changed == 1 else "take"
     return (
         f"{row.operation}: {row.changed:,} of {plural(row.traces, 'trace')} {take} a different time. {after} then has "
-        f"most of the critical path, {share}{other}."
+        f"the largest share of the critical path, {share}{other}."
     )
 
 
@@ -210,11 +210,14 @@ def _names(differing: Mapping[str, Sequence[Differing]]) -> str:
 def _change(sets: Sets, operation: str, rows: Sequence[Differing]) -> str:
     # The parts explain the first row: the mean, or the slowest traces if only these differ.
     sign = 1 if rows[0].verdict == "slower" else -1
-    parts = [row for row in sets.parts if row.operation == operation and row.shown and row.difference_ms * sign > 0]
+    every = [row for row in sets.parts if row.operation == operation]
+    parts = [row for row in every if row.shown and row.difference_ms * sign > 0]
     verdicts = list(dict.fromkeys(row.verdict for row in rows))
     if parts:
         of_it = "it" if len(verdicts) == 1 else f"what makes it {rows[0].verdict}"
-        where = f"most of {of_it} in {parts[0].part}: {numbers.figure(parts[0].difference_ms, parts[0].ci95, 'ms')}"
+        whole_ms = sum(row.difference_ms for row in every) * sign  # the parts of a trace add up to its whole
+        how_much = f"most of {of_it}" if 0 < whole_ms < 2 * parts[0].difference_ms * sign else "the most of any part"
+        where = f"{how_much} in {parts[0].part}: {numbers.figure(parts[0].difference_ms, parts[0].ci95, 'ms')}"
     else:
         where = "no single part is shown to be"
     if len(verdicts) == 1 and len(rows) == len(METRICS_OF_SETS):

@@ -92,7 +92,7 @@ def test_what_if_is_written_for_people_too(traces, tmp_path):
     file.write_text("remove: ['order: Pay']")
     text = " ".join(run("what-if", traces, "--scenario", file).stdout.split())
     assert text.startswith("checkout would have a median of 2.0")
-    assert "work:order then has most of the critical path, 100.0 %; it was work:payment before" in text
+    assert "work:order then has the largest share of the critical path, 100.0 %; it was work:payment before" in text
     assert "Queues are not modelled" in text
     assert run("what-if", traces, "--scenario", file, "--format", "markdown").stdout.startswith("# What if\n")
 

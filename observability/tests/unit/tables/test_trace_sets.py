@@ -15,8 +15,9 @@ def sets(*b_ms):
     for metric, ms in zip(METRICS, b_ms, strict=True):
         p, reason = (None, "the sections do not scatter") if ms is None else (1.0 if ms == 10 else 0.001, None)
         figures.append(Differing("get", metric, (900, 900), 10.0, ms or 10.0, None, (None, None), p, reason))
+    more_ms = 9.0 if (b_ms[0] or 0) >= 10 else 1.0
     parts = [
-        PartDiffering("get", "db:shop", "mean", 5.0, 14.0, 9.0, (8.0, 10.0), 0.001),
+        PartDiffering("get", "db:shop", "mean", 5.0, 5.0 + more_ms, more_ms, (more_ms - 1, more_ms + 1), 0.001),
         PartDiffering("get", "cache:shop", "mean", 5.0, 1.0, -4.0, (-5.0, -3.0), 0.001),
     ]
     return Sets(figures, parts if any(one.verdict in ("slower", "faster") for one in figures) else [], ([], []))
@@ -41,6 +42,14 @@ def test_the_sentence_has_every_figure_that_differs(b_ms, sentences):
     assert isinstance(answer, Text)
     assert isinstance(points, Points)
     assert [answer.text, *points.items] == sentences
+
+
+def test_one_of_five_equal_parts_is_not_most_of_the_change():
+    parts = [PartDiffering("get", f"db:{name}", "mean", 1.0, 2.0, 1.0, (0.5, 1.5), 0.001) for name in "abcde"]
+    slower = sets(15, 15, 15).figures
+    answer, *_ = sets_elements(Sets(slower, parts, ([], [])))
+    assert isinstance(answer, Text)
+    assert answer.text == "get is slower in B; the most of any part in db:a: 1.0 ms (0.5 to 1.5)."
 
 
 def test_the_answer_names_three_operations_of_each_direction():
