@@ -60,7 +60,9 @@ def _tables(view: SummaryView) -> Iterator[Table]:
         table = fastest_table(view)
         kept = [at for at, column in enumerate(table.columns) if not column.spare]
         rows = [[row[at] for at in kept] for row in table.rows[: len(view.journeys)]]
-        yield replace(table, columns=[table.columns[at] for at in kept], rows=rows, totals=0)
+        caption = view.mark_caption(f"Fastest {view.compared.one} for each journey at the median, ms")
+        columns = [table.columns[at] for at in kept]
+        yield replace(table, caption=caption, columns=columns, rows=rows, totals=0)
     yield from _groups(view, names)
 
 

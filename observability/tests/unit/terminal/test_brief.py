@@ -71,6 +71,13 @@ def test_figures_that_are_not_valid_have_the_word_next_to_them(summary: Summary)
         assert "- WRONG: answers that differ" in print_brief(summary)
 
 
+def test_the_table_of_the_fastest_says_which_figures_it_has(summary: Summary) -> None:
+    captions = [line.rstrip() for line in print_brief(summary).splitlines() if "Fastest" in line]
+    mark = "" if summary["verdict"] == VALID else f"{summary['verdict']}: "
+    several = len(summary["topologies"]) > 1
+    assert captions == [f"{mark}Fastest topology for each journey at the median, ms"] * several
+
+
 def test_programs_that_disturbed_a_run_are_named(summary: Summary) -> None:
     gate = {"name": "other_cores", "value": 0.5, "limit": 0.25, "ok": False, "verdict": NOISY}
     programs = [{"name": "cc1", "pid": 12, "cores": 0.5}]
