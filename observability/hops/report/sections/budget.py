@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from markupsafe import Markup
@@ -91,7 +91,7 @@ def groups_table(view: View, journeys: Sequence[str], bands: Sequence[str], key:
                     [
                         words(journey),
                         view.name(name),
-                        words(SLOWEST if band_name(band, cell["traces"]) == SLOWEST else BAND_TITLES[band]),
+                        words(_band_title(band, [cell["traces"]])),
                         whole(cell["traces"]),
                         *(number(sums.get(group, 0.0)) for group in groups),
                         number(sum(sums.values())),
@@ -99,6 +99,12 @@ def groups_table(view: View, journeys: Sequence[str], bands: Sequence[str], key:
                 )
     caption = "Hop budgets by group of parts, ms; “traces” counts all traces of the journey"
     return Table(key, view.mark_caption(caption), columns, rows, heads=3)
+
+
+def _band_title(band: str, traces: Iterable[int]) -> str:
+    """Names a band of topologies with so many traces each: `above p99`, or `above p99 or slowest trace` if mixed."""
+    titles = {SLOWEST if band_name(band, count) == SLOWEST else BAND_TITLES[band] for count in traces}
+    return " or ".join(sorted(titles))
 
 
 def mean_chart(view: View, width: int = WIDTH) -> Chart:
@@ -112,9 +118,10 @@ def budget_chart(view: View, journey: str) -> Chart | None:
     """Draws stacked bars of one journey for each of two bands, with a row per topology; None without traces."""
     drawn: list[Chart] = []
     for band in _CHARTED:
-        title = f"{journey}, {BAND_TITLES[band]}"
-        spec, rows, sums = stacked_bars(_of_band(view, journey, band), view.topologies, title=BAND_TITLES[band])
+        title = _band_title(band, [cell["traces"] for _, cell in view.cells(journey) if cell["traces"]])
+        spec, rows, sums = stacked_bars(_of_band(view, journey, band), view.topologies, title=title)
         if rows:
+            title = f"{journey}, {title}"
             drawn.append(draw(title, f"Hop budgets of {title}: {sums}; parts in the table.", spec, rows))
     described = " ".join(chart.description for chart in drawn)
     return Chart(journey, described, lambda: Markup("").join(chart.svg for chart in drawn)) if drawn else None

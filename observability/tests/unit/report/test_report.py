@@ -315,6 +315,19 @@ def test_no_column_of_csv_loses_a_letter(compared: Path) -> None:
         assert sum(map(str.isalnum, column.key)) == sum(map(str.isalnum, written)), column
 
 
+def test_charts_name_the_tail_as_the_tables_do(compared: Path, bench: Path) -> None:
+    """With few traces, the band above p99 is the single slowest trace."""
+    named = set()
+    for folder in (compared, bench):
+        text = (folder / "report.html").read_text(encoding="utf-8")
+        rows = [[cell.strip() for cell in row] for row in page_of(folder).tables["budget_groups"][1:]]
+        for journey in {row[0] for row in rows}:
+            tails = {row[2] for row in rows if row[0] == journey} - {"mean of all traces", "around the median"}
+            assert f"Hop budgets of {journey}, {' or '.join(sorted(tails))}: " in text
+            named |= tails
+    assert named == {"above p99", "slowest trace"}
+
+
 def test_the_seconds_of_trials_are_those_of_what_is_compared(compared: Path) -> None:
     for noun in ("topology", "target"):
         (seconds,) = [one for one in tables_in(compared, compared=noun)["validity"] if one.key == "seconds"]
