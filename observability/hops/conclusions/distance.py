@@ -23,7 +23,9 @@ def at_place(summary: Summary, sentences: list[str]) -> list[str]:
     if not place or not sentences:
         return sentences
     first, *others = sentences
-    return [f"{place}, {first[0].lower()}{first[1:]}", *others]
+    if first.partition(" ")[0] not in summary["topologies"]:
+        first = first[0].lower() + first[1:]
+    return [f"{place}, {first}", *others]
 
 
 def _place(summary: Summary) -> str:

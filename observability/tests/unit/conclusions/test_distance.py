@@ -76,6 +76,11 @@ def test_the_first_sentence_names_the_network_for_which_it_holds(switches, place
     assert headline[0] == f"{place}, at p50 rest is the fastest in the one journey."
 
 
+def test_a_sentence_that_begins_with_a_name_leaves_it_as_it_is():
+    named = made.summary({"Rest": 10.0}, [], blocks=1) | {"switches": NEAR}
+    assert grouped_conclusions(named).headline[0].startswith("With no distance between customer and edge, Rest answers")
+
+
 def test_arms_at_different_networks_have_no_place_in_common():
     far = summary(NEAR | {"rtt_ms": 40.0})
     del far["network"]
