@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from hops.analysis.comparisons import CPU
 from hops.analysis.either_order import Pairs
 from hops.conclusions.wording import join_names, negate_interval, plural, sentence
 from hops.elements.compared import Compared, compared_in
@@ -46,7 +47,7 @@ def cost_sentences(summary: Summary, pairs: Pairs) -> list[str]:
     sentences += [f"They cost {join_names(costs[at : at + MAX_FIGURES])}." for at in rest]
     best = ranked[0]
     for other in ranked[1:]:
-        if text := cpu_sentence(pairs.comparison(ALL, "cpu_ms", best, other)):
+        if text := cpu_sentence(pairs.comparison(ALL, CPU, best, other)):
             sentences.append(text)
     return sentences
 
@@ -136,17 +137,21 @@ def doubt_sentences(summary: Summary) -> list[str]:
                 f"a journey {'shows' if silent == 1 else 'show'} no difference; this does not mean that there is none."
                 + (f" In them this run would have seen {seen}." if seen else "")
             )
-    reasons: dict[str, dict[str, list[str]]] = {}
-    for row in summary["comparisons"]:
-        if row["verdict"] == "unknown" and row["reason"]:
-            what = "all journeys" if row["journey"] == ALL else row["journey"]
-            names = reasons.setdefault(row["metric"], {}).setdefault(row["reason"], [])
-            if what not in names:
-                names.append(what)
+    pairs = Counter((row["metric"], row["journey"]) for row in summary["comparisons"])
+    untested = Counter(
+        (row["metric"], row["reason"], row["journey"])
+        for row in summary["comparisons"]
+        if row["verdict"] == "unknown" and row["reason"]
+    )
+    names: dict[str, dict[str, list[str]]] = {}
+    for (metric, reason, journey), count in untested.items():
+        some = "" if count == (of := pairs[metric, journey]) else f"{count:,} of {of:,} pairs in "
+        what = "all journeys" if journey == ALL else journey
+        names.setdefault(metric, {}).setdefault(reason, []).append(f"{some}{what}")
     return sentences + [
-        f"Not tested at {metric}: {join_names(names)} ({reason})."
-        for metric, by_reason in reasons.items()
-        for reason, names in by_reason.items()
+        f"Not tested {'for CPU time' if metric == CPU else f'at {metric}'}: {join_names(named)} ({reason})."
+        for metric, by_reason in names.items()
+        for reason, named in by_reason.items()
     ]
 
 

@@ -169,6 +169,21 @@ def test_a_metric_that_could_not_be_tested_names_the_reason():
     assert "Not tested at p99: order_history (needs 200 journeys in a block, and there are 70)." in found.doubts
 
 
+def test_pairs_that_could_not_be_tested_are_counted_among_those_of_their_journey():
+    why = "needs 3 blocks, and there are 2"
+    pairs = [("rest", "grpc"), ("hybrid", "grpc")]
+    untested = [
+        made.comparison(journey, metric, *pair, (52, 40), [None, None], None, "unknown", why)
+        for pair in pairs
+        for journey, metric in (("order_history", "p50"), ("order_history", "cpu_ms"), ("all", "cpu_ms"))
+    ]
+    found = grouped_conclusions(made.summary({**MEDIANS, "grpc": 12.0}, [SLOW_REST, *untested]))
+    assert found.doubts[-2:] == [
+        f"Not tested at p50: 2 of 3 pairs in order_history ({why}).",
+        f"Not tested for CPU time: order_history and all journeys ({why}).",
+    ]
+
+
 def test_an_untested_pair_is_named_with_the_tested_ones():
     why = "needs 3 blocks, and there are 2"
     untested = made.comparison("order_history", "p50", "hybrid", "grpc", (10, 12), [None, None], None, "unknown", why)
