@@ -65,27 +65,27 @@ def check(
 
     with shared.reported():
         asked = limits.read_limits(budgets)
-        every = [*sources, *([against] if against else [])]
+        baseline = [against] if against else []
+        every = [*sources, *baseline]
         how = shared.read_options(
             every, service, operation, since, until, limit, header, mapping, correct_clocks, end_to_end, html=html
         )
-        read = shared.read_traces(sources, how.query)
-        baseline = shared.timelines_of(shared.read_traces([against], how.query), how) if against else None
-        rows = limits.check(asked, shared.timelines_of(read, how), baseline)
+        sets = [shared.read_traces(each, how.query) for each in (sources, baseline) if each]
+        rows = limits.check(asked, *(shared.timelines_of(read, how) for read in sets))
         elements = limits_elements(rows)
-        shared.write_page(html, "limits", "Do these traces stay within their limits?", elements, read)
+        shared.write_page(html, "limits", "Do these traces stay within their limits?", elements, *sets)
     if as_json:
-        shared.print_json({"limits": [row.as_document() for row in rows]}, read)
+        shared.print_json({"limits": [row.as_document() for row in rows]}, *sets)
     elif written is CheckFormat.JUNIT:
-        print(junit(rows, read.refused))
+        print(junit(rows, [reason for read in sets for reason in read.refused]))
     else:
-        shared.show("Limits", elements, shared.Format(written.value), read)
+        shared.show("Limits", elements, shared.Format(written.value), *sets)
     states = {row.state for row in rows}
     if "broken" in states:
         raise typer.Exit(BROKEN)
     if "cannot tell" in states:
         raise typer.Exit(shared.BAD_INPUT)
-    shared.end(how, read)
+    shared.end(how, *sets)
 
 
 def junit(rows: Sequence[Checked], refused: Sequence[str] = ()) -> str:

@@ -26,6 +26,8 @@ from hops.tables.of_traces.trust import trust_elements
 QUESTION = "Where did the time of these traces go?"
 _TRUST = "How far to trust it"
 _ORDER = {"p50": "nearest to the median", "p99": "nearest to p99"}
+_SETS = {"limits": ("", "baseline: "), "two sets of traces": ("A: ", "B: ")}
+"""By the kind of a page, the beginning of what it says about each set; nothing for a kind with one set."""
 
 
 def write_traces_page(
@@ -60,7 +62,7 @@ def _write(
 ) -> None:
     facts = [
         (f"{name}spans".strip(), f"{read.spans:,} in {plural(len(read.traces), 'trace')}")
-        for name, read in zip(("A: ", "B: ") if len(sets) > 1 else ("",), sets, strict=True)
+        for name, read in zip(_SETS.get(kind, ("",)), sets, strict=False)
     ]
     formats = ", ".join(sorted({one for read in sets for one in read.formats})) or "–"
     page = Page(

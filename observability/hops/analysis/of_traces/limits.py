@@ -51,7 +51,8 @@ class Checked:
 
     Attributes:
         ci95: Its interval; the intervals of all limits hold simultaneously in 95 % of cases.
-        slower: Whether the figure is shown to be above the baseline's; None without a baseline.
+        reason: Why there is no interval, or why the baseline shows nothing; None if the state is known.
+        slower: Whether the figure is shown to be above the baseline's; None without a baseline that can show it.
     """
 
     limit: Limit
@@ -70,7 +71,9 @@ class Checked:
             return "cannot tell"
         if high <= self.limit.ms:
             return "holds"
-        return "broken" if low > self.limit.ms and self.slower is not False else "in doubt"
+        if low <= self.limit.ms or self.slower is False:
+            return "in doubt"
+        return "broken" if self.slower or self.baseline_ms is None else "cannot tell"
 
     def as_document(self) -> dict[str, Any]:
         """Converts the result to plain values for programs."""
@@ -132,7 +135,10 @@ def check(
         if baseline is not None:
             before = baseline[limit.operation].figure(limit.part, limit.figure)
             more, _, p = difference(before, section)
-            row = replace(row, baseline_ms=before.value, slower=more > 0 and p is not None and p < 1 - confidence)
+            slower = None if p is None else more > 0 and p < 1 - confidence
+            row = replace(row, baseline_ms=before.value, slower=slower)
+            if row.state == "cannot tell" and row.reason is None:
+                row = replace(row, reason=f"the baseline {before.reason}")
         checked.append(row)
     return checked
 

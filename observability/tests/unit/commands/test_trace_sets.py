@@ -131,6 +131,15 @@ def test_check_against_a_baseline_breaks_only_what_is_slower_than_that(traces, t
         result = run("check", file, traces, "--against", baseline, "--json")
         assert [row["state"] for row in json.loads(result.stdout)["limits"]] == states
     assert "not shown to be above the baseline's" in run("check", file, traces, "--against", alike).stdout
+    few = write(tmp_path / "few.jsonl", 100, seed=2)
+    result = run("check", file, traces, "--against", few, "--json")
+    assert [(row["state"], row["reason"]) for row in json.loads(result.stdout)["limits"]] == [
+        ("holds", None),
+        ("cannot tell", "the baseline needs 600 traces, and there are 100"),
+        ("in doubt", None),
+        ("holds", None),
+    ]
+    assert result.exit_code == 2
     other = write(tmp_path / "other.jsonl", 700, operation="buy")
     refused = run("check", file, traces, "--against", other).stderr
     assert "'checkout' is not an operation in the traces; valid: buy" in refused
@@ -240,7 +249,12 @@ def test_wrong_input_is_refused_with_the_reason(traces, tmp_path, monkeypatch, a
 
 @pytest.mark.parametrize(
     ("command", "others"),
-    [("check", ["BUDGETS"]), ("what-if", ["--remove", "order: Pay"]), ("compare-traces", ["TRACES"])],
+    [
+        ("check", ["BUDGETS"]),
+        ("check", ["BUDGETS", "TRACES", "--against"]),
+        ("what-if", ["--remove", "order: Pay"]),
+        ("compare-traces", ["TRACES"]),
+    ],
 )
 def test_a_refused_input_is_in_the_result_and_in_the_exit_code(traces, tmp_path, command, others):
     (tmp_path / "in").mkdir()
@@ -259,7 +273,7 @@ def test_a_refused_input_is_in_the_result_and_in_the_exit_code(traces, tmp_path,
     if command == "check":
         suites = ElementTree.fromstring(run(*asked, "--format", "junit").stdout)
         assert suites[-1].find("testcase/error").get("message") == refused
-        assert run(*asked).exit_code == 1
+        assert run(*asked).exit_code == (2 if "--against" in others else 1)
 
 
 def test_several_sources_with_other_names_are_one_set(traces, slower, tmp_path):
