@@ -7,10 +7,11 @@ import json
 import tempfile
 import time
 import urllib.error
-import urllib.request
 from collections.abc import Mapping
 from contextlib import ExitStack
 from typing import IO, Any
+from urllib.parse import urlsplit
+from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 from hops.errors import SourceError
 from hops.sources.compressed import MAX_BYTES
@@ -39,7 +40,9 @@ def get(url: str, headers: Mapping[str, str], *, accept: str = "application/json
         SourceError: No answer in time, or an error; the message names the address and, if known, a remedy.
     """
     deadline = time.monotonic() + ANSWER_S
-    request = urllib.request.Request(url, headers={"Accept": accept, **headers})  # noqa: S310  the caller checks it
+    request = Request(url, headers={"Accept": accept})  # noqa: S310  the caller checks it
+    for header in headers.items():
+        request.add_unredirected_header(*header)
     with ExitStack() as closing:
         scratch = closing.enter_context(tempfile.TemporaryFile())
         _receive(request, scratch, deadline)
@@ -48,10 +51,21 @@ def get(url: str, headers: Mapping[str, str], *, accept: str = "application/json
     return scratch
 
 
-def _receive(request: urllib.request.Request, scratch: IO[bytes], deadline: float) -> None:
+class _Redirects(HTTPRedirectHandler):
+    """Follows redirects; the user's headers, such as credentials, go only to the origin for which they were given."""
+
+    def redirect_request(self, req: Request, *others: Any, **named: Any) -> Request | None:
+        followed = super().redirect_request(req, *others, **named)
+        if followed is not None and urlsplit(followed.full_url)[:2] == urlsplit(req.full_url)[:2]:
+            for header in req.unredirected_hdrs.items():
+                followed.add_unredirected_header(*header)
+        return followed
+
+
+def _receive(request: Request, scratch: IO[bytes], deadline: float) -> None:
     url = request.full_url
     try:
-        with urllib.request.urlopen(request, timeout=SILENCE_S) as answer:  # noqa: S310
+        with build_opener(_Redirects).open(request, timeout=SILENCE_S) as answer:
             while piece := answer.read1(_PIECE):
                 scratch.write(piece)
                 if time.monotonic() > deadline:
@@ -61,9 +75,9 @@ def _receive(request: urllib.request.Request, scratch: IO[bytes], deadline: floa
     except urllib.error.HTTPError as error:
         with error:
             text = " ".join(error.read(200).decode(errors="replace").split())
-        remedy = _REMEDIES.get(error.code, "")
+        remedy = f" ({_REMEDIES[error.code]})" if error.code in _REMEDIES else ""
         kind = NotFoundError if error.code == http.HTTPStatus.NOT_FOUND else SourceError
-        raise kind(f"{url} answered {error.code}{f' ({remedy})' if remedy else ''}: {text or 'no body'}") from error
+        raise kind(f"{error.url} answered {error.code}{remedy}: {text or 'no body'}") from error
     except (OSError, http.client.HTTPException, ValueError) as error:
         reason = getattr(error, "reason", None) or str(error) or type(error).__name__
         raise SourceError(f"{url} did not answer (limit: {SILENCE_S:.0f} s of silence): {reason}") from error

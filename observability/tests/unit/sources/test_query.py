@@ -23,15 +23,17 @@ FIRST = next(iter(TRACES))
 
 
 class Api(BaseHTTPRequestHandler):
-    """Answers by the `routes` of its server: for each path, a status and a body, or a function of the query."""
+    """Answers by the `routes` of its server: by path, status, body (or a function of the request), and any location."""
 
     def do_GET(self):
         asked = urlsplit(self.path)
         self.server.asked.append((asked.path, parse_qs(asked.query), dict(self.headers)))
-        status, body = self.server.routes.get(asked.path, (404, b"no such page"))
+        status, body, *location = self.server.routes.get(asked.path, (404, b"no such page"))
         body = body(self) if callable(body) else body
         self.send_response(status)
         self.send_header("Content-Length", str(len(body)))
+        for address in location:
+            self.send_header("Location", address)
         self.end_headers()
         self.wfile.write(body)
 
@@ -41,7 +43,7 @@ class Api(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def api(monkeypatch):
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1,localhost")
     with ThreadingHTTPServer(("127.0.0.1", 0), Api) as server:
         server.routes, server.asked, server.ended = {}, [], threading.Event()
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
@@ -146,6 +148,22 @@ def test_any_address_below_api_is_asked_as_it_is_with_the_headers(api):
     read = read_sources([f"{api.url}/prefix/api/whatever?x=1"], query=Query(headers={"Authorization": "Bearer t"}))
     assert read.traces.keys() == {FIRST}
     assert api.asked[0][2]["Authorization"] == "Bearer t"
+
+
+def test_headers_are_not_sent_on_to_another_origin(api):
+    other = api.url.replace("127.0.0.1", "localhost")
+    api.routes = {
+        "/api/1": (302, b"", f"{api.url}/api/found"),
+        "/api/2": (302, b"", f"{other}/api/found"),
+        "/api/found": (200, otlp_message(TRACES[FIRST])),
+    }
+    query = Query(headers={"Authorization": "Bearer t"})
+    for path, sent in (("/api/1", ["Bearer t", "Bearer t"]), ("/api/2", ["Bearer t", None])):
+        api.asked.clear()
+        assert read_sources([f"{api.url}{path}"], query=query).traces.keys() == {FIRST}
+        assert [headers.get("Authorization") for _, _, headers in api.asked] == sent
+    api.routes["/api/found"] = (401, b"")
+    assert f"{other}/api/found answered 401 (it requires credentials" in read_sources([f"{api.url}/api/2"]).said
 
 
 @pytest.mark.parametrize(
