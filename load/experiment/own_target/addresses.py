@@ -6,6 +6,7 @@ import ipaddress
 import os
 import socket
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from urllib.parse import SplitResult, urlsplit
 
 from experiment.own_target.file import TargetFile
@@ -31,6 +32,7 @@ def require_mine(file: TargetFile, mine: Collection[str]) -> None:
     Raises:
         UsageError: An endpoint is on another host, or its address is invalid; the message names the line and the host.
     """
+    mine = {host.lower() for host in mine}
     for name, place in file.target.targets.items():
         for endpoint, url in place.endpoints.items():
             where = "targets", name, "endpoints", endpoint
@@ -40,6 +42,8 @@ def require_mine(file: TargetFile, mine: Collection[str]) -> None:
                 continue
             try:
                 addresses = {str(info[4][0]) for info in socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)}
+            except UnicodeError as error:
+                raise file.error(f"{host} is not a valid name of a host", *where) from error
             except OSError as error:
                 raise file.error(f"{host} has no address: {error.strerror}", *where) from error
             if elsewhere := sorted(one for one in addresses if not ipaddress.ip_address(one).is_loopback):
@@ -52,23 +56,24 @@ def require_mine(file: TargetFile, mine: Collection[str]) -> None:
 
 def address_of(file: TargetFile, url: str, *where: object) -> SplitResult:
     """Splits an endpoint's URL; raises UsageError if the text is not valid."""
-    parts = urlsplit(url)
+    with suppress(ValueError):
+        parts = urlsplit(url)
+        if _is_valid(parts):
+            return parts
+    raise file.error(
+        f"{url} is not valid; give http://host:port, with a base path if there is one, grpc://host:port, https or "
+        "grpcs. For a Unix socket, give its absolute path: http+unix:/path or grpc+unix:/path",
+        *where,
+    )
+
+
+def _is_valid(parts: SplitResult) -> bool:
+    """Returns whether an endpoint is complete, without unusable parts; raises ValueError for a wrong port."""
     if parts.query or parts.fragment or parts.username or parts.scheme not in SCHEMES:
-        whole = False
-    elif is_socket(parts):
-        whole = parts.path.startswith("/") and not parts.netloc and len(os.fsencode(parts.path)) <= MAX_SOCKET_BYTES
-    else:
-        try:
-            whole = bool(parts.hostname and parts.port) and (SCHEMES[parts.scheme][1] == "rest" or not parts.path)
-        except ValueError:
-            whole = False
-    if not whole:
-        raise file.error(
-            f"{url} is not valid; give http://host:port, with a base path if there is one, grpc://host:port, https or "
-            "grpcs. For a Unix socket, give its absolute path: http+unix:/path or grpc+unix:/path",
-            *where,
-        )
-    return parts
+        return False
+    if is_socket(parts):
+        return parts.path.startswith("/") and not parts.netloc and len(os.fsencode(parts.path)) <= MAX_SOCKET_BYTES
+    return bool(parts.hostname and parts.port) and (SCHEMES[parts.scheme][1] == "rest" or not parts.path)
 
 
 def is_socket(parts: SplitResult) -> bool:

@@ -134,7 +134,7 @@ def _table(file: TargetFile, name: str, table: Table) -> dict[str, Any]:
         rows = [row for row in csv.reader(io.StringIO(text, newline=""), strict=True) if row]
     except (UnicodeDecodeError, csv.Error) as error:
         raise file.error(f"{table.file} is not a CSV file in UTF-8: {error}", *where) from error
-    if not 2 <= len(rows) <= MAX_ROWS:
+    if not 2 <= len(rows) <= 1 + MAX_ROWS:
         raise file.error(
             f"{table.file} has {max(len(rows) - 1, 0)} rows below the line of variable names; give 1 to {MAX_ROWS:,}",
             *where,

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net"
 	"slices"
+	"strings"
 
 	"hopwise/load/internal/target"
 )
@@ -34,7 +35,8 @@ func (o *own) check(address string, to net.Addr) error {
 	if err != nil {
 		return err
 	}
-	if ip := net.ParseIP(reached); ip.IsLoopback() || slices.Contains(o.mine, host) {
+	named := func(mine string) bool { return strings.EqualFold(mine, host) }
+	if ip := net.ParseIP(reached); ip.IsLoopback() || slices.ContainsFunc(o.mine, named) {
 		return nil
 	}
 	return fmt.Errorf("%s is at %s, which is not this machine; if it is yours to load, give --target-is-mine %s", host, reached, host)

@@ -15,7 +15,7 @@ import (
 func TestOnlyThisMachine(t *testing.T) {
 	at := func(ip string) net.Addr { return &net.TCPAddr{IP: net.ParseIP(ip), Port: 80} }
 	guard := ownOf(target.Target{Steps: "x", Mine: []string{"mine.example"}})
-	for address, to := range map[string]net.Addr{"localhost:80": at("127.0.0.1"), "[::1]:80": at("::1"), "mine.example:80": at("192.0.2.7")} {
+	for address, to := range map[string]net.Addr{"localhost:80": at("127.0.0.1"), "[::1]:80": at("::1"), "mine.example:80": at("192.0.2.7"), "Mine.Example:80": at("192.0.2.7")} {
 		if err := guard.check(address, to); err != nil {
 			t.Errorf("%s: %v", address, err)
 		}

@@ -160,6 +160,7 @@ def test_a_date_is_a_text_as_in_json(tmp_path: Path) -> None:
         ("http://127.0.0.1:8000", "127.0.0.1:8000", "is not valid; give http://host:port, with a base path if there"),
         ("http://127.0.0.1:8000", "http://127.0.0.1:8000/v1?a=1", "is not valid; give http://host:port"),
         ("http://127.0.0.1:8000", "grpc://127.0.0.1:8000/v1", "is not valid; give http://host:port"),
+        ("http://127.0.0.1:8000", "http://[::1:8000", "is not valid; give http://host:port"),
         ("http://127.0.0.1:8000", "http+unix:app.sock", "is not valid; give http://host:port"),
         ("http://127.0.0.1:8000", f"http+unix:/{'a' * 107}", "For a Unix socket, give its absolute path: http+unix:/"),
         (*at_top("keep_alive: off\nnetworks: wifi"), "small.yaml:2: keep_alive: off needs visit: first"),
@@ -226,6 +227,13 @@ def test_a_mistake_in_a_table_is_named(tmp_path: Path, rows: str, message: str) 
     with pytest.raises(UsageError, match=r"users\.csv") as refused:
         steps_of(write_target(tmp_path, SMALL, rows))
     assert message in str(refused.value)
+
+
+def test_a_table_may_have_as_many_rows_as_the_message_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("experiment.own_target.steps.MAX_ROWS", 2)
+    assert steps_of(write_target(tmp_path, SMALL))["tables"]["users"]["rows"] == [[1, "a"], [2, "b"]]
+    with pytest.raises(UsageError, match="has 3 rows below the line of variable names; give 1 to 2"):
+        steps_of(write_target(tmp_path, SMALL, "id,name\n1,a\n2,b\n3,c\n"))
 
 
 def test_only_the_named_columns_are_numbers(tmp_path: Path) -> None:
@@ -303,3 +311,13 @@ def test_other_machines_are_loaded_only_if_the_user_names_them(tmp_path: Path) -
     with pytest.raises(UsageError):
         require_mine(away, ["192.0.2.8"])
     require_mine(away, ["192.0.2.7"])
+
+
+@pytest.mark.parametrize("mine", ["staging.example", "Staging.Example"])
+def test_the_case_of_a_host_does_not_matter(tmp_path: Path, mine: str) -> None:
+    require_mine(write_target(tmp_path, SMALL.replace("127.0.0.1", "Staging.example")), [mine])
+
+
+def test_a_host_that_is_not_a_name_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"small\.yaml:3: .*web: a\.\.b is not a valid name of a host"):
+        require_mine(write_target(tmp_path, SMALL.replace("127.0.0.1", "a..b")), [])
