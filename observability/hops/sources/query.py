@@ -72,15 +72,19 @@ class Answer(msgspec.Struct):
 
 def moment_ns(text: str, what: str) -> int:
     """Converts how long ago (`30m`, `2h`, `1d`), or ISO 8601 (UTC), to Unix time, ns; raises `SourceError`."""
-    if ago := _AGO.fullmatch(text):
-        return time.time_ns() - int(ago["count"]) * _SECONDS[ago["unit"]] * _NS_PER_S
     try:
-        moment = datetime.fromisoformat(text)
-        return round((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1e6) * 1000
+        if ago := _AGO.fullmatch(text):
+            ns = time.time_ns() - int(ago["count"]) * _SECONDS[ago["unit"]] * _NS_PER_S
+        else:
+            moment = datetime.fromisoformat(text)
+            ns = round((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1e6) * 1000
     except (ValueError, OverflowError) as error:
         raise SourceError(
             f"{what} {text}: give how long ago, such as 30s, 15m, 2h or 1d, or a time such as 2026-05-01T12:00:00Z"
         ) from error
+    if ns < 0:
+        raise SourceError(f"{what} {text}: this is before 1970; give a later time")
+    return ns
 
 
 def header_of(text: str) -> tuple[str, str]:

@@ -213,6 +213,9 @@ def test_moments_and_headers():
     for wrong in ("yesterday", "5", "1w"):
         with pytest.raises(SourceError, match="--since"):
             moment_ns(wrong, "--since")
+    for early in ("999999d", "1969-12-31", "0001-01-01"):
+        with pytest.raises(SourceError, match=f"--since {early}: this is before 1970"):
+            moment_ns(early, "--since")
     for wrong in ("no colon", ": x", "a: b\r\nc: d"):
         with pytest.raises(SourceError, match="NAME:VALUE"):
             header_of(wrong)
