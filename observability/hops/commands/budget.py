@@ -56,7 +56,7 @@ def budget(
 ) -> None:
     """Split the time of any system's traces into hop budgets, whose parts add up to the nanosecond.
 
-    Exit code 0 if everything could be read, 2 if any input was refused; all other input is still shown.
+    Exit code 0 if everything could be read, 2 if any input was refused or no trace could be used; the rest is shown.
     """
     from hops.analysis.of_traces.document import traces_document
     from hops.analysis.of_traces.operations import analyse, operations_of
@@ -91,7 +91,7 @@ def budget(
         raise typer.Exit(shared.BAD_INPUT) from error
     if html is not None and not as_json:
         print(f"Page: {html}")
-    if read.refused:
+    if read.refused or not operations:
         raise typer.Exit(shared.BAD_INPUT)
 
 

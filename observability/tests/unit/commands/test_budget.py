@@ -216,6 +216,10 @@ def test_a_trace_whose_root_is_of_1970_is_named_and_in_no_figure(draw, tmp_path)
     reason = "Traces left out of all figures, because their root has no times or impossible times, or ends before"
     assert reason in printed
     assert f"The first is in trace {21:032x}" in printed
+    file.write_text(lines[-1])
+    alone = run("budget", file)
+    assert alone.exit_code == 2
+    assert reason in words_of(alone)
 
 
 def test_traces_whose_times_may_be_in_another_unit_are_counted(draw, tmp_path):
