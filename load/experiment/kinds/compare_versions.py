@@ -9,7 +9,7 @@ from typing import Any
 
 from experiment.blocks import Makers
 from experiment.commands import in_blocks
-from experiment.errors import UsageError
+from experiment.errors import ParityError, UsageError
 from experiment.generator.shopload import Shopload
 from experiment.generator.tapes import Tapes
 from experiment.kinds.two_runs import checked_threshold
@@ -21,6 +21,7 @@ from hops.kinds.compare_versions.analysis import A, B
 from mesh.components.revisions import Checkout, find_checkout
 from mesh.description.options import Given
 from mesh.description.topology import load_topology
+from mesh.errors import MeshError
 from mesh.runtime import Runtime
 
 KIND = "compare-versions"
@@ -29,9 +30,18 @@ KIND = "compare-versions"
 def run_version(
     system: Runtime, shopload: Shopload, tapes: Tapes, arm: Arm, plan: Plan, folder: Path, **others: Any
 ) -> Trial:
-    """Runs a trial, after checking that the arm's checkout has not changed since the comparison began."""
+    """Runs a trial, after checking that the arm's checkout has not changed since the comparison began.
+
+    Raises:
+        MeshError: As for `run_trial`; the message about wrong answers names the setting that allows them.
+    """
     Checkout(arm.label, folder=arm.topology.checkout, **plan.about["checkouts"][arm.label]).require_unchanged()
-    return run_trial(system, shopload, tapes, arm, plan, folder, **others)
+    try:
+        return run_trial(system, shopload, tapes, arm, plan, folder, **others)
+    except ParityError as error:
+        raise MeshError(
+            f"{error}\nif answers to these journeys are meant to differ, name these: allow-differences=browse,..."
+        ) from error
 
 
 @in_blocks.experiment(KIND, makers=Makers(run=run_version))

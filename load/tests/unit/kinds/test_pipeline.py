@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 from experiment.blocks import Makers
 from experiment.cli import app
 from experiment.commands import in_blocks
+from experiment.errors import ParityError
 from experiment.kinds import compare_versions
 from experiment.runner import run_plan
 from experiment.trial.outcome import Trial
@@ -65,7 +66,7 @@ class Trials:
         return whole_trial(arm, plan)
 
 
-def invoke(command: str, trials: Trials, results: Path, monkeypatch: pytest.MonkeyPatch) -> Result:
+def invoke(command: str, trials: Callable[..., Trial], results: Path, monkeypatch: pytest.MonkeyPatch) -> Result:
     def run(*given: Any, makers: Makers, **how: Any) -> tuple[Any, Path]:
         return run_plan(*given, makers=replace(makers, run=trials), **how)
 
@@ -100,6 +101,16 @@ def test_a_run_is_resumed_and_recomputed(name: str, tmp_path: Path, monkeypatch:
     again = CliRunner().invoke(app, ["report", "--run", str(folder)])
     assert again.exit_code == 0, again.output
     assert (folder / "summary.json").read_bytes() == summary
+
+
+def test_wrong_answers_of_a_version_name_the_setting_that_allows_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compare_versions, "run_trial", Trials({1: ParityError("hybrid", 90, ["browse", "product"])}))
+    monkeypatch.setattr(Checkout, "require_unchanged", lambda _: None)
+    ended = invoke("compare-versions --a HEAD --b HEAD --trace 0", compare_versions.run_version, tmp_path, monkeypatch)
+    assert "hybrid gave 2 wrong answers out of 90" in ended.stderr
+    assert "name these: allow-differences=" in ended.stderr
 
 
 def test_hints_name_a_folder_of_results_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
