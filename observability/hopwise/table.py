@@ -72,7 +72,11 @@ def read_table(text: str) -> list[Command]:
     """Reads the rows of the table, in the order in which the help lists them."""
     document = tomllib.loads(text)
     shared = {name: Setting(*setting) for name, setting in document.pop("settings").items()}
-    return [_command(name, heading, shared, row) for heading, rows in document.items() for name, row in rows.items()]
+    commands = []
+    for heading, rows in document.items():
+        defaults = rows.pop("defaults", {})
+        commands += [_command(name, heading, shared, {**defaults, **row}) for name, row in rows.items()]
+    return commands
 
 
 def _command(name: str, heading: str, shared: Mapping[str, Setting], row: dict[str, Any]) -> Command:
