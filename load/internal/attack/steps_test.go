@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"hopwise/load/internal/exchange"
+	"hopwise/load/internal/journey"
 	"hopwise/load/internal/outcome"
 	"hopwise/load/internal/steps"
 	"hopwise/load/internal/tape"
@@ -18,7 +19,7 @@ import (
 )
 
 // A tape of steps is replayed like a tape for the shop; the error of a journey that took too long names its step. The
-// customer's pauses count neither as latency nor towards the limit, and no step includes them.
+// customer's pauses come from the tape. They count neither as latency nor towards the limit, and no step includes them.
 func TestStepsAreReplayed(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/slow" {
@@ -28,9 +29,8 @@ func TestStepsAreReplayed(t *testing.T) {
 		_, _ = w.Write([]byte(`{"at": "` + r.URL.Path + `"}`))
 	}))
 	defer server.Close()
-	const pause = 300 * time.Millisecond
 	for path, want := range map[string]outcome.Class{"/fast": outcome.OK, "/slow": outcome.Timeout} {
-		second := &steps.Step{Name: "second", Line: 8, At: "e", Method: "GET", Path: "/fast", Think: []float64{300, 300}}
+		second := &steps.Step{Name: "second", Line: 8, At: "e", Method: "GET", Path: "/fast", Think: []float64{100, 500}}
 		text, err := json.Marshal(steps.Plan{
 			Format: steps.Format, File: "t.yaml",
 			Workload: json.RawMessage(`{"name":"t","mix":[{"journey":"own","channel":"web","weight":1}]}`),
@@ -73,6 +73,7 @@ func TestStepsAreReplayed(t *testing.T) {
 			t.Fatalf("%d rows, %v", len(result.Rows), err)
 		}
 		for _, row := range result.Rows {
+			pause := journey.Driver{Protocol: target.Steps, Steps: plan}.Pauses(made.Entries[row.Seq])
 			if thought := row.EndedNs - row.IntendedNs - row.LatencyNs; (thought >= pause.Nanoseconds()) != (want == outcome.OK) {
 				t.Errorf("%s: %v of pauses in %+v", path, time.Duration(thought), row)
 			}

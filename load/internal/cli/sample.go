@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
 	"hopwise/load/internal/atomicfile"
@@ -76,13 +75,10 @@ journey has the connections to itself, every byte that crosses them until they a
 	return cmd
 }
 
-// firstOfEach returns the first journey of each kind on each channel, with an idempotency key that is not on the tape.
-// The same target gets the whole tape afterwards, and may refuse a key that it has seen.
+// firstOfEach returns the first journey of each kind on each channel.
 func firstOfEach(entries []journey.Entry) (first []journey.Entry) {
 	for _, entry := range entries {
 		if !slices.ContainsFunc(first, func(e journey.Entry) bool { return e.Journey == entry.Journey && e.Channel == entry.Channel }) {
-			key := &entry.Params.IdempotencyKey
-			*key = uuid.NewSHA1(uuid.NameSpaceOID, []byte(*key)).String()
 			first = append(first, entry)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/google/uuid"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
@@ -37,6 +38,7 @@ type Plan struct {
 	Secrets     Secrets           `json:"-"`
 
 	byName map[string]*Journey
+	keys   uuid.UUID // makes the keys that journeys send new, however often their tape is sent
 }
 
 type Take string
@@ -109,7 +111,7 @@ func Read(path string) (*Plan, error) {
 
 // Parse does what Read does, with the bytes of the file.
 func Parse(text []byte) (*Plan, error) {
-	p := &Plan{byName: map[string]*Journey{}}
+	p := &Plan{byName: map[string]*Journey{}, keys: uuid.New()}
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(p); err != nil {

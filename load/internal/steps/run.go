@@ -17,6 +17,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/google/uuid"
 	"golang.org/x/net/http/httpguts"
 
 	"hopwise/load/internal/exchange"
@@ -40,9 +41,11 @@ type answered struct {
 // includes all pauses of the journey; a step may not use up the time of later pauses.
 func (p *Plan) Run(ctx context.Context, name string, values Values, x *exchange.Exchange) (Answer, error) {
 	var answer Answer
-	left := p.Pauses(name, values)
+	drawn := Values{Key: values[Key]} // pauses are the same each time that a tape is sent; keys are not
+	left := p.Pauses(name, drawn)
+	values[Key] = marshal(uuid.NewSHA1(p.keys, values[Key]).String())
 	for _, step := range p.byName[name].Steps {
-		pause := step.pause(values)
+		pause := step.pause(drawn)
 		x.Think(ctx, pause)
 		left -= pause
 		x.Toward(step.url)

@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -570,6 +571,24 @@ func TestPauses(t *testing.T) {
 	}
 	if longest := p.MaxPauses(); longest != 1800*time.Millisecond {
 		t.Errorf("the longest pauses are %v", longest)
+	}
+}
+
+// Journeys of the same tape send new keys each time, so that no target answers from memory. All steps of a journey send the same key.
+func TestKeysAreNew(t *testing.T) {
+	var seen sync.Map
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if _, known := seen.LoadOrStore(r.Header.Get("Idempotency-Key"), true); known != (r.Method == http.MethodGet) {
+			w.WriteHeader(http.StatusConflict)
+		}
+	}))
+	defer server.Close()
+	for range 2 {
+		first, second := get("/"), get("/")
+		first.Method, first.Headers, second.Headers = http.MethodPost, map[string]string{"Idempotency-Key": "${key}"}, map[string]string{"Idempotency-Key": "${key}"}
+		if _, err := run(t, plan(t, first, second), target.REST, strings.TrimPrefix(server.URL, "http://")); err != nil {
+			t.Error(err)
+		}
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 
 const (
 	Seq = "seq" // the journey's number on the tape
-	Key = "key" // a UUID that is unique among the journeys of all tapes
+	Key = "key" // a UUID that is new in each journey that is sent
 )
 
 // environment is the prefix of variables from the generator's environment, for tokens, which should not be in files.

@@ -38,6 +38,7 @@ SERVICE = "library.v1.Library"
 http = FastAPI()
 tracer = trace.get_tracer("library")
 loans: dict[int, int] = {}
+keys: set[str] = set()
 numbers = itertools.count(1)
 
 
@@ -63,7 +64,15 @@ async def come_in(response: Response) -> None:
 
 
 @http.post("/loans", status_code=201)
-async def lend(asked: dict[str, int], response: Response, visit: Annotated[str, Cookie()]) -> dict[str, Any]:
+async def lend(
+    asked: dict[str, int],
+    response: Response,
+    visit: Annotated[str, Cookie()],
+    x_idempotency_key: Annotated[str, Header()],
+) -> dict[str, Any]:
+    if x_idempotency_key in keys:
+        raise HTTPException(409, "this key was sent before")
+    keys.add(x_idempotency_key)
     number = next(numbers)
     loans[number] = asked["book"]
     response.headers["location"] = f"/loans/{number}"
