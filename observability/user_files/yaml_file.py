@@ -176,10 +176,16 @@ _StrictLoader.yaml_implicit_resolvers = {
     first: [(tag, pattern) for tag, pattern in resolvers if not tag.endswith(":timestamp")]
     for first, resolvers in yaml.CSafeLoader.yaml_implicit_resolvers.items()
 }
-_StrictLoader.add_implicit_resolver(
-    "tag:yaml.org,2002:float", re.compile(r"[-+]?[0-9]+(\.[0-9]*)?[eE][-+]?[0-9]+$"), list("-+0123456789")
-)
+_FLOAT = "tag:yaml.org,2002:float", re.compile(r"[-+]?[0-9]+(\.[0-9]*)?[eE][-+]?[0-9]+$"), list("-+0123456789")
+_StrictLoader.add_implicit_resolver(*_FLOAT)
 _StrictLoader.add_constructor("tag:yaml.org,2002:float", _StrictLoader.construct_yaml_float)
+
+
+class StrictDumper(yaml.SafeDumper):
+    """Writes YAML for `YamlFile`: texts that it would read as numbers are in quotes."""
+
+
+StrictDumper.add_implicit_resolver(*_FLOAT)
 
 
 def _require_small(text: str) -> None:

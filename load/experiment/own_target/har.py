@@ -16,7 +16,7 @@ from graphql import GraphQLSyntaxError, OperationDefinitionNode, parse
 
 from experiment.errors import UsageError
 from experiment.own_target.file import METHODS
-from user_files.yaml_file import MAX_BYTES, YamlFile
+from user_files.yaml_file import MAX_BYTES, StrictDumper, YamlFile
 
 LARGEST = 64 << 20
 FORM = "application/x-www-form-urlencoded"
@@ -50,9 +50,8 @@ def write_start(source: Path, out: Path) -> list[str]:
         document, notes = from_har(read)
     if not document["journeys"]:
         raise UsageError("; ".join([f"{source} has no request that a target file can have: {METHODS}", *notes]))
-    text = "# Edit this: weights, variables, and what answers must be.\n" + yaml.safe_dump(
-        document, sort_keys=False, allow_unicode=True, width=120
-    )
+    with _about(str(source)):
+        text = _file_of(document)
     if len(text.encode()) > MAX_BYTES:
         raise UsageError(f"the target file for {source} exceeds {MAX_BYTES >> 10} KiB; leave requests out of {source}")
     try:
@@ -63,6 +62,15 @@ def write_start(source: Path, out: Path) -> list[str]:
     except OSError as error:
         raise UsageError(f"{out} cannot be written: {error.strerror}") from error
     return notes
+
+
+def _file_of(document: Document) -> str:
+    """Returns the text of a target file; raises UsageError if it would be read as another document."""
+    text: str = yaml.dump(document, Dumper=StrictDumper, sort_keys=False, allow_unicode=True, width=120)
+    text = f"# Edit this: weights, variables, and what answers must be.\n{text}"
+    if YamlFile("the target file", text, UsageError).data != document:
+        raise UsageError("the target file would have other values than the recording")
+    return text
 
 
 def from_har(har: Any) -> tuple[Document, list[str]]:
@@ -164,10 +172,13 @@ def _request(method: str, path: str, sent: Document) -> Document:
 
 
 def _json(text: str) -> Any:
+    """Returns a value; None if the text is not JSON, or a target file cannot have the value, as with deep nesting."""
     try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
+        value = json.loads(text)
+        _file_of({"journeys": {"visit": {"steps": [{"body": value}]}}})
+    except (ValueError, RecursionError, UsageError):
         return None
+    return value
 
 
 def _is_graphql(body: Document) -> bool:

@@ -59,6 +59,24 @@ def test_a_recording_becomes_a_journey_without_headers(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "body"),
+    [
+        ('{"id": "12345e67", "n": "5e999", "e": "1e3"}', {"id": "12345e67", "n": "5e999", "e": "1e3"}),
+        ('{"day": "2024-01-01", "on": "on", "n": 1e3}', {"day": "2024-01-01", "on": "on", "n": 1000}),
+        ("[" * 11 + "]" * 11, json.loads("[" * 11 + "]" * 11)),
+        *((text, text) for text in ("[" * 12 + "]" * 12, "[" * 5000 + "]" * 5000, '{"n": 5e999}')),
+    ],
+)
+def test_a_body_is_read_from_the_file_as_it_was_recorded(tmp_path: Path, text: str, body: Any) -> None:
+    source, out = tmp_path / "x.har", tmp_path / "out.yaml"
+    source.write_text(json.dumps({"log": {"entries": [post_entry(text)]}}), encoding="utf-8")
+    write_start(source, out)
+    (step,) = read_target(out).target.journeys["visit"].steps
+    assert step.body == body
+    assert step.headers == ({"content-type": "application/json"} if body == text else {})
+
+
+@pytest.mark.parametrize(
     "body",
     [
         {"query": "red shoes"},
@@ -184,6 +202,7 @@ def test_an_ipv6_address_keeps_its_brackets() -> None:
         (json.dumps({"log": {"entries": [entry("GET", "http://a:b/")]}}), "entry 1: http://a:b/: Port could not"),
         ('{"log": {"entries": [], "pages": []}}', "has no request that a target file can have"),
         (json.dumps({"log": {"entries": [entry("GET", "blob:x")]}}), "left out: blob: URLs (1)"),
+        (json.dumps({"log": {"entries": [post_entry("\ud800", "text/plain")]}}), "the target file:13: not valid YAML"),
         ("a: [", "not valid YAML"),
         ('{"log": ', "is neither JSON nor YAML"),
         ("\x00", "not valid YAML"),
