@@ -22,8 +22,8 @@ def channel_networks(workload: Path) -> Mapping[str, Network]:
     """Reads each channel's network from a workload file; the mapping is empty if the file gives no networks.
 
     Raises:
-        UsageError: A channel or a network is unknown, or a channel of the mix lacks a network. The message names the
-            line.
+        UsageError: A channel or a network is unknown, or the channel of a journey lacks a network. The message
+            names the line.
     """
     file = YamlFile.read(workload, UsageError)
     document = file.data
@@ -42,8 +42,11 @@ def channel_networks(workload: Path) -> Mapping[str, Network]:
         except SwitchError as error:
             raise file.wrong(str(error).removesuffix("."), "networks", channel) from error
     senders = {entry.get("channel") for entry in document.get("mix") or [] if isinstance(entry, dict)}
+    if isinstance(journeys := document.get("journeys"), dict):  # of a target file, which has no mix
+        sent = [one for one in journeys.values() if isinstance(one, dict) and one.get("weight", 1)]
+        senders |= {one.get("channel", Channel.WEB) for one in sent}
     if lacking := [channel for channel in Channel if channel in senders and channel not in networks]:
-        raise file.wrong(f"lacks {', '.join(lacking)}, which the mix uses; give each channel {_EXAMPLE}", "networks")
+        raise file.wrong(f"lacks {', '.join(lacking)}, which journeys use; give each channel {_EXAMPLE}", "networks")
     return networks
 
 

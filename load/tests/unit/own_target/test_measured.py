@@ -84,6 +84,17 @@ def test_a_given_network_overrides_the_file_s(file: Path) -> None:
     assert not read_switches(targets, given, networks).networks
 
 
+def test_a_channel_without_a_network_is_refused_before_anything_is_sent(file: Path, tmp_path: Path) -> None:
+    calls = SHOP.replace("journeys:", "journeys:\n  call: {channel: mobile, steps: [{http: GET /books/2}]}")
+    file.write_text(calls + "networks: {web: 4g}\n", encoding="utf-8")
+    done = CliRunner().invoke(app, ["load", str(file), "--results", str(tmp_path / "results")])
+    assert done.exit_code == 2
+    assert f"{file}:12: networks: lacks mobile, which journeys use" in done.stderr
+    assert not (tmp_path / "results").exists()
+    file.write_text(calls.replace("mobile,", "mobile, weight: 0,") + "networks: {web: 4g}\n", encoding="utf-8")
+    assert set(channel_networks(file)) == {"web"}
+
+
 def test_journeys_are_traced_if_the_file_names_a_store_of_traces(file: Path) -> None:
     file.write_text(SHOP.replace("traces: here", ""), encoding="utf-8")
     books = read_targets(str(file))

@@ -54,7 +54,7 @@ def test_a_network_by_its_values(tmp_path: Path) -> None:
         ("networks:\n  web: {visit: first}\n", ":2: networks.web: {'visit': 'first'} is not a network; give a name"),
         ("networks:\n  web: {}\n", ":2: networks.web: {} is not a network"),
         ("networks:\n  web: 40\n", ":2: networks.web: 40 is not a network"),
-        ("networks:\n  web: 4g\n", ":1: networks: lacks mobile, which the mix uses"),
+        ("networks:\n  web: 4g\n", ":1: networks: lacks mobile, which journeys use"),
         ("networks:\n  web: 4g\n  web: 3g\n", ":3: not valid YAML: the key 'web' appears twice"),
         ("networks: [\n", ":"),
     ],
