@@ -10,7 +10,7 @@ from typing import Any
 import typer
 
 from experiment.blocks import WORKLOAD, Makers
-from experiment.own_target.file import HERE, read_target
+from experiment.own_target.file import HERE, Place, read_target
 from experiment.own_target.steps import steps_of
 from experiment.plan.arms_in_blocks import PLAN, Plan
 from experiment.results.folder import ResultsFolder, write_json
@@ -25,9 +25,15 @@ from mesh.supervisor.signals import Interrupts
 
 
 def begin_targets(plan: Plan, results: Path) -> ResultsFolder:
-    """Makes the folder of a new run on targets, with its plan and steps."""
+    """Makes the folder of a new run on targets, with its plan and steps.
+
+    The plan has only the targets that the user chose, and may have targets of several files.
+    """
+    file = read_target(plan.workload)
+    targets = {name: Place.model_validate(place) for name, place in plan.about["targets"].items()}
+    steps = steps_of(replace(file, target=file.target.model_copy(update={"targets": targets})))
     folder = ResultsFolder.new(results, plan.name)
-    write_json(folder.path / WORKLOAD, steps_of(read_target(plan.workload)))
+    write_json(folder.path / WORKLOAD, steps)
     folder.write_json(PLAN, {**plan.as_document(), "began": now()})
     return folder
 

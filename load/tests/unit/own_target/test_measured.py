@@ -7,15 +7,20 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from experiment.blocks import WORKLOAD
 from experiment.cli import app
+from experiment.commands.own_targets import begin_targets
 from experiment.errors import UsageError
 from experiment.kinds.isolate import isolate_arms
 from experiment.kinds.rates import rate_arms
 from experiment.kinds.rtt import rtt_arms
 from experiment.own_target.file import TargetFile
 from experiment.own_target.measured import as_topologies, read_targets, switches_given
-from experiment.plan.arms_in_blocks import arms_of, read_switches
+from experiment.plan.arms_in_blocks import Plan, arms_of, read_switches
 from experiment.plan.networks import channel_networks
+from experiment.plan.profiles import profile_named
+from experiment.results.folder import read_json
+from mesh.description.switches import Switches
 
 SHOP = """
 name: books
@@ -61,6 +66,24 @@ def test_files_that_differ_only_in_their_targets_are_measured_together(file: Pat
     other.write_text(SHOP, encoding="utf-8")
     with pytest.raises(UsageError, match="another file has a target new too"):
         read_targets(both)
+
+
+def test_a_run_has_the_steps_of_the_chosen_targets(file: Path, tmp_path: Path) -> None:
+    """Another target of the file may have other endpoints, and use TLS."""
+    file.write_text(SHOP.replace('http: "http://127.0.0.1:9002', 'web: "https://127.0.0.1:9002'), encoding="utf-8")
+    for chosen, endpoint in {"old": "http", "new": "web"}.items():
+        measured = read_targets(str(file), chosen)
+        places = {name: place.model_dump(mode="json") for name, place in measured.target.targets.items()}
+        arms = arms_of(as_topologies(measured), Switches(edge="none"))
+        plan = Plan("load", chosen, arms, 1, profile_named("smoke"), 1, file, about={"targets": places})
+        folder = begin_targets(plan, tmp_path / "results")
+        (journey,) = read_json(folder.path / WORKLOAD)["journeys"]
+        assert [step["at"] for step in journey["steps"]] == [endpoint]
+        folder.release()
+    file.write_text(SHOP.replace("{http: GET", "{at: nowhere, http: GET"), encoding="utf-8")
+    with pytest.raises(UsageError, match="'nowhere' is not an endpoint"):
+        begin_targets(plan, tmp_path / "refused")
+    assert not (tmp_path / "refused").exists()
 
 
 def test_settings_override_the_file_s_generator_settings(books: TargetFile, file: Path) -> None:
