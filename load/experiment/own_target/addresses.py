@@ -41,17 +41,32 @@ def require_mine(file: TargetFile, mine: Collection[str]) -> None:
             if host in mine or is_socket(parts):
                 continue
             try:
-                addresses = {str(info[4][0]) for info in socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)}
+                elsewhere = remote_addresses(host)
             except UnicodeError as error:
                 raise file.error(f"{host} is not a valid name of a host", *where) from error
             except OSError as error:
                 raise file.error(f"{host} has no address: {error.strerror}", *where) from error
-            if elsewhere := sorted(one for one in addresses if not ipaddress.ip_address(one).is_loopback):
+            if elsewhere:
                 raise file.error(
                     f"{host} is at {elsewhere[0]}, which is not this machine; if it is yours to load, give "
                     f"--target-is-mine {host}",
                     *where,
                 )
+
+
+def remote_addresses(host: str) -> list[str]:
+    """Returns the addresses of a host that are on other machines; raises OSError if the host has no address,
+    or UnicodeError if it is not a valid name."""
+    addresses = {str(info[4][0]) for info in socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)}
+    return sorted(one for one in addresses if not ipaddress.ip_address(one).is_loopback)
+
+
+def is_local(parts: SplitResult) -> bool:
+    """Returns whether an endpoint over TCP is on this machine, as far as its host can be resolved."""
+    try:
+        return not remote_addresses(parts.hostname or "")
+    except (OSError, UnicodeError):
+        return False
 
 
 def address_of(file: TargetFile, url: str, *where: object) -> SplitResult:

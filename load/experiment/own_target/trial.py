@@ -20,7 +20,7 @@ from experiment.errors import GeneratorError, UsageError
 from experiment.generator.figures import busiest_cores, late_customers
 from experiment.generator.shopload import BINARY, Shopload
 from experiment.generator.tapes import Tapes, load_tapes
-from experiment.own_target.addresses import entries_of, is_socket
+from experiment.own_target.addresses import entries_of, is_local, is_socket
 from experiment.own_target.file import HERE
 from experiment.own_target.traces import (
     budgets_of_target,
@@ -150,7 +150,8 @@ def make_target(
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / f"{PurePath(trial).name}.json"
     write_json(file, document)
-    listening = [*(url.port for url in addresses if not is_socket(url) and url.port), *place["ports"]]
+    local = (url.port for url in addresses if url.port and is_local(url))
+    listening = [*local, *place["ports"]]
     sockets = [url.path for url in addresses if is_socket(url)]
     stores = stores_of(sent["traces"], sent["otlp"], ports)
     store = ports.url("jaeger-query-http") if sent["traces"] == HERE else ""

@@ -19,6 +19,12 @@ from experiment.own_target.addresses import entries_of, require_mine
 from experiment.own_target.file import TargetFile, read_target
 from experiment.own_target.steps import steps_of
 from experiment.own_target.tls import tls_of
+from experiment.own_target.trial import make_target
+from experiment.plan.arms_in_blocks import Plan, arms_of
+from experiment.plan.profiles import profile_named
+from mesh.description.ports import load_ports
+from mesh.description.switches import Switches
+from mesh.description.topology import Topology
 from mesh.paths import ROOT
 from mesh.sidecars.certificates import Certificate, issue, make_authority
 
@@ -321,3 +327,15 @@ def test_the_case_of_a_host_does_not_matter(tmp_path: Path, mine: str) -> None:
 def test_a_host_that_is_not_a_name_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"small\.yaml:3: .*web: a\.\.b is not a valid name of a host"):
         require_mine(write_target(tmp_path, SMALL.replace("127.0.0.1", "a..b")), [])
+
+
+def test_processes_of_this_machine_are_not_at_another_machine_s_ports(tmp_path: Path) -> None:
+    endpoints = {"near": "http://127.0.0.1:9001", "far": "http://192.0.2.7:9002", "file": "http+unix:/app.sock"}
+    sent = {"timeout_s": 5, "mine": ["192.0.2.7"], "otlp": "", "traces": "", "tls": {}, "journeys": ["look"]}
+    about = {"targets": {"here": {"endpoints": endpoints, "ports": [9003]}}, "sent": sent}
+    switches = Switches(edge="none")
+    arms = arms_of([Topology(name="here", about="", entry={}, links={})], switches)
+    plan = Plan("load", "load", arms, 1, profile_named("smoke"), 1, tmp_path / "small.yaml", about=about)
+    system = make_target(plan, tmp_path / "steps", tmp_path, "here", switches, "run/1-here", load_ports({}))
+    assert list(system.ports) == [9001, 9003]
+    assert list(system.sockets) == ["/app.sock"]
