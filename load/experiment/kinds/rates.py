@@ -16,7 +16,7 @@ from hops.errors import HopsError
 from hops.kinds.capacity.document import capacity_of
 from hops.kinds.rates.document import AXIS, KIND
 from hops.run.axis import SHARE
-from hops.run.files import SUMMARY, read_document
+from hops.run.files import MANIFEST, SUMMARY, read_document
 from mesh.description.options import Given
 from mesh.description.topology import Topology
 
@@ -28,29 +28,39 @@ LOWEST, MAX_PERCENT = 0.1, 100.0
 
 @in_blocks.experiment(KIND)
 def command(*, topologies: str, rates: str, common: in_blocks.Common, switches: Given) -> Plan:
-    return common.plan(KIND, rate_arms(common.read_measured(topologies), rates, switches, common.file, common.folder))
+    places = common.own.target.targets if common.own else {}
+    endpoints = {name: place.endpoints for name, place in places.items()}
+    measured = common.read_measured(topologies)
+    return common.plan(KIND, rate_arms(measured, rates, switches, common.file, common.folder, endpoints))
 
 
 def rate_arms(
-    topologies: Sequence[Topology], rates: str, given: Mapping[str, str | None], workload: Path, results: Path = RESULTS
+    topologies: Sequence[Topology],
+    rates: str,
+    given: Mapping[str, str | None],
+    workload: Path,
+    results: Path = RESULTS,
+    endpoints: Mapping[str, Mapping[str, str]] | None = None,
 ) -> tuple[Arm, ...]:
     """Makes an arm for each topology at each rate, such as `hybrid-20` or `hybrid-60pct`, the lowest rates first.
 
     Args:
         rates: Comma-separated, in any order: journeys per second, or percentages of each topology's sustained rate.
-        results: The folder of all results; the newest sweep in it with all topologies determines which rate is 100 %.
+        results: The folder of all results; the newest sweep in it with all topologies and the same journeys determines
+            which rate is 100 %.
+        endpoints: The endpoints of each target other than the shop; None for the shop.
 
     Raises:
         UsageError: A rate is invalid, is given twice, or is above what any topology sustains. There is only one rate,
-            or there are too many arms. A rate is a percentage, but no sweep measured all topologies. A topology cannot
-            run with a switch.
+            or there are too many arms. A rate is a percentage, but no sweep measured all topologies with these
+            journeys. A topology cannot run with a switch.
     """
     places = arms_along(
         "rates", rates, "rate", DEFAULT_RATES, topologies, lambda item: _amount(item, rates), lambda place: place[::-1]
     )
     amounts = dict.fromkeys(amount for _, amount in places)
     names = [topology.name for topology in topologies]
-    held, sweep = _read_capacity(names, results)
+    held, sweep = _read_capacity(names, workload.name, endpoints or {}, results)
     absolute = [amount for amount, percent in amounts if not percent]
     if held and absolute and max(absolute) > max(held.values()):
         known = ", ".join(f"{name} {held[name]:g}" for name in names)
@@ -60,8 +70,8 @@ def rate_arms(
         )
     if not held and len(absolute) < len(amounts):
         raise UsageError(
-            f"rates={rates}: percentages refer to the rate that each topology sustains, but no `make sweep` measured "
-            f"it for {', '.join(names)}; run one, or give journeys per second"
+            f"rates={rates}: percentages refer to the rate that each topology sustains, but no `make sweep` with "
+            f"{workload.name} measured it for {', '.join(names)}; run one, or give journeys per second"
         )
     networks = channel_networks(workload)
 
@@ -85,13 +95,20 @@ def _amount(item: str, rates: str) -> tuple[float, bool]:
     return amount, percent
 
 
-def _read_capacity(topologies: Sequence[str], results: Path) -> tuple[dict[str, float], str]:
+def _read_capacity(
+    topologies: Sequence[str], workload: str, endpoints: Mapping[str, Mapping[str, str]], results: Path
+) -> tuple[dict[str, float], str]:
     """Returns the rate that each topology sustained in the newest sweep that measured all, and the sweep's name.
 
-    Both are empty if there is no such sweep.
+    The sweep must have sent the journeys of the same file to the same endpoints. If there is none, both are empty.
     """
     for path in sorted(results.glob(f"2*-sweep*/{SUMMARY}"), reverse=True):
         try:
+            manifest = read_document(path.with_name(MANIFEST))
+            targets = manifest.get("targets", {})
+            there = {name: targets[name]["endpoints"] for name in topologies if name in targets}
+            if manifest["workload"] != workload or there != endpoints:
+                continue
             rates = capacity_of(read_document(path))["results"]
         except (HopsError, KeyError):
             continue  # written by another version

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,20 +12,29 @@ from experiment.plan.arms_in_blocks import Plan, plan_of
 from experiment.plan.profiles import PROFILES
 from hops.kinds.rates.document import KIND
 from hops.run.documents import SCHEMA
-from mesh.description.topology import load_topology
+from mesh.description.topology import Topology, load_topology
 
 REST, HYBRID = load_topology("rest"), load_topology("hybrid")
 WORKLOAD = Path(__file__).resolve().parents[3] / "workloads" / "default.yaml"
 
 
+def write_sweep(results: Path, name: str, rates: dict[str, float | None], **manifest: Any) -> None:
+    """Writes what `make rates` reads of a sweep."""
+    rows = {topology: {"rate": rate} for topology, rate in rates.items()}
+    documents: dict[str, dict[str, Any]] = {
+        "summary": {"capacity": {"results": rows}},
+        "manifest": {"workload": WORKLOAD.name, **manifest},
+    }
+    (results / name).mkdir()
+    for file, document in documents.items():
+        (results / name / f"{file}.json").write_text(json.dumps({"schema": SCHEMA, **document}), encoding="utf-8")
+
+
 @pytest.fixture
 def results(tmp_path: Path) -> Path:
     """Two sweeps; the newer sweep has no rate for hybrid."""
-    for name, rates in {"20260101T000000Z-sweep": (160.0, 110.0), "20260102T000000Z-sweep": (150.0, None)}.items():
-        rows = {topology: {"rate": rate} for topology, rate in zip(("rest", "hybrid"), rates, strict=True)}
-        (tmp_path / name).mkdir()
-        summary = {"schema": SCHEMA, "capacity": {"results": rows}}
-        (tmp_path / name / "summary.json").write_text(json.dumps(summary), encoding="utf-8")
+    write_sweep(tmp_path, "20260101T000000Z-sweep", {"rest": 160.0, "hybrid": 110.0})
+    write_sweep(tmp_path, "20260102T000000Z-sweep", {"rest": 150.0, "hybrid": None})
     return tmp_path
 
 
@@ -47,6 +57,23 @@ def test_percent_refer_to_the_newest_sweep_with_all_topologies(results: Path) ->
     ]  # fmt: skip
 
 
+def test_a_sweep_of_other_journeys_or_endpoints_does_not_count(tmp_path: Path) -> None:
+    file, results = tmp_path / "recorded.yaml", tmp_path / "results"
+    file.write_text("{}", encoding="utf-8")
+    results.mkdir()
+    here, elsewhere = {"web1": "http://127.0.0.1:9001"}, {"web1": "http://127.0.0.1:9002"}
+    for day, (rate, workload, endpoints) in enumerate(
+        [(50.0, file.name, here), (60.0, file.name, elsewhere), (70.0, "other.yaml", here)], start=1
+    ):
+        targets = {"mine": {"endpoints": endpoints, "ports": []}}
+        write_sweep(results, f"2026010{day}T000000Z-sweep-recorded", {"mine": rate}, workload=workload, targets=targets)
+    write_sweep(results, "20260104T000000Z-sweep", {"mine": 80.0}, workload=file.name)
+    mine = Topology(name="mine", about="", entry={}, links={})
+    for endpoints, rate in ((here, 25), (elsewhere, 30)):
+        arms = rate_arms([mine], "10%,50%", {}, file, results, {"mine": endpoints})
+        assert [arm.rate for arm in arms] == [rate / 5, rate]
+
+
 @pytest.mark.parametrize(
     ("rates", "message"),
     [
@@ -66,7 +93,7 @@ def test_invalid_rates_are_refused(rates: str, message: str, results: Path) -> N
 
 
 def test_percent_need_a_sweep(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="no `make sweep` measured it for rest, hybrid; run one"):
+    with pytest.raises(UsageError, match=r"no `make sweep` with default.yaml measured it for rest, hybrid; run one"):
         rate_arms([REST, HYBRID], "20%,40%", {}, WORKLOAD, tmp_path)
 
 
