@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 
+from starlette.types import ASGIApp
+
 from graphql_gateway.app import build_app
 from shop.clients.gateway import serve_gateway
 from shop.contract.ports import Clients
@@ -41,8 +43,8 @@ async def serve(config: ServiceConfig, runtime: Runtime) -> None:
     """Serves until SIGTERM; raises the errors of `serve_gateway`."""
     sys.setswitchinterval(SWITCH_S)
 
-    def build(clients: Clients, incoming: Incoming, streams: Streams | None) -> GraphiQL:
+    def build(clients: Clients, incoming: Incoming, streams: Streams | None) -> ASGIApp:
         endpoint = build_app(clients, incoming, loaders=config.graphql_loaders, streams=streams)
-        return GraphiQL(endpoint, config.graphiql, FIRST_QUERY)
+        return endpoint if config.graphiql is None else GraphiQL(endpoint, config.graphiql, FIRST_QUERY)
 
     await serve_gateway(config, runtime, build, sockets=True)

@@ -167,7 +167,7 @@ class ServiceConfig(Struct, frozen=True, kw_only=True):
     log_level: Annotated[str, choice, "DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
     graphql_loaders: Switch = True  # batch the reads of the GraphQL gateway; off is the naive variant.
     reflection: Annotated[tuple[str, ...], _peers] = ()  # components whose services gRPC reflection lists, too.
-    graphiql: str | None = None  # folder of GraphiQL's files; None for a page that says how to get them.
+    graphiql: str | None = None  # folder of GraphiQL's files; None for no page.
 
     @classmethod
     def from_env(cls, env: Mapping[str, str]) -> ServiceConfig:

@@ -119,10 +119,13 @@ def _server(
 
         app = subgraph_app(service, use_cases, incoming, offer.around)
     else:
-        from shop.platform.graphql.graphiql import GraphiQL
         from shop.platform.graphql.service import graphql_app
 
-        app = GraphiQL(graphql_app(service, use_cases, incoming, offer.around), config.graphiql)
+        app = graphql_app(service, use_cases, incoming, offer.around)
+        if config.graphiql is not None:
+            from shop.platform.graphql.graphiql import GraphiQL
+
+            app = GraphiQL(app, config.graphiql)
     return http_server(app, listen, config.drain_s)
 
 

@@ -30,24 +30,24 @@ _HEADERS = ((b"content-security-policy", POLICY.encode()),)
 class GraphiQL:
     """An application whose `/graphql` shows GraphiQL to browsers, or says how to get its files if one is missing."""
 
-    def __init__(self, app: ASGIApp, folder: str | None, query: str = "{ __typename }") -> None:
+    def __init__(self, app: ASGIApp, folder: str, query: str = "{ __typename }") -> None:
         self._app = app
         self._start = f"const query = {json.dumps(query)};\n".encode() + (_OWN / "start.js").read_bytes()
-        self._fetched = {name: Path(folder, name) for name in FETCHED} if folder else {}
+        self._fetched = {name: Path(folder, name) for name in FETCHED}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         file = self._file(scope) if scope.get("method") == "GET" else None
         if file is None:
             await self._app(scope, receive, send)
         else:
-            status, caching = (503, (NO_STORE,)) if file.name == "missing.html" else (200, GRAPHIQL)
+            status, caching = (404, (NO_STORE,)) if file.name == "missing.html" else (200, GRAPHIQL)
             body = self._start if file.name == "start.js" else file.read_bytes()
             await respond(send, status, body, _TYPES[file.suffix], _HEADERS, caching)
 
     def _file(self, scope: Scope) -> Path | None:
         path: str = scope["path"]
         if path == ROUTE and not scope["query_string"] and b"text/html" in dict(scope["headers"]).get(b"accept", b""):
-            complete = self._fetched and all(file.is_file() for file in self._fetched.values())
+            complete = all(file.is_file() for file in self._fetched.values())
             return _OWN / ("page.html" if complete else "missing.html")
         if path == f"{_BELOW}start.js":
             return _OWN / "start.js"

@@ -9,6 +9,8 @@ from typing import Any
 import httpx
 import pytest
 
+from memory_shop import MemoryShop
+from served_shop import served_service
 from shop.platform.graphql.graphiql import FETCHED, GraphiQL
 
 pytestmark = pytest.mark.ours
@@ -22,8 +24,8 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def asking(gateway: Any, folder: Path | None) -> httpx.AsyncClient:
-    app = GraphiQL(gateway.http._transport.app, str(folder) if folder else None)
+def asking(gateway: Any, folder: Path) -> httpx.AsyncClient:
+    app = GraphiQL(gateway.http._transport.app, str(folder))
     return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://gateway")
 
 
@@ -41,17 +43,16 @@ async def test_a_browser_gets_a_page_without_files_from_elsewhere(gateway: Any, 
         assert (answer.status_code, kind in answer.headers["content-type"]) == (200, True)
 
 
-@pytest.mark.parametrize("missing", [*FETCHED, None])
+@pytest.mark.parametrize("missing", FETCHED)
 async def test_without_its_files_it_says_how_to_get_them_and_queries_are_answered(
-    gateway: Any, folder: Path, missing: str | None
+    gateway: Any, folder: Path, missing: str
 ) -> None:
-    if missing:
-        (folder / missing).unlink()
-    http = asking(gateway, folder if missing else None)
+    (folder / missing).unlink()
+    http = asking(gateway, folder)
     page = await http.get("/graphql", headers=HTML)
-    assert page.status_code == 503
+    assert page.status_code == 404
     assert "Run <code>make setup</code>" in page.text
-    assert (await http.get(f"/graphql/graphiql/{missing or 'react.js'}")).status_code == 404
+    assert (await http.get(f"/graphql/graphiql/{missing}")).status_code == 404
     answer = await http.post("/graphql", json={"query": "{ __typename }"})
     assert answer.json() == {"data": {"__typename": "Query"}}
 
@@ -59,9 +60,16 @@ async def test_without_its_files_it_says_how_to_get_them_and_queries_are_answere
 async def test_files_that_come_later_need_no_restart(gateway: Any, folder: Path) -> None:
     (folder / "react.js").rename(folder / "later")
     http = asking(gateway, folder)
-    assert (await http.get("/graphql", headers=HTML)).status_code == 503
+    assert (await http.get("/graphql", headers=HTML)).status_code == 404
     (folder / "later").rename(folder / "react.js")
     assert (await http.get("/graphql", headers=HTML)).status_code == 200
+
+
+async def test_a_service_without_a_folder_answers_browsers_as_it_answers_every_client(keys: Any) -> None:
+    served = served_service("product", MemoryShop().use_cases("product"), keys.public_file, ["graphql"])
+    async with served as at, httpx.AsyncClient(trust_env=False) as http:
+        answer = await http.get(f"http://{at['graphql']}/graphql", headers=HTML)
+    assert (answer.status_code, answer.json()["errors"][0]["extensions"]["code"]) == (200, "INVALID_ARGUMENT")
 
 
 @pytest.mark.parametrize(
