@@ -30,6 +30,7 @@ from shop.platform.graphql.supergraph import SUBGRAPHS
 
 pytestmark = pytest.mark.integration
 READY_S = 30.0
+DOCUMENTS = Path(__file__).resolve().parents[3] / "load" / "internal" / "graphql" / "documents" / "federation"
 OWN, OTHER = 1, 2
 """The customer of the first order and of its payment, and another customer."""
 HISTORY = "{ ordersByUser(userId: 1, pageSize: 3) { items { id payment { status } lines { product { id title } } } } }"
@@ -113,7 +114,7 @@ async def test_the_router_joins_admits_limits_and_says_what_failed(
     await _admits_whom_each_row_admits(router, other)
     await _admits_whom_the_subgraphs_admit(router, own, other, partner)
     await _speaks_of_errors_as_the_shop_does(router, own)
-    await _keeps_to_limits(router)
+    await _keeps_to_limits(router, own, partner)
     await _registers_documents(router)
     await _counts_failed_logins_by_address(router)
     await _loses_only_what_a_subgraph_would_have_said(router, own)
@@ -231,11 +232,22 @@ async def _speaks_of_errors_as_the_shop_does(router: Router, own: dict[str, str]
     assert (await router.http.post("/graphql", json={"query": "{ nothing }"}, headers=new)).status_code == 400
 
 
-async def _keeps_to_limits(router: Router) -> None:
+async def _keeps_to_limits(router: Router, own: dict[str, str], partner: dict[str, str]) -> None:
     page = "productPageWithReviews(pageSize: 100, reviewLimit: 20) { products { reviews { id } } }"
     wide = " ".join(f"a{number}: {page}" for number in range(20))
     assert codes(await router.ask(f"{{ {wide} }}")) == ["RESOURCE_EXHAUSTED"]
     assert codes(await router.ask(f"{{ {'__typename ' * 600} }}")) == ["INVALID_ARGUMENT"]
+    # The router counts every list as 20 items; subgraphs count the items that it can have.
+    long = "{ productPageWithReviews(pageSize: 1000, reviewLimit: 20) { products { id reviews { id body } } } }"
+    assert codes(await router.ask(long)) == ["RESOURCE_EXHAUSTED"]
+    dearest: list[tuple[str, dict[str, str], dict[str, int], list[str]]] = [
+        ("order_history", own, {"id": OWN, "first": 10}, []),
+        ("bulk_lines", partner, {"first": 1_000, "after": 0}, []),
+        ("document", own, {"id": 1}, ["NOT_FOUND"]),  # this shop has no document
+    ]
+    for journey, who, variables, expected in dearest:
+        text = (DOCUMENTS / f"{journey}.graphql").read_text()
+        assert codes(await router.ask(text, who, variables=variables)) == expected, journey
 
 
 async def _registers_documents(router: Router) -> None:

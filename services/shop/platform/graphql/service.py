@@ -108,7 +108,7 @@ class ClientContext(ServiceContext[P]):
 ServiceInfo: TypeAlias = "strawberry.Info[ServiceContext[object], None]"
 
 TARIFF = Tariff(
-    bounds=("ids", "orderIds", "productIds", "pageSize", "limit"),
+    bounds=("ids", "orderIds", "productIds", "pageSize", "limit", "representations"),
     pages="Page",
     items={
         ("Document", "sections"): MAX_SECTIONS,
@@ -149,7 +149,7 @@ def graphql_app(
 
     # Each endpoint has its own store of documents, so that clients cannot evict those of gateways.
     parts = Endpoint(schema, of_part, incoming)
-    clients = Endpoint(schema, of_client, incoming, _measure, compresses=True, route=path)
+    clients = Endpoint(schema, of_client, incoming, measure, compresses=True, route=path)
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         is_client = scope["type"] == "http" and scope["path"] == path
@@ -158,7 +158,7 @@ def graphql_app(
     return app
 
 
-def _measure(schema: GraphQLSchema, document: DocumentNode) -> CostModel:
+def measure(schema: GraphQLSchema, document: DocumentNode) -> CostModel:
     return CostModel(schema, document, TARIFF)
 
 

@@ -35,7 +35,7 @@ from shop.platform.access.rules import Authenticator, current_caller
 from shop.platform.graphql.endpoint import Endpoint
 from shop.platform.graphql.scalars import Long, parse_long
 from shop.platform.graphql.schema import Schema
-from shop.platform.graphql.service import ClientContext, ValueTypes, field_of
+from shop.platform.graphql.service import ClientContext, ValueTypes, field_of, measure
 from shop.platform.incoming import Around, Incoming
 from shop.values.order import Order
 from shop.values.payment import Payment
@@ -108,7 +108,7 @@ def subgraph_app(
     def context(headers: dict[bytes, bytes]) -> SubgraphContext[P]:
         return SubgraphContext(use_cases, incoming.authenticator, headers, around or {})
 
-    return Endpoint(subgraph_of(service), context, incoming)
+    return Endpoint(subgraph_of(service), context, incoming, measure)
 
 
 @cache

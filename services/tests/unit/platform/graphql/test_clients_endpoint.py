@@ -24,6 +24,8 @@ from shop.platform.graphql.execution import returns_list
 from shop.platform.graphql.limits import operations_of
 from shop.platform.graphql.schema import core_schema
 from shop.platform.graphql.service import TARIFF, client_path, graphql_app, schema_of
+from shop.platform.graphql.subgraph import subgraph_of
+from shop.platform.graphql.supergraph import SUBGRAPHS
 from shop.platform.incoming import Incoming
 from shop.user.bootstrap import offer
 
@@ -225,8 +227,8 @@ async def test_no_answer_has_more_fields_than_its_document_costs(
 
 def test_every_list_without_a_length_argument_has_a_bound() -> None:
     lists = set()
-    for service in SERVICES:
-        for named in core_schema(schema_of(service)).type_map.values():
+    for schema in (*map(schema_of, SERVICES), *map(subgraph_of, SUBGRAPHS.values())):
+        for named in core_schema(schema).type_map.values():
             if not isinstance(named, graphql.GraphQLObjectType) or named.name.startswith("__"):
                 continue
             for name, field in named.fields.items():

@@ -130,6 +130,19 @@ async def test_failed_logins_are_counted_by_the_address_that_the_router_passes_o
     assert codes(await subgraphs.ask("user", document, marked)) == ["TOO_MANY_REQUESTS"]
 
 
+async def test_costly_documents_are_refused_before_anything_runs(subgraphs: Subgraphs) -> None:
+    subgraphs.shop.record.calls.clear()
+    reviews = "reviews { id rating title body userId productId }"
+    page = f"{{ productPageWithReviews(pageSize: 1000, reviewLimit: 20) {{ products {{ id title {reviews} }} }} }}"
+    assert codes(await subgraphs.ask("product", page)) == ["RESOURCE_EXHAUSTED"]
+    product = {"__typename": "Product", "id": 1}
+    document = ASK % "Product { id title description category stock price { amountMinor currency } }"
+    assert codes(await subgraphs.ask("product", document, of=[product] * 1_500)) == ["RESOURCE_EXHAUSTED"]
+    assert subgraphs.shop.record.calls == []
+    # Ten orders of a hundred lines have as many products.
+    assert codes(await subgraphs.ask("product", document, of=[product] * 1_000)) == []
+
+
 @pytest.mark.parametrize("name", SUBGRAPHS)
 def test_a_subgraph_has_all_calls_except_internal_ones_and_streams(name: str) -> None:
     schema = core_schema(subgraph_of(SUBGRAPHS[name]))
