@@ -59,7 +59,7 @@ class Context(RequestContext, Generic[R]):
 
     @property
     def keys(self) -> tuple[str, ...]:
-        return surrogate_keys(self.shown, listed=True) if self.shown else ()
+        return surrogate_keys(self.shown, listed=True)
 
     def admit(self, method: Callable[..., Any], user_id: int | None = None, field: str = "") -> None:
         """Admits the caller to a call, by the access rule in the call's row; calls open to everybody need no token.

@@ -163,6 +163,7 @@ async def test_changed_resources_have_their_entity_tag(api: httpx.AsyncClient, p
         ("/v1/products/3", "product-3"),
         ("/v1/products/3?include=reviews", "product-3"),
         ("/v1/products?ids=3,1", "products,product-"),
+        ("/v1/products?category=none", "products"),
         ("/v1/products?page_size=1000", "catalogue"),
         ("/v1/users/3", None),
     ],

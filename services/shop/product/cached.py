@@ -68,14 +68,17 @@ class AnnouncedProductStore:
         self.rows, self.document = store.rows, store.document
 
     async def add(self, product: NewProduct) -> Product:
-        added = await self._store.add(product)
-        self._cache.take_out([PRODUCTS, CATALOGUE])
-        return added
+        try:
+            return await self._store.add(product)
+        finally:
+            self._cache.take_out([PRODUCTS, CATALOGUE])
 
     async def change(self, product_id: int, change: ProductChange, expected: Product | None) -> Product | None:
         try:
             return await self._store.change(product_id, change, expected)
         finally:
+            if change.category is not None:
+                self._cache.take_out([PRODUCTS])  # lists of the new category do not have the product's key yet
             self._announce([product_id])
 
     @asynccontextmanager

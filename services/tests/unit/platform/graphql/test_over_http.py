@@ -297,10 +297,11 @@ async def test_caches_share_a_get_only_if_all_its_fields_are_public(
     [
         (f"{{ {PRODUCT} {{ title }} }}", {"products", "product-1"}),
         ("{ products(first: 2) { edges { node { title } } } }", {"products", "product-1", "product-2"}),
+        ('{ products(first: 2, category: "none") { edges { node { title } } } }', {"products"}),
         ("{ me { id } }", set()),
         (f"{{ {PRODUCT} {{ title }} me {{ id }} }}", set()),
     ],
-    ids=range(4),
+    ids=range(5),
 )
 async def test_a_shared_cache_gets_the_products_as_keys(gateway: Any, query: str, expected: set[str]) -> None:
     headers = {"authorization": f"Bearer {gateway.token('customer', 3)}"}
