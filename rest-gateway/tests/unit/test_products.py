@@ -113,6 +113,17 @@ async def test_every_error_is_named(api: httpx.AsyncClient, partner: dict[str, s
     assert says(answer.json()["detail"], "and 2 more")
 
 
+@pytest.mark.ours
+async def test_a_body_with_thousands_of_errors_gets_a_short_answer(
+    api: httpx.AsyncClient, partner: dict[str, str]
+) -> None:
+    unknown = {f"a{number}": 0 for number in range(5_000)}
+    answer = await api.patch("/v1/products/3", json=unknown, headers=partner)
+    assert (answer.status_code, len(answer.json()["errors"])) == (400, 20)
+    assert answer.json()["detail"].endswith("; and 4997 more")
+    assert len(answer.content) < 4 * 1024
+
+
 async def test_fields_select_the_answer_and_have_a_separate_entity_tag(api: httpx.AsyncClient) -> None:
     whole = await api.get("/v1/products/3")
     some = await api.get("/v1/products/3", params={"fields": "price.currency,id"})

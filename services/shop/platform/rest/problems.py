@@ -30,6 +30,8 @@ HTTP_ONLY = {
     415: ("unsupported-media-type", "Unsupported media type"),
 }
 """Statuses that no other protocol has, each with the last part of its problem's type, and the problem's title."""
+MAX_ERRORS = 20
+"""Maximum number of errors in the answer to an invalid request."""
 IS_HEAD = "shop.is_head"
 """Key in an ASGI scope that marks a HEAD request, which is handled as a GET."""
 
@@ -63,16 +65,22 @@ class Problem(msgspec.Struct, frozen=True, omit_defaults=True):
     instance: Annotated[str, describe("The path of the request.")]
     code: Annotated[ErrorCode, describe("The same code that GraphQL and gRPC give.")]
     field: Annotated[str, describe("The argument at fault, if there is one.")] = ""
-    errors: Annotated[Sequence[FieldError], describe("Everything that is wrong with an invalid request.")] = ()
+    errors: Annotated[
+        Sequence[FieldError], describe(f"The first {MAX_ERRORS} things that are wrong with an invalid request.")
+    ] = ()
 
 
 class InvalidRequest(InvalidArgument):
-    """A request that does not have the documented form; the field at fault is by default the first error's."""
+    """A request that does not have the documented form; the field at fault is by default the first error's.
 
-    def __init__(self, errors: Sequence[FieldError], *, field: str = "") -> None:
+    `left_out` is the number of further errors.
+    """
+
+    def __init__(self, errors: Sequence[FieldError], *, field: str = "", left_out: int = 0) -> None:
         first = errors[0]
         detail = "; ".join(f"{one.field}: {one.message}" if one.field else one.message for one in errors[:3])
-        more = f"; and {len(errors) - 3} more" if len(errors) > 3 else ""
+        count = len(errors) + left_out
+        more = f"; and {count - 3} more" if count > 3 else ""
         super().__init__(detail + more, field=field or first.field)
         self.errors = tuple(errors)
 
@@ -120,12 +128,13 @@ def problem_answer(error: ShopError, path: str) -> Response:
 
 
 async def answer_invalid_request(request: Request, error: Exception) -> Response:
-    """Answers with everything that FastAPI rejected in a request, in the contract's spelling."""
+    """Answers with the first errors that FastAPI found in a request, in the contract's spelling."""
     assert isinstance(error, RequestValidationError)
     field = getattr(request.scope["route"], "body_field", None)
     fields = getattr(field.field_info.annotation, "model_fields", {}) if field is not None else {}
-    errors = [_field_error(one, ", ".join(fields)) for one in error.errors()]
-    return problem_answer(InvalidRequest(errors), request.scope["path"])
+    found = error.errors()
+    errors = [_field_error(one, ", ".join(fields)) for one in found[:MAX_ERRORS]]
+    return problem_answer(InvalidRequest(errors, left_out=len(found) - len(errors)), request.scope["path"])
 
 
 async def answer_http_error(request: Request, error: Exception) -> Response:
