@@ -153,24 +153,36 @@ class HttpChannel:
     async def lines(self, request: HttpRequest) -> AsyncGenerator[bytes]:
         """Sends a POST, and yields the lines of its long-lived answer as they come; the span ends with the answer.
 
-        Raises `Unavailable` if there is no such answer or it breaks off, or `DeadlineExceeded` after `SILENT_S`.
+        Raises `Unavailable` if there is no such answer or it breaks off, or `DeadlineExceeded` if it does not begin in
+        the caller's time, or has no line for `SILENT_S`.
         """
         address = self._replicas.next()
         with self._call(address, request) as call:
             sent, url = {**self._host, **call.headers(), **request.headers}, f"http://{address}{request.path}"
             try:
-                async with self._session.post(url, data=request.body, headers=sent) as response:
-                    call.note_answer(response.status)
-                    if response.content_type != request.headers["accept"]:
-                        refusal = HttpAnswer(response.status, response.headers, await response.read())
-                        raise self.unreadable(refusal, request.path, request.headers["accept"])
+                async with await self._begin(call, url, sent, request) as response:
                     while line := await _next_line(response.content):
                         yield line
             except TimeoutError:
+                self._replicas.leave_out(address)
                 raise late(self.peer) from None
             except (aiohttp.ClientError, OSError) as error:
                 self._replicas.leave_out(address)
                 raise away(self.peer) from error
+
+    async def _begin(
+        self, call: _HttpCall, url: str, sent: Mapping[str, str], request: HttpRequest
+    ) -> aiohttp.ClientResponse:
+        """Returns a long-lived answer as soon as it begins; raises the error in any other answer."""
+        accepted = request.headers["accept"]
+        async with asyncio.timeout(remaining() or DEFAULT_S):
+            response = await self._session.post(url, data=request.body, headers=sent)
+            call.note_answer(response.status)
+            if response.content_type == accepted:
+                return response
+            async with response:
+                refusal = HttpAnswer(response.status, response.headers, await response.read())
+        raise self.unreadable(refusal, request.path, accepted)
 
     def unreadable(self, received: HttpAnswer, call: str, what: str) -> ShopError:
         """Returns the error for an answer that the service itself did not write, derived from the answer's status."""

@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from contextlib import aclosing, asynccontextmanager, contextmanager
 from typing import TypeVar, cast
 
-from shop.errors import TooManyRequests, Unauthenticated, Unavailable
+from shop.errors import DeadlineExceeded, TooManyRequests, Unauthenticated, Unavailable
 from shop.platform.access.jwt import EXPIRED
 from shop.platform.access.rules import Caller, current_caller
 from shop.platform.rates import Rates
@@ -26,6 +26,8 @@ MAX_OPENING = 4
 """Number of streams that a process opens at a time, so that reads do not wait behind thousands of openings."""
 MAX_WAIT_S = 3.0
 """How long a stream waits for the process to open it, in seconds; after that, its client has to try again."""
+MAX_START_S = 10.0
+"""How long a stream may take to yield its first item, in seconds: longer than it waits for other processes."""
 _END = object()
 
 
@@ -88,7 +90,7 @@ class Streams:
 
         The stream raises `TooManyRequests` if the caller has too many open or opens them too fast, or too many are
         being opened. It raises `Unauthenticated` once the token has expired, and `Unavailable` if the process has too
-        many open, or is stopping.
+        many open, or is stopping. It raises `DeadlineExceeded` if its first item takes too long.
         """
         return self._run(stream, current_caller() if caller is None else caller)
 
@@ -97,7 +99,7 @@ class Streams:
         async with aclosing(stream):
             with self._quota.hold(caller):
                 async with self._slot():
-                    item = await self._next(stream, expires)
+                    item = await self._first(stream, expires)
                 while item is not _END:
                     yield cast(T, item)
                     item = await self._next(stream, expires)
@@ -115,6 +117,13 @@ class Streams:
             yield
         finally:
             self._opening.release()
+
+    async def _first(self, stream: AsyncGenerator[T], expires: float | None) -> object:
+        try:
+            async with asyncio.timeout(MAX_START_S):
+                return await self._next(stream, expires)
+        except TimeoutError as error:
+            raise DeadlineExceeded("the stream did not begin in time; open it again") from error
 
     async def _next(self, stream: AsyncGenerator[T], expires: float | None) -> object:
         if not self._closed:

@@ -17,7 +17,7 @@ from served_shop import ANYWHERE
 from shop.clients.protocol_by_address import connect
 from shop.contract.calls import NOTIFICATION, PRODUCT
 from shop.contract.ports import Clients
-from shop.errors import Internal, InvalidArgument, NotFound, ShopError, Unavailable
+from shop.errors import DeadlineExceeded, Internal, InvalidArgument, NotFound, ShopError, Unavailable
 from shop.platform.access.rules import Authenticator
 from shop.platform.graphql.service import graphql_app
 from shop.platform.http.server import http_server
@@ -203,3 +203,30 @@ async def test_a_stream_is_two_hops_as_any_call_is(traces: Any) -> None:
     assert callee.parent.span_id == caller.context.span_id
     assert callee.attributes["graphql.operation.name"] == caller.attributes["graphql.operation.name"]
     assert "error.type" not in {**caller.attributes, **callee.attributes}, "its reader has left, and nothing failed"
+
+
+def address_of(server: asyncio.Server) -> str:
+    host, port = server.sockets[0].getsockname()
+    return f"{host}:{port}"
+
+
+@pytest.mark.parametrize("begun", [b"", b"HTTP/1.1 503 Away\r\nContent-Type: text/html\r\nContent-Length: 9\r\n\r\n"])
+async def test_a_replica_that_begins_no_stream_in_time_is_left_out(begun: bytes, monkeypatch: Any) -> None:
+    async def begin(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(begun)
+        await reader.read()  # until the caller leaves
+        writer.close()
+
+    monkeypatch.setattr("shop.clients.http_channel.DEFAULT_S", 0.2)
+    app = graphql_app(NOTIFICATION, Newsroom(), Incoming(Authenticator(None, trusts_inside=True)))
+    async with (
+        await asyncio.start_server(begin, "127.0.0.1", 0) as server,
+        http_server(app, ANYWHERE) as address,
+        asyncio.timeout(5),
+        connect({"notification": f"graphql://{address_of(server)},{address}"}, "test") as clients,
+    ):
+        with pytest.raises(DeadlineExceeded):
+            await anext(clients.notification.watch_notifications(1))
+        for _ in range(2):
+            async with aclosing(clients.notification.watch_notifications(1)) as updates:
+                assert (await anext(updates)).position == 7

@@ -8,7 +8,7 @@ from contextlib import AsyncExitStack, aclosing
 
 import pytest
 
-from shop.errors import TooManyRequests
+from shop.errors import DeadlineExceeded, TooManyRequests
 from shop.platform.access import streams
 from shop.platform.access.jwt import Principal
 from shop.platform.access.rules import Caller
@@ -77,3 +77,13 @@ async def test_an_opening_that_would_wait_for_long_is_refused(monkeypatch: pytes
     await open_and_close(held, customer(99))
     for stream in slow:
         await stream.aclose()
+
+
+async def test_streams_that_do_not_begin_give_their_slots_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(streams, "MAX_START_S", 0.05)
+    held, never = Streams(), asyncio.Event()
+    for _ in range(2):
+        silent = [held.hold(numbers(never), customer(number)) for number in range(1, MAX_OPENING + 1)]
+        openings = await asyncio.gather(*(anext(stream) for stream in silent), return_exceptions=True)
+        assert [type(opening) for opening in openings] == [DeadlineExceeded] * MAX_OPENING
+    await open_and_close(held, customer(99))
