@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
-from functools import cached_property
 from typing import Any, TypeVar
 
 from strawberry.dataloader import DataLoader
@@ -16,18 +15,22 @@ from shop.values.product import Product as ShopProduct
 
 MAX_PER_CALL = 1000
 
+K = TypeVar("K")
 T = TypeVar("T")
 V = TypeVar("V")
 
 
 class BatchedReads:
-    """One loader per entity, each over the batch call of its service."""
+    """One loader for each kind of read, over the batch call of its service."""
 
     def __init__(self, clients: Clients) -> None:
         self._clients = clients
+        self._loaders: dict[object, DataLoader[Any, Any]] = {}
 
     def product(self, number: int, reviews: int = 0, /) -> Awaitable[Product | None]:
-        return self._reviewed.load((number, reviews)) if reviews else self._products.load(number)
+        if reviews:
+            return self._load(self._read_reviewed, (number, reviews))
+        return self._load(self._read_products, number)
 
     async def product_page(
         self, reviews: int, /, *, page_size: int, page_token: str, category: str
@@ -42,16 +45,16 @@ class BatchedReads:
         return Page(items, page.next_page_token)
 
     def user(self, number: int) -> Awaitable[User | None]:
-        return self._users.load(number)
+        return self._load(self._read_users, number)
 
     def order(self, number: int) -> Awaitable[Order | None]:
-        return self._orders.load(number)
+        return self._load(self._read_orders, number)
 
     def payment_of_order(self, order_number: int) -> Awaitable[Payment | None]:
-        return self._payments.load(order_number)
+        return self._load(self._read_payments, order_number)
 
     def reviews(self, product_number: int, first: int) -> Awaitable[list[Review]]:
-        return self._reviews.load((product_number, first))
+        return self._load(self._read_reviews, (product_number, first))
 
     def expect_payment(self, order_number: int) -> None:
         # If the answer does not include the order after all, nothing else retrieves this result.
@@ -74,29 +77,11 @@ class BatchedReads:
             except Exception:  # noqa: S110 - the resolver that needs it gets the failure
                 pass
 
-    @cached_property
-    def _products(self) -> DataLoader[int, Product | None]:
-        return DataLoader(self._read_products, max_batch_size=MAX_PER_CALL)
-
-    @cached_property
-    def _reviewed(self) -> DataLoader[tuple[int, int], Product | None]:
-        return DataLoader(self._read_reviewed, max_batch_size=MAX_PER_CALL)
-
-    @cached_property
-    def _users(self) -> DataLoader[int, User | None]:
-        return DataLoader(self._read_users, max_batch_size=MAX_PER_CALL)
-
-    @cached_property
-    def _orders(self) -> DataLoader[int, Order | None]:
-        return DataLoader(self._read_orders, max_batch_size=MAX_PER_CALL)
-
-    @cached_property
-    def _payments(self) -> DataLoader[int, Payment | None]:
-        return DataLoader(self._read_payments, max_batch_size=MAX_PER_CALL)
-
-    @cached_property
-    def _reviews(self) -> DataLoader[tuple[int, int], list[Review]]:
-        return DataLoader(self._read_reviews, max_batch_size=MAX_PER_CALL)
+    def _load(self, read: Callable[[list[K]], Awaitable[list[V]]], key: K) -> Awaitable[V]:
+        """Returns what a read gives for a key; concurrent keys of one read share its call."""
+        if read not in self._loaders:
+            self._loaders[read] = DataLoader(read, max_batch_size=MAX_PER_CALL)
+        return self._loaders[read].load(key)
 
     async def _read_products(self, numbers: list[int]) -> list[Product | None]:
         products = await self._clients.product.batch_get_products(numbers)
