@@ -48,7 +48,9 @@ func RulesOf(files ...protoreflect.FileDescriptor) Rules {
 }
 
 const (
-	edgeMark          = "x-hopwise-edge"
+	// EdgeMark is the header with which the edge marks all requests from outside; its value is the client's address.
+	EdgeMark = "x-hopwise-edge"
+
 	certificateHeader = "x-forwarded-client-cert"
 	issuer            = "hopwise"
 	customer          = "customer"
@@ -132,7 +134,7 @@ func (a *Authenticator) RequireOrigin(headers Headers) error {
 
 func (a *Authenticator) isOutside(headers Headers) (bool, error) {
 	if a.edgeIdentity == "" {
-		return len(headers(edgeMark)) > 0, nil
+		return len(headers(EdgeMark)) > 0, nil
 	}
 	identity := callerIdentity(last(headers, certificateHeader))
 	if !strings.HasPrefix(identity, a.trustDomain) {

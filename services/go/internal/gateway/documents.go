@@ -18,13 +18,15 @@ import (
 	"github.com/vektah/gqlparser/v2/validator/rules"
 	"go.opentelemetry.io/otel/trace"
 
+	"hopwise/services/internal/access"
 	"hopwise/services/internal/shoperr"
 	"hopwise/services/internal/web"
 )
 
 const (
 	maxDocuments = 128
-	maxErrors    = 5 // maximum number of reported mistakes in a document
+	maxQueues    = 1_024 // of client addresses
+	maxErrors    = 5     // maximum number of reported mistakes in a document
 	// rest is the pause before the next unknown document, as a multiple of the time that the previous document took to
 	// prepare. So a flood of unknown documents takes little time from clients that send known documents.
 	rest = 8
@@ -58,7 +60,8 @@ type documents struct {
 	schema         *ast.Schema
 	tracer         trace.Tracer
 	byText, byHash *lru.Cache[string, *document]
-	turn           chan struct{} // holds its only element while no document is being prepared
+	queues         *lru.Cache[string, chan struct{}] // by client address
+	turn           chan struct{}                     // holds an element while a document is being prepared
 	restsUntil     time.Time
 }
 
@@ -70,9 +73,10 @@ var _ interface {
 func newDocuments(schema *ast.Schema, tracer trace.Tracer) *documents {
 	byText, _ := lru.New[string, *document](maxDocuments) // fails for a size below 1
 	byHash, _ := lru.New[string, *document](maxDocuments)
-	d := &documents{schema: schema, tracer: tracer, byText: byText, byHash: byHash, turn: make(chan struct{}, 1)}
-	d.turn <- struct{}{}
-	return d
+	queues, _ := lru.New[string, chan struct{}](maxQueues)
+	return &documents{
+		schema: schema, tracer: tracer, byText: byText, byHash: byHash, queues: queues, turn: make(chan struct{}, 1),
+	}
 }
 
 // ExtensionName and Validate are part of gqlgen's interface for extensions.
@@ -93,7 +97,7 @@ func (d *documents) MutateOperationParameters(ctx context.Context, r *graphql.Ra
 	x := exchangeOf(ctx)
 	hash, err := hashOf(x, r.Extensions)
 	if err == nil {
-		x.document, err = d.find(ctx, r.Query, hash)
+		x.document, err = d.find(ctx, r.Query, hash, x.request.Header.Get(access.EdgeMark))
 	}
 	if err == nil {
 		err = checkName(x.document.Operations, r.OperationName)
@@ -118,12 +122,13 @@ func hashOf(x *exchange, extensions map[string]any) (string, error) {
 }
 
 // find returns the document of a request, which has a text, the SHA-256 of an earlier text, or both to persist it.
-func (d *documents) find(ctx context.Context, text, hash string) (*document, error) {
+// address is the client's address, which the edge gives; empty for a request from inside.
+func (d *documents) find(ctx context.Context, text, hash, address string) (*document, error) {
 	if hash == "" {
 		if text == "" {
 			return nil, shoperr.New(shoperr.InvalidArgument, "query", "query is missing; send the GraphQL document as its text")
 		}
-		return d.ofText(ctx, text)
+		return d.ofText(ctx, text, address)
 	}
 	known, isKnown := d.byHash.Get(hash)
 	if text == "" {
@@ -139,23 +144,30 @@ func (d *documents) find(ctx context.Context, text, hash string) (*document, err
 	if isKnown {
 		return known, nil
 	}
-	made, err := d.ofText(ctx, text)
+	made, err := d.ofText(ctx, text, address)
 	if err == nil {
 		d.byHash.Add(hash, made)
 	}
 	return made, err
 }
 
-func (d *documents) ofText(ctx context.Context, text string) (*document, error) {
+func (d *documents) ofText(ctx context.Context, text, address string) (*document, error) {
 	if known, isKnown := d.byText.Get(text); isKnown {
 		return known, nil
 	}
-	select {
-	case <-d.turn:
-	case <-ctx.Done():
-		return nil, ctx.Err()
+	// One document of each address waits for the turn; the address's other documents wait for that document.
+	queue := make(chan struct{}, 1)
+	if known, isKnown, _ := d.queues.PeekOrAdd(address, queue); isKnown {
+		queue = known
 	}
-	defer func() { d.turn <- struct{}{} }()
+	for _, place := range []chan struct{}{queue, d.turn} {
+		select {
+		case place <- struct{}{}:
+			defer func() { <-place }()
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
 	if known, isKnown := d.byText.Get(text); isKnown {
 		return known, nil
 	}

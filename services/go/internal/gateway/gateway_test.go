@@ -4,8 +4,11 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/validator"
@@ -63,27 +66,53 @@ func TestDocumentsAreRemembered(t *testing.T) {
 	d := preparing(t)
 	text := "{ __typename }"
 	hash := "7f56e67dd21ab3f30d1ff8b7bed08893f0a0db86449836189b361dd1e56ddb4b"
-	if _, err := d.find(t.Context(), "", hash); err != errPersistedQueryNotFound {
+	if _, err := d.find(t.Context(), "", hash, ""); err != errPersistedQueryNotFound {
 		t.Errorf("got %v", err)
 	}
-	first, err := d.find(t.Context(), text, hash)
-	again, _ := d.find(t.Context(), "", hash)
-	byText, _ := d.find(t.Context(), text, "")
+	first, err := d.find(t.Context(), text, hash, "")
+	again, _ := d.find(t.Context(), "", hash, "")
+	byText, _ := d.find(t.Context(), text, "", "")
 	if err != nil || first != again || first != byText {
 		t.Errorf("it was prepared again: %v", err)
 	}
-	if _, err := d.find(t.Context(), "{ me { id } }", hash); err == nil {
+	if _, err := d.find(t.Context(), "{ me { id } }", hash, ""); err == nil {
 		t.Error("a text of another hash is taken")
 	}
 	invalid := "{ nothing }"
 	sum := sha256.Sum256([]byte(invalid))
 	hash = hex.EncodeToString(sum[:])
-	if _, err := d.find(t.Context(), invalid, hash); err == nil {
+	if _, err := d.find(t.Context(), invalid, hash, ""); err == nil {
 		t.Error("an invalid document is taken")
 	}
-	if _, err := d.find(t.Context(), "", hash); err != errPersistedQueryNotFound {
+	if _, err := d.find(t.Context(), "", hash, ""); err != errPersistedQueryNotFound {
 		t.Errorf("an invalid document is kept: %v", err)
 	}
+}
+
+func TestAFloodFromOneAddressDelaysAnotherByOneDocument(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := preparing(t)
+		send := func(text, address string) {
+			go func() {
+				if _, err := d.find(t.Context(), text, "", address); err != nil {
+					t.Errorf("%s: %v", text, err)
+				}
+			}()
+			synctest.Wait()
+		}
+		d.turn <- struct{}{} // a document is being prepared
+		flood := []string{"query a { __typename }", "query b { __typename }", "query c { __typename }"}
+		for _, text := range flood {
+			send(text, "192.0.2.1")
+		}
+		other := "query d { __typename }"
+		send(other, "192.0.2.2")
+		<-d.turn
+		time.Sleep(time.Second) // on the bubble's clock, which no work advances
+		if order := d.byText.Keys(); !slices.Equal(order, slices.Insert(flood, 1, other)) {
+			t.Errorf("prepared in the order %q", order)
+		}
+	})
 }
 
 func TestAmbiguousRequestsAreRefused(t *testing.T) {
