@@ -29,7 +29,9 @@ const (
 	grace   = 3 * time.Second  // for calls in flight when the process is stopped
 	minPing = 10 * time.Second // about the interval at which callers ping idle connections
 
-	idleLimit = 75 * time.Second // for an unused HTTP connection
+	readLimit  = 5 * time.Second  // for an HTTP request to arrive
+	writeLimit = time.Minute      // for an HTTP client to take its answer, from the end of the request's header on
+	idleLimit  = 75 * time.Second // for an unused HTTP connection
 )
 
 // Serve serves a service until the context ends; calls in flight then get some time to finish.
@@ -72,10 +74,7 @@ func ServeHTTP(ctx context.Context, a config.Address, handler http.Handler) erro
 	if err != nil {
 		return err
 	}
-	protocols := new(http.Protocols)
-	protocols.SetHTTP1(true)
-	protocols.SetUnencryptedHTTP2(true)
-	server := &http.Server{Handler: handler, Protocols: protocols, ReadHeaderTimeout: grace, IdleTimeout: idleLimit}
+	server := newHTTP(handler)
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(listener) }()
 	select {
@@ -89,6 +88,16 @@ func ServeHTTP(ctx context.Context, a config.Address, handler http.Handler) erro
 		_ = server.Close()
 	}
 	return nil
+}
+
+func newHTTP(handler http.Handler) *http.Server {
+	protocols := new(http.Protocols)
+	protocols.SetHTTP1(true)
+	protocols.SetUnencryptedHTTP2(true)
+	return &http.Server{
+		Handler: handler, Protocols: protocols, HTTP2: &http.HTTP2Config{WriteByteTimeout: writeLimit},
+		ReadHeaderTimeout: grace, ReadTimeout: readLimit, WriteTimeout: writeLimit, IdleTimeout: idleLimit,
+	}
 }
 
 // listen listens at an address, and replaces a stale socket file.

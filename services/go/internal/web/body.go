@@ -58,10 +58,8 @@ func RefuseMediaType(format string, values ...any) *Refusal {
 
 // ReadBody reads a body within the limits of size and time; wait is how long the caller waits.
 func ReadBody(w http.ResponseWriter, r *http.Request, wait time.Duration) ([]byte, *Refusal) {
-	connection := http.NewResponseController(w)
-	_ = connection.SetReadDeadline(time.Now().Add(min(guard.WorkFor(wait), bodyLimit)))
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(min(guard.WorkFor(wait), bodyLimit)))
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBytes))
-	_ = connection.SetReadDeadline(time.Time{}) // later reads have no deadline
 	var beyond *http.MaxBytesError
 	switch {
 	case errors.As(err, &beyond):

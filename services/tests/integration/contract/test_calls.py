@@ -213,15 +213,19 @@ def test_work_ends_with_the_time_that_the_edge_waits(
         assert patient.result(timeout=LIMIT_S).code == ""
 
 
-def test_a_body_that_does_not_come_is_given_up(serving: RunningProgram, contracted: ComponentContract) -> None:
+# A body that nobody reads must not keep its refusal waiting either.
+@pytest.mark.parametrize(("kind", "status"), [("application/json", 408), ("text/plain", 415)])
+def test_a_body_that_does_not_come_is_given_up(
+    serving: RunningProgram, contracted: ComponentContract, kind: str, status: int
+) -> None:
     if isinstance(serving.door, GrpcDoor | ConnectDoor):
         pytest.skip("libraries of gRPC and Connect read messages, and the edge forwards only whole ones")
     path = {"graphql-gateway": "/graphql", "rest-gateway": "/v1/sessions"}.get(contracted.component, "/v1/products")
     host, _, port = serving.target.rpartition(":")
     with socket.create_connection((host, int(port)), timeout=LIMIT_S) as client:
-        headers = f"host: gateway\r\ncontent-type: application/json\r\ncontent-length: 9\r\n{DEADLINE_HEADER}: 300"
+        headers = f"host: gateway\r\ncontent-type: {kind}\r\ncontent-length: 9\r\n{DEADLINE_HEADER}: 300"
         client.sendall(f"POST {path} HTTP/1.1\r\n{headers}\r\n\r\n{{".encode())
-        assert client.recv(1000).startswith(b"HTTP/1.1 408 ")
+        assert client.recv(1000).startswith(f"HTTP/1.1 {status} ".encode())
 
 
 def test_many_calls_and_clients_leave_nothing_open(
