@@ -29,6 +29,7 @@ type exchange struct {
 	mistakes gqlerror.List // of the document, after the first
 	cost     float64       // of the operation
 	refusal  *web.Refusal  // nil for a GraphQL request
+	stay     func() bool   // lets the work continue when the client leaves
 	status   int           // of the answer
 	code     string        // of the first error in the answer
 }

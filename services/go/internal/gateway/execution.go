@@ -41,9 +41,12 @@ func (limits) Validate(graphql.ExecutableSchema) error { return nil }
 // MutateOperationContext checks an operation with its variables.
 func (l limits) MutateOperationContext(ctx context.Context, asked *graphql.OperationContext) *gqlerror.Error {
 	x, operation := exchangeOf(ctx), asked.Operation
-	if x.request.Method == http.MethodGet && operation.Operation == ast.Mutation {
-		x.refusal = web.RefuseMethod("mutations need POST", http.MethodPost)
-		return presentFailure(x.refusal.Failure)
+	if operation.Operation == ast.Mutation {
+		if x.request.Method == http.MethodGet {
+			x.refusal = web.RefuseMethod("mutations need POST", http.MethodPost)
+			return presentFailure(x.refusal.Failure)
+		}
+		x.stay() // it must not be left half done
 	}
 	if span := trace.SpanFromContext(ctx); span.IsRecording() {
 		span.SetAttributes(attribute.String("graphql.operation.type", string(operation.Operation)))

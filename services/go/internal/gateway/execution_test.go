@@ -1,7 +1,9 @@
 package gateway
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
@@ -10,10 +12,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/99designs/gqlgen/graphql"
 	"go.opentelemetry.io/otel/trace/noop"
 	"google.golang.org/grpc"
 
 	"hopwise/proto/stubs/productv1"
+	"hopwise/proto/stubs/userv1"
 	"hopwise/services/internal/access"
 	"hopwise/services/internal/config"
 	"hopwise/services/internal/guard"
@@ -21,25 +25,39 @@ import (
 	"hopwise/services/internal/shoperr"
 )
 
-const giveUp = 10 * time.Second // after which a test fails instead of waiting longer
+const (
+	giveUp   = 10 * time.Second       // after which a test fails instead of waiting longer
+	patience = 500 * time.Millisecond // in which a server surely notices that its client has left
+
+	products = "{ products(first: 100) { edges { node { id } } } }"
+)
+
+// late records how its only call ends: by its context, or by an answer.
+type late struct {
+	isAsked chan struct{}
+	ended   chan error
+}
+
+func (l late) answerAfter(ctx context.Context, wait time.Duration) {
+	close(l.isAsked)
+	select {
+	case <-ctx.Done():
+		l.ended <- ctx.Err()
+	case <-time.After(wait):
+		l.ended <- nil
+	}
+}
 
 // lateProducts answers a call for products only after its context has ended.
 type lateProducts struct {
 	productv1.ProductServiceClient
-	isAsked chan struct{}
-	ended   chan error
+	late
 }
 
 func (l lateProducts) ListProducts(
 	ctx context.Context, asked *productv1.ListProductsRequest, _ ...grpc.CallOption,
 ) (*productv1.ListProductsResponse, error) {
-	close(l.isAsked)
-	select {
-	case <-ctx.Done():
-		l.ended <- ctx.Err()
-	case <-time.After(giveUp):
-		l.ended <- errors.New("the context has not ended")
-	}
+	l.answerAfter(ctx, giveUp)
 	products := make([]*productv1.Product, asked.PageSize)
 	for place := range products {
 		products[place] = &productv1.Product{Id: int64(place + 1)}
@@ -47,45 +65,60 @@ func (l lateProducts) ListProducts(
 	return &productv1.ListProductsResponse{Products: products}, nil
 }
 
-// awaitEnd returns how the call for products ended.
-func (l lateProducts) awaitEnd() error {
+// lateUsers answers a login only when its client has left.
+type lateUsers struct {
+	userv1.UserServiceClient
+	late
+}
+
+func (l lateUsers) Login(ctx context.Context, _ *userv1.LoginRequest, _ ...grpc.CallOption) (*userv1.LoginResponse, error) {
+	l.answerAfter(ctx, patience)
+	return &userv1.LoginResponse{}, nil
+}
+
+// awaitEnd returns how the call ended; nil if it was answered before its context ended.
+func (l late) awaitEnd() error {
 	select {
 	case err := <-l.ended:
 		return err
 	case <-time.After(giveUp):
-		return errors.New("nobody asked for products")
+		return errors.New("nobody has called")
 	}
 }
 
-// startLate serves a gateway over lateProducts, and returns its address.
-func startLate(t *testing.T) (lateProducts, string) {
+// startLate serves a gateway over late services, and returns its address.
+func startLate(t *testing.T) (late, string) {
 	t.Helper()
-	late := lateProducts{isAsked: make(chan struct{}), ended: make(chan error, 1)}
+	l := late{isAsked: make(chan struct{}), ended: make(chan error, 1)}
 	authenticator, err := access.New(config.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := httptest.NewServer(New(&peer.Services{Product: late}, authenticator, config.Config{}, noop.NewTracerProvider()))
+	services := &peer.Services{Product: lateProducts{late: l}, User: lateUsers{late: l}}
+	server := httptest.NewServer(New(services, authenticator, config.Config{}, noop.NewTracerProvider()))
 	t.Cleanup(server.Close)
-	return late, server.URL + route
+	return l, server.URL + route
 }
 
-func newQuery(t *testing.T, ctx context.Context, url string) *http.Request {
+func newRequest(t *testing.T, ctx context.Context, url, document string) *http.Request {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(ctx, 2*giveUp)
 	t.Cleanup(cancel)
-	text := `{"query": "{ products(first: 100) { edges { node { id } } } }"}`
-	query, err := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader(text))
+	text, err := json.Marshal(graphql.RawParams{Query: document})
 	if err != nil {
 		t.Fatal(err)
 	}
-	query.Header.Set("Content-Type", mediaJSON)
-	return query
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Content-Type", mediaJSON)
+	return request
 }
 
 func TestAnExecutionStopsAtItsDeadline(t *testing.T) {
 	late, url := startLate(t)
-	query := newQuery(t, t.Context(), url)
+	query := newRequest(t, t.Context(), url, products)
 	query.Header.Set(guard.DeadlineHeader, "100")
 	answer, err := http.DefaultClient.Do(query)
 	if err != nil {
@@ -105,7 +138,9 @@ func TestAnExecutionStopsAtItsDeadline(t *testing.T) {
 	}
 }
 
-func TestAnExecutionStopsWhenItsClientHasGone(t *testing.T) {
+// abandon returns how the call of a document ends whose client leaves as soon as the call has begun.
+func abandon(t *testing.T, document string) error {
+	t.Helper()
 	late, url := startLate(t)
 	ctx, leave := context.WithCancel(t.Context())
 	go func() {
@@ -115,12 +150,22 @@ func TestAnExecutionStopsWhenItsClientHasGone(t *testing.T) {
 		}
 		leave()
 	}()
-	answer, err := http.DefaultClient.Do(newQuery(t, ctx, url))
+	answer, err := http.DefaultClient.Do(newRequest(t, ctx, url, document))
 	if err == nil {
 		answer.Body.Close()
 		t.Fatal("the client got an answer")
 	}
-	if ended := late.awaitEnd(); !errors.Is(ended, context.Canceled) {
+	return late.awaitEnd()
+}
+
+func TestAQueryStopsWhenItsClientHasGone(t *testing.T) {
+	if ended := abandon(t, products); !errors.Is(ended, context.Canceled) {
+		t.Errorf("the call ended by: %v", ended)
+	}
+}
+
+func TestAMutationContinuesWhenItsClientHasGone(t *testing.T) {
+	if ended := abandon(t, `mutation { login(input: {email: "", password: ""}) { token } }`); ended != nil {
 		t.Errorf("the call ended by: %v", ended)
 	}
 }

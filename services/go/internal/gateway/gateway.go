@@ -78,8 +78,7 @@ func (g *Gateway) serveTraced(w http.ResponseWriter, r *http.Request) {
 
 func (g *Gateway) answer(ctx context.Context, x *exchange) {
 	r := x.request
-	wait := guard.EdgeWait(r.Header.Get(guard.DeadlineHeader))
-	params, refusal := receive(x.ResponseWriter, r, wait) // http.ResponseController needs it
+	params, refusal := receive(ctx, x.ResponseWriter, r) // http.ResponseController needs it
 	if refusal != nil {
 		x.refuse(refusal)
 		return
@@ -88,8 +87,12 @@ func (g *Gateway) answer(ctx context.Context, x *exchange) {
 		x.refuse(&web.Refusal{Failure: guard.ClientError(ctx, err), Status: http.StatusUnauthorized})
 		return
 	}
-	ctx, cancel := guard.WithLimit(ctx, wait)
+	deadline, _ := ctx.Deadline()
+	ctx, cancel := context.WithDeadline(context.WithoutCancel(ctx), deadline)
 	defer cancel()
+	// The work ends when the client leaves, unless it is a mutation.
+	x.stay = context.AfterFunc(r.Context(), cancel)
+	defer x.stay()
 	ctx = graph.WithRequest(ctx, g.services, func() (access.Caller, error) {
 		return g.authenticator.Authenticate(r.Header.Get("Authorization"))
 	})

@@ -1,10 +1,10 @@
 package gateway
 
 import (
+	"context"
 	"mime"
 	"net/http"
 	"net/url"
-	"time"
 
 	"github.com/99designs/gqlgen/graphql"
 
@@ -14,8 +14,8 @@ import (
 // parameters are the names of a request's members.
 var parameters = []string{"query", "variables", "operationName", "extensions"}
 
-// receive reads a request within the limits; its JSON must be unambiguous. wait is how long the caller waits.
-func receive(w http.ResponseWriter, r *http.Request, wait time.Duration) (*graphql.RawParams, *web.Refusal) {
+// receive reads a request within the limits; its JSON must be unambiguous.
+func receive(ctx context.Context, w http.ResponseWriter, r *http.Request) (*graphql.RawParams, *web.Refusal) {
 	switch r.Method {
 	case http.MethodGet:
 		return fromQuery(r.URL.RawQuery)
@@ -25,7 +25,7 @@ func receive(w http.ResponseWriter, r *http.Request, wait time.Duration) (*graph
 			return nil, web.RefuseMediaType(
 				"the content type is '%s'; application/json is valid", kind)
 		}
-		body, refusal := web.ReadBody(w, r, wait)
+		body, refusal := web.ReadBody(ctx, w, r)
 		if refusal != nil {
 			return nil, refusal
 		}

@@ -158,14 +158,10 @@ func withCallersLimit(ctx context.Context) (context.Context, context.CancelFunc)
 	return WithLimit(ctx, waits)
 }
 
-// WithLimit returns a context that ends slightly before the caller, who waits this long, stops waiting.
+// WithLimit returns a context that ends slightly before the caller, who waits this long, stops waiting; the rest of the
+// time is for the way back.
 func WithLimit(ctx context.Context, waits time.Duration) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(ctx, WorkFor(waits))
-}
-
-// WorkFor returns how long the work may take for a caller who waits this long; the rest is for the way back.
-func WorkFor(waits time.Duration) time.Duration {
-	return time.Duration(float64(min(waits, maxWait)) * work)
+	return context.WithTimeout(ctx, time.Duration(float64(min(waits, maxWait))*work))
 }
 
 // EdgeWait returns how long a caller waits, according to its header.

@@ -2,6 +2,7 @@ package rest
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -16,7 +17,6 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"hopwise/services/internal/guard"
 	"hopwise/services/internal/readmask"
 	"hopwise/services/internal/web"
 )
@@ -39,7 +39,7 @@ type Call struct {
 }
 
 // receive reads a request from an admitted caller.
-func receive(w http.ResponseWriter, r *http.Request, route *Route, item string) (*Call, error) {
+func receive(ctx context.Context, w http.ResponseWriter, r *http.Request, route *Route, item string) (*Call, error) {
 	query, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil || len(query) > maxParameters {
 		return nil, web.RefuseContent("", "the query cannot be read; at most %d parameters, as name=value, are valid", maxParameters)
@@ -65,7 +65,7 @@ func receive(w http.ResponseWriter, r *http.Request, route *Route, item string) 
 	if coding := strings.TrimSpace(r.Header.Get("Content-Encoding")); coding != "" && !strings.EqualFold(coding, "identity") {
 		return nil, web.RefuseMediaType("the body must not be compressed; send it without Content-Encoding")
 	}
-	body, refusal := web.ReadBody(w, r, guard.EdgeWait(r.Header.Get(guard.DeadlineHeader)))
+	body, refusal := web.ReadBody(ctx, w, r)
 	if refusal == nil {
 		refusal = web.CheckObject(body, "", "the body")
 	}

@@ -90,8 +90,6 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		path = route.path
 	}
 	web.Trace(h.tracer, r, path, h.guard.Delay, func(ctx context.Context) web.Outcome {
-		ctx, cancel := guard.WithLimit(ctx, guard.EdgeWait(r.Header.Get(guard.DeadlineHeader)))
-		defer cancel()
 		var document any
 		err := guard.Recovering(func() (err error) {
 			switch {
@@ -103,7 +101,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			if err := h.guard.Authenticator.Admit(route.access, r.Header.Values); err != nil {
 				return err
 			}
-			call, err := receive(w, r, route, item)
+			call, err := receive(ctx, w, r, route, item)
 			if err == nil {
 				document, err = route.Answer(ctx, call)
 			}

@@ -25,10 +25,12 @@ type Outcome struct {
 	IsServerFault bool
 }
 
-// Trace answers a request, and records its SERVER span if the caller samples it. Before the answer it waits for delay,
-// which is set to prove the measurement. The route is empty for an unknown path.
+// Trace answers a request within its caller's time limit, and records its SERVER span if the caller samples it. Before
+// the answer it waits for delay, which is set to prove the measurement. The route is empty for an unknown path.
 func Trace(tracer trace.Tracer, r *http.Request, route string, delay time.Duration, answer func(context.Context) Outcome) {
 	ctx := propagation.TraceContext{}.Extract(r.Context(), propagation.HeaderCarrier(r.Header))
+	ctx, cancel := guard.WithLimit(ctx, guard.EdgeWait(r.Header.Get(guard.DeadlineHeader)))
+	defer cancel()
 	ctx, span := tracer.Start(ctx, strings.TrimSpace(r.Method+" "+route), trace.WithSpanKind(trace.SpanKindServer))
 	defer span.End()
 	if delay > 0 {

@@ -3,6 +3,7 @@ package web
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -12,7 +13,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"hopwise/services/internal/guard"
 	"hopwise/services/internal/shoperr"
 )
 
@@ -56,9 +56,13 @@ func RefuseMediaType(format string, values ...any) *Refusal {
 	return Refuse(http.StatusUnsupportedMediaType, shoperr.InvalidArgument, "", format, values...)
 }
 
-// ReadBody reads a body within the limits of size and time; wait is how long the caller waits.
-func ReadBody(w http.ResponseWriter, r *http.Request, wait time.Duration) ([]byte, *Refusal) {
-	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(min(guard.WorkFor(wait), bodyLimit)))
+// ReadBody reads a body within the limits of size and time.
+func ReadBody(ctx context.Context, w http.ResponseWriter, r *http.Request) ([]byte, *Refusal) {
+	last := time.Now().Add(bodyLimit)
+	if deadline, has := ctx.Deadline(); has && deadline.Before(last) {
+		last = deadline
+	}
+	_ = http.NewResponseController(w).SetReadDeadline(last)
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBytes))
 	var beyond *http.MaxBytesError
 	switch {
