@@ -43,9 +43,8 @@ func New(s *peer.Services, a *access.Authenticator, c config.Config, tracing tra
 	mux.HandleFunc(route, g.serveTraced)
 	mux.HandleFunc("/healthz", web.AnswerHealth)
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		path := []rune(r.URL.Path)
 		newExchange(w, r).refuse(web.Refuse(http.StatusNotFound, shoperr.NotFound, "",
-			"there is nothing at %s; POST %s answers queries", string(path[:min(len(path), 100)]), route))
+			"there is nothing at %s; POST %s answers queries", web.Cut(r.URL.Path, 100), route))
 	})
 	return mux
 }

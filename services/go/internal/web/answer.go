@@ -16,7 +16,10 @@ import (
 	"hopwise/services/internal/guard"
 )
 
-const minGzip = 1_024 // bytes of an answer
+const (
+	minGzip = 1_024 // bytes of an answer
+	maxPath = 1_000 // characters, in a span
+)
 
 // Outcome is the result of a request, for its span.
 type Outcome struct {
@@ -42,7 +45,7 @@ func Trace(tracer trace.Tracer, r *http.Request, route string, delay time.Durati
 	}
 	span.SetAttributes(
 		attribute.String("http.request.method", r.Method), attribute.String("http.route", route),
-		attribute.String("url.path", r.URL.Path), attribute.String("url.scheme", "http"),
+		attribute.String("url.path", Cut(r.URL.Path, maxPath)), attribute.String("url.scheme", "http"),
 		attribute.String("network.protocol.version", strings.TrimPrefix(r.Proto, "HTTP/")),
 		attribute.Int("http.response.status_code", outcome.Status))
 	if outcome.ErrorType != "" {

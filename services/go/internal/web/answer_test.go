@@ -4,9 +4,14 @@ import (
 	"context"
 	"net/http"
 	"net/http/httptest"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	"go.opentelemetry.io/otel/attribute"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	"go.opentelemetry.io/otel/trace/noop"
 
 	"hopwise/services/internal/guard"
@@ -21,4 +26,15 @@ func TestADelayIsPartOfTheCallersTime(t *testing.T) {
 		}
 		return Outcome{}
 	})
+}
+
+func TestALongPathIsCutInItsSpan(t *testing.T) {
+	spans := tracetest.NewSpanRecorder()
+	tracer := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spans)).Tracer("")
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/"+strings.Repeat("ä", 2*maxPath), nil)
+	Trace(tracer, r, "", 0, func(context.Context) Outcome { return Outcome{} })
+	want := attribute.String("url.path", "/"+strings.Repeat("ä", maxPath-1))
+	if got := spans.Ended()[0].Attributes(); !slices.Contains(got, want) {
+		t.Errorf("the path is not cut to %d characters", maxPath)
+	}
 }

@@ -136,7 +136,10 @@ func RefuseRepetition(name string) *Refusal {
 }
 
 // Shorten returns the beginning of a client's text, for an error.
-func Shorten(text string) string {
+func Shorten(text string) string { return Cut(text, maxName) }
+
+// Cut returns the beginning of a client's text, up to a number of characters.
+func Cut(text string, most int) string {
 	characters := []rune(text)
-	return string(characters[:min(len(characters), maxName)])
+	return string(characters[:min(len(characters), most)])
 }
