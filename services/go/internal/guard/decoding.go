@@ -28,7 +28,10 @@ func (c codec) Unmarshal(data mem.BufferSlice, value any) error {
 	return c.CodecV2.Unmarshal(data, value)
 }
 
-// Decoding returns a service's description whose unary methods report invalid bytes as the caller's error.
+type receiveKey struct{}
+
+// Decoding returns a guarded service's description whose unary methods leave each message to the guard. The guard
+// decodes it once the caller is admitted, and reports invalid bytes as the caller's error.
 func Decoding(described grpc.ServiceDesc) *grpc.ServiceDesc {
 	methods := make([]grpc.MethodDesc, len(described.Methods))
 	for index, method := range described.Methods {
@@ -36,7 +39,8 @@ func Decoding(described grpc.ServiceDesc) *grpc.ServiceDesc {
 		method.Handler = func(
 			server any, ctx context.Context, receive func(any) error, interceptor grpc.UnaryServerInterceptor,
 		) (any, error) {
-			return handler(server, ctx, func(message any) error { return decode(receive, message) }, interceptor)
+			ctx = context.WithValue(ctx, receiveKey{}, receive)
+			return handler(server, ctx, func(any) error { return nil }, interceptor)
 		}
 		methods[index] = method
 	}

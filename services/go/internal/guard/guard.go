@@ -56,6 +56,11 @@ func (g *Guard) Unary(ctx context.Context, request any, info *grpc.UnaryServerIn
 	defer cancel()
 	var answer any
 	err := g.run(ctx, rule.GetAccess(), func() error {
+		if receive, isPending := ctx.Value(receiveKey{}).(func(any) error); isPending {
+			if err := decode(receive, request); err != nil {
+				return err
+			}
+		}
 		mask, err := readmask.Of(request, info.FullMethod)
 		if err == nil {
 			answer, err = handler(ctx, request)

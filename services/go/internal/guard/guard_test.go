@@ -18,6 +18,7 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
+	"hopwise/proto/stubs/productv1"
 	"hopwise/proto/stubs/typev1"
 	"hopwise/services/internal/access"
 	"hopwise/services/internal/config"
@@ -119,6 +120,21 @@ func TestOutsidersAreKeptOut(t *testing.T) {
 	for path, want := range map[string]codes.Code{method: codes.PermissionDenied, "/grpc.health.v1.Health/Check": codes.OK} {
 		if got := call(outside, guarding(t), path, func(context.Context) error { return nil }); got.Code() != want {
 			t.Errorf("%s: got %v", path, got)
+		}
+	}
+}
+
+func TestAMessageIsDecodedOnlyForAnAdmittedCaller(t *testing.T) {
+	g := guarding(t)
+	get := Decoding(productv1.ProductService_ServiceDesc).Methods[0].Handler
+	receive := func(message any) error {
+		*message.(*frame) = frame{0xff}
+		return nil
+	}
+	outside := metadata.NewIncomingContext(t.Context(), metadata.Pairs("x-hopwise-edge", ""))
+	for ctx, want := range map[context.Context]codes.Code{outside: codes.PermissionDenied, t.Context(): codes.InvalidArgument} {
+		if _, err := get(productv1.UnimplementedProductServiceServer{}, ctx, receive, g.Unary); status.Code(err) != want {
+			t.Errorf("got %v, want %v", err, want)
 		}
 	}
 }
