@@ -31,20 +31,11 @@ const (
 func Open(
 	ctx context.Context, databaseURL string, connections int32, tracer trace.Tracer, names SpanNames,
 ) (*pgxpool.Pool, error) {
-	c, err := pgxpool.ParseConfig(databaseURL)
-	if err != nil { // its text may hold the password
-		return nil, config.Error("SHOP_DATABASE_URL is not valid; valid: a URL with a host and the scheme postgresql or postgres")
+	c, err := configure(databaseURL, connections)
+	if err != nil {
+		return nil, err
 	}
-	c.MinConns, c.MaxConns = connections, connections
-	c.ConnConfig.ConnectTimeout = connectOnce
-	c.ConnConfig.RuntimeParams = map[string]string{"application_name": "shop", "jit": "off", "timezone": "UTC"}
 	c.ConnConfig.Tracer = statements{tracer, names}
-	// A connection stays usable after one of its statements is cut off.
-	c.ConnConfig.BuildContextWatcherHandler = func(connection *pgconn.PgConn) ctxwatch.Handler {
-		return &pgconn.CancelRequestContextWatcherHandler{Conn: connection, DeadlineDelay: resetLimit}
-	}
-	// Idle connections are not pinged: a ping is an additional round trip, and no span would show it.
-	c.ShouldPing = func(context.Context, pgxpool.ShouldPingParams) bool { return false }
 	pool, err := pgxpool.NewWithConfig(ctx, c)
 	if err != nil {
 		return nil, err
@@ -55,6 +46,24 @@ func Open(
 		return nil, err
 	}
 	return pool, nil
+}
+
+func configure(databaseURL string, connections int32) (*pgxpool.Config, error) {
+	c, err := pgxpool.ParseConfig(databaseURL)
+	if err != nil { // its text may hold the password
+		return nil, config.Error("SHOP_DATABASE_URL is not valid; valid: a URL with a host and the scheme postgresql or postgres")
+	}
+	c.MinConns, c.MaxConns = connections, connections
+	c.MaxConnLifetime = 0 // no limit: otherwise requests would wait while all connections are replaced at once
+	c.ConnConfig.ConnectTimeout = connectOnce
+	c.ConnConfig.RuntimeParams = map[string]string{"application_name": "shop", "jit": "off", "timezone": "UTC"}
+	// A connection stays usable after one of its statements is cut off.
+	c.ConnConfig.BuildContextWatcherHandler = func(connection *pgconn.PgConn) ctxwatch.Handler {
+		return &pgconn.CancelRequestContextWatcherHandler{Conn: connection, DeadlineDelay: resetLimit}
+	}
+	// Idle connections are not pinged: a ping is an additional round trip, and no span would show it.
+	c.ShouldPing = func(context.Context, pgxpool.ShouldPingParams) bool { return false }
+	return c, nil
 }
 
 func awaitAnswer(ctx context.Context, pool *pgxpool.Pool, where string) error {
