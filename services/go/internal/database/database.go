@@ -2,6 +2,7 @@
 package database
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -82,9 +83,22 @@ func awaitAnswer(ctx context.Context, pool *pgxpool.Pool, where string) error {
 	}
 }
 
-// InTransaction does work in a READ COMMITTED transaction, which rolls back if the work fails.
+// InTransaction does work in a READ COMMITTED transaction, which rolls back if the work fails. A rollback has time even if
+// the caller's deadline has passed, because pgx closes a connection that did not roll back.
 func InTransaction(ctx context.Context, pool *pgxpool.Pool, work func(pgx.Tx) error) error {
-	return ClientError(ctx, pgx.BeginFunc(ctx, pool, work))
+	tx, err := pool.Begin(ctx)
+	if err != nil {
+		return ClientError(ctx, err)
+	}
+	defer func() {
+		limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), resetLimit)
+		defer cancel()
+		_ = tx.Rollback(limited) // does nothing after the commit
+	}()
+	if err = cmp.Or(work(tx), ctx.Err()); err == nil {
+		err = tx.Commit(ctx)
+	}
+	return ClientError(ctx, err)
 }
 
 // ClientError turns an error of the database into the error for callers, and returns other errors unchanged.

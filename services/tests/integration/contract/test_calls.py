@@ -198,7 +198,7 @@ def test_a_page_token_of_another_implementation_works(
 def test_work_ends_with_the_time_that_the_edge_waits(
     serving: RunningProgram, contracted: ComponentContract, admin: psycopg.Connection, rows: Rows, allowed: Headers
 ) -> None:
-    held = contracted.held
+    held, connections = contracted.held, connections_of(admin, contracted)
     with ThreadPoolExecutor(1) as other:
         with admin.transaction():
             lock(admin, contracted, rows)
@@ -211,6 +211,13 @@ def test_work_ends_with_the_time_that_the_edge_waits(
             wait_until_one_waits(admin, patient)
             assert not patient.done(), "who waits longer is answered first"
         assert patient.result(timeout=LIMIT_S).code == ""
+    assert connections <= connections_of(admin, contracted), "a late call has cost its connection"
+
+
+def connections_of(admin: psycopg.Connection, contracted: ComponentContract) -> set[int]:
+    """Returns the processes of PostgreSQL that serve the component, or the service behind a gateway."""
+    role, _, _ = contracted.table[0].partition(".")
+    return {pid for (pid,) in admin.execute("SELECT pid FROM pg_stat_activity WHERE usename = %s", [role])}
 
 
 # A body that nobody reads must not keep its refusal waiting either.
