@@ -53,9 +53,9 @@ type document struct {
 	isPublic bool // whether all callers get the same answer
 }
 
-// documents is an extension of gqlgen's executor that prepares clients' documents for execution. It is also the
-// executor's cache of documents. Texts and persisted documents have separate caches, so that a flood of texts cannot
-// evict persisted documents. gqlgen's AutomaticPersistedQuery would cache a text before its validation.
+// documents is the extension of gqlgen's executor that prepares clients' documents, and limits their execution. It is
+// also the executor's cache of documents. Texts and persisted documents have separate caches, so that a flood of texts
+// cannot evict persisted documents. gqlgen's AutomaticPersistedQuery would cache a text before its validation.
 type documents struct {
 	schema         *ast.Schema
 	tracer         trace.Tracer
@@ -67,6 +67,8 @@ type documents struct {
 
 var _ interface {
 	graphql.OperationParameterMutator
+	graphql.OperationContextMutator
+	graphql.OperationInterceptor
 	graphql.Cache[*ast.QueryDocument]
 } = (*documents)(nil)
 

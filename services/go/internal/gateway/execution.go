@@ -20,26 +20,8 @@ import (
 
 const maxOperationName = 100 // characters, in a span
 
-// limits is an extension of gqlgen's executor that limits an operation's cost, and ends its execution at this limit and
-// at the deadline.
-type limits struct {
-	schema *ast.Schema
-	tracer trace.Tracer
-}
-
-var _ interface {
-	graphql.OperationContextMutator
-	graphql.OperationInterceptor
-	graphql.ResponseInterceptor
-} = limits{}
-
-// ExtensionName and Validate are part of gqlgen's interface for extensions.
-func (limits) ExtensionName() string { return "Limits" }
-
-func (limits) Validate(graphql.ExecutableSchema) error { return nil }
-
 // MutateOperationContext checks an operation with its variables.
-func (l limits) MutateOperationContext(ctx context.Context, asked *graphql.OperationContext) *gqlerror.Error {
+func (d *documents) MutateOperationContext(ctx context.Context, asked *graphql.OperationContext) *gqlerror.Error {
 	x, operation := exchangeOf(ctx), asked.Operation
 	if operation.Operation == ast.Mutation {
 		if x.request.Method == http.MethodGet {
@@ -54,7 +36,7 @@ func (l limits) MutateOperationContext(ctx context.Context, asked *graphql.Opera
 			span.SetAttributes(attribute.String("graphql.operation.name", name[:min(len(name), maxOperationName)]))
 		}
 	}
-	x.cost = costOf(l.schema, operation, asked.Variables)
+	x.cost = costOf(d.schema, operation, asked.Variables)
 	return x.requestError(ctx, checkCost(ctx, operation, x.cost))
 }
 
@@ -70,11 +52,12 @@ func checkCost(ctx context.Context, operation *ast.OperationDefinition, cost flo
 	return nil
 }
 
-// InterceptOperation answers an operation that was cut off with the reason alone.
-func (l limits) InterceptOperation(ctx context.Context, next graphql.OperationHandler) graphql.ResponseHandler {
+// InterceptOperation ends an execution at the operation's cost and at the deadline. It answers an operation that was cut
+// off with the reason alone.
+func (d *documents) InterceptOperation(ctx context.Context, next graphql.OperationHandler) graphql.ResponseHandler {
 	x := exchangeOf(ctx)
 	ctx, end := context.WithCancelCause(ctx)
-	ctx, span := l.tracer.Start(ctx, "graphql.execute")
+	ctx, span := d.tracer.Start(ctx, "graphql.execute")
 	counted := newExecution(x.cost, end)
 	graphql.GetOperationContext(ctx).ResolverMiddleware = counted.resolve
 	handle := next(ctx)
@@ -87,13 +70,6 @@ func (l limits) InterceptOperation(ctx context.Context, next graphql.OperationHa
 		}
 		return response
 	}
-}
-
-// InterceptResponse adds a document's further mistakes, because gqlgen's extensions can return only one error.
-func (limits) InterceptResponse(ctx context.Context, next graphql.ResponseHandler) *graphql.Response {
-	x, response := exchangeOf(ctx), next(ctx)
-	response.Errors = append(response.Errors, x.mistakes...)
-	return response
 }
 
 // execution counts the fields of an answer during its execution. Each list counts its items' fields before they are

@@ -58,7 +58,6 @@ func newExecutor(tracer trace.Tracer) *executor.Executor {
 	e.SetQueryCache(documents)
 	e.Use(documents)
 	e.Use(extension.Introspection{})
-	e.Use(limits{executable.Schema(), tracer})
 	e.SetErrorPresenter(present)
 	e.SetRecoverFunc(func(_ context.Context, panicked any) error { return guard.PanicError(panicked) })
 	return e
@@ -111,6 +110,7 @@ func (g *Gateway) execute(ctx context.Context, x *exchange, params *graphql.RawP
 	operation, mistakes := g.executor.CreateOperationContext(ctx, params)
 	if len(mistakes) > 0 {
 		response = g.executor.DispatchError(graphql.WithOperationContext(ctx, operation), mistakes)
+		response.Errors = append(response.Errors, x.mistakes...) // gqlgen's extensions can return only one error
 		switch response.Errors[0].Extensions["code"] {
 		case persistedQueryNotFound, string(shoperr.DeadlineExceeded):
 		default:
