@@ -64,25 +64,25 @@ func limitOf(operation *ast.OperationDefinition, isPartner bool) float64 {
 
 func costOf(schema *ast.Schema, operation *ast.OperationDefinition, variables map[string]any) float64 {
 	c := costs{schema, variables, make(map[spread]float64)}
-	return c.of(operation.SelectionSet, 0)
+	return sum(operation.SelectionSet, 0, c.fragments, c.field)
 }
 
-func (c costs) of(set ast.SelectionSet, wraps int) float64 {
-	total := 0.0
+// sum adds up what a function returns for each field of a selection. It reads each fragment once, and keeps its sum.
+func sum[N int | float64](
+	set ast.SelectionSet, wraps int, fragments map[spread]N, of func(field *ast.Field, wraps int) N,
+) (total N) {
 	for _, one := range set {
 		switch one := one.(type) {
 		case *ast.Field:
-			total += c.field(one, wraps)
+			total += of(one, wraps)
 		case *ast.InlineFragment:
-			total += c.of(one.SelectionSet, wraps)
+			total += sum(one.SelectionSet, wraps, fragments, of)
 		case *ast.FragmentSpread:
 			key := spread{one.Name, wraps}
-			cost, isKnown := c.fragments[key]
-			if !isKnown {
-				cost = c.of(one.Definition.SelectionSet, wraps)
-				c.fragments[key] = cost
+			if _, isKnown := fragments[key]; !isKnown {
+				fragments[key] = sum(one.Definition.SelectionSet, wraps, fragments, of)
 			}
-			total += cost
+			total += fragments[key]
 		}
 	}
 	return total
@@ -104,7 +104,7 @@ func (c costs) field(field *ast.Field, wraps int) float64 {
 	if field.Name == "ofType" {
 		inside = min(wraps+1, maxWraps)
 	}
-	return own + c.items(field, parent, wraps)*c.of(field.SelectionSet, inside)
+	return own + c.items(field, parent, wraps)*sum(field.SelectionSet, inside, c.fragments, c.field)
 }
 
 func (c costs) items(field *ast.Field, parent *ast.Definition, wraps int) float64 {

@@ -98,7 +98,7 @@ func (e *execution) resolve(ctx context.Context, next graphql.Resolver) (any, er
 	if !returnsList(field.Field) || strings.HasPrefix(field.ObjectDefinition.Name, "__") {
 		return result, err
 	}
-	if fields := list.Len() * max(fieldsOf(field.Selections, make(map[string]int)), 1); e.left.Add(-int64(fields)) < 0 {
+	if fields := list.Len() * max(fieldsOf(field.Selections), 1); e.left.Add(-int64(fields)) < 0 {
 		e.end(exhausted("the answer has more than %d fields; ask for fewer items", e.limit))
 	}
 	if ctx.Err() != nil {
@@ -109,27 +109,16 @@ func (e *execution) resolve(ctx context.Context, next graphql.Resolver) (any, er
 }
 
 // fieldsOf counts the fields of an item, without the fields inside lists: resolving a list counts these.
-func fieldsOf(set ast.SelectionSet, fragments map[string]int) int {
-	total := 0
-	for _, one := range set {
-		switch one := one.(type) {
-		case *ast.Field:
-			total++
-			if !returnsList(one) {
-				total += fieldsOf(one.SelectionSet, fragments)
-			}
-		case *ast.InlineFragment:
-			total += fieldsOf(one.SelectionSet, fragments)
-		case *ast.FragmentSpread:
-			fields, isKnown := fragments[one.Name]
-			if !isKnown {
-				fields = fieldsOf(one.Definition.SelectionSet, fragments)
-				fragments[one.Name] = fields
-			}
-			total += fields
+func fieldsOf(item ast.SelectionSet) int {
+	fragments := make(map[spread]int)
+	var count func(*ast.Field, int) int
+	count = func(field *ast.Field, _ int) int {
+		if returnsList(field) {
+			return 1
 		}
+		return 1 + sum(field.SelectionSet, 0, fragments, count)
 	}
-	return total
+	return sum(item, 0, fragments, count)
 }
 
 func returnsList(field *ast.Field) bool {
