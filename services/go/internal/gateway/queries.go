@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -108,10 +109,7 @@ func (queries) User(ctx context.Context, id string) (*graph.User, error) {
 }
 
 func (queries) Users(ctx context.Context, first int32, after *string) (*schema.UserConnection, error) {
-	err := graph.Of(ctx).Admit(userv1.UserService_ListUsers_FullMethodName)
-	if err == nil {
-		err = graph.CheckFirst(first, maxListed)
-	}
+	err := cmp.Or(graph.Of(ctx).Admit(userv1.UserService_ListUsers_FullMethodName), graph.CheckFirst(first, maxListed))
 	if err != nil {
 		return nil, err
 	}
@@ -139,10 +137,8 @@ func (queries) Order(ctx context.Context, id string) (*graph.Order, error) {
 }
 
 func (queries) OrderLines(ctx context.Context, first int32, after *string) (*schema.OrderLineConnection, error) {
-	err := graph.Of(ctx).Admit(orderv1.OrderService_StreamOrderLines_FullMethodName)
-	if err == nil {
-		err = graph.CheckFirst(first, maxLines)
-	}
+	err := cmp.Or(
+		graph.Of(ctx).Admit(orderv1.OrderService_StreamOrderLines_FullMethodName), graph.CheckFirst(first, maxLines))
 	if err != nil {
 		return nil, err
 	}
@@ -226,11 +222,7 @@ func node[N graph.Node](thing N, err error) (graph.Node, error) {
 }
 
 func (users) Orders(ctx context.Context, of *graph.User, first int32, after *string) (*schema.OrderConnection, error) {
-	err := of.CheckOwner(ctx)
-	if err == nil {
-		err = graph.CheckFirst(first, maxOrders)
-	}
-	if err != nil {
+	if err := cmp.Or(of.CheckOwner(ctx), graph.CheckFirst(first, maxOrders)); err != nil {
 		return nil, err
 	}
 	var orders []*graph.Order

@@ -74,11 +74,8 @@ func (s *Service) BatchGetProductsWithReviews(
 	ctx context.Context, r *pb.BatchGetProductsWithReviewsRequest,
 ) (*pb.BatchGetProductsWithReviewsResponse, error) {
 	wanted, err := validate.Identifiers(r.Ids, "ids")
-	if err != nil {
-		return nil, err
-	}
-	each, err := validate.Size(r.ReviewLimit, "review_limit", reviewsEach, maxReviews)
-	if err != nil {
+	each, wrongSize := validate.Size(r.ReviewLimit, "review_limit", reviewsEach, maxReviews)
+	if err := cmp.Or(err, wrongSize); err != nil {
 		return nil, err
 	}
 	products, err := s.readReviewed(ctx, batchGetWithReviewsSQL, wanted, each)
@@ -173,15 +170,7 @@ func (s *Service) CreateProduct(ctx context.Context, r *pb.CreateProductRequest)
 func (s *Service) UpdateProduct(ctx context.Context, r *pb.UpdateProductRequest) (*pb.Product, error) {
 	id := r.GetProduct().GetId()
 	changed, err := changeOf(r.Product, r.GetUpdateMask().GetPaths())
-	if err == nil {
-		err = validate.Identifier(id, "product.id")
-	}
-	if err == nil {
-		err = changed.check()
-	}
-	if err == nil {
-		err = checkExpected(r.Expected, id)
-	}
+	err = cmp.Or(err, validate.Identifier(id, "product.id"), changed.check(), checkExpected(r.Expected, id))
 	if err == nil && r.Expected == nil && changed.stock != nil {
 		err = shoperr.New(shoperr.PreconditionRequired, "expected",
 			"customers change the stock, too: say what you read, in REST by If-Match, else by expected")
@@ -200,11 +189,7 @@ func (s *Service) UpdateProduct(ctx context.Context, r *pb.UpdateProductRequest)
 
 // DeleteProduct removes a product that has no reserved stock.
 func (s *Service) DeleteProduct(ctx context.Context, r *pb.DeleteProductRequest) (*emptypb.Empty, error) {
-	err := validate.Identifier(r.Id, "id")
-	if err == nil {
-		err = checkExpected(r.Expected, r.Id)
-	}
-	if err != nil {
+	if err := cmp.Or(validate.Identifier(r.Id, "id"), checkExpected(r.Expected, r.Id)); err != nil {
 		return nil, err
 	}
 	return &emptypb.Empty{}, s.inTransaction(ctx, func(stock stock) error {
@@ -235,11 +220,8 @@ func (s *Service) BatchListReviews(
 	ctx context.Context, r *pb.BatchListReviewsRequest,
 ) (*pb.BatchListReviewsResponse, error) {
 	wanted, err := validate.Identifiers(r.ProductIds, "product_ids")
-	if err != nil {
-		return nil, err
-	}
-	each, err := validate.Size(r.Limit, "limit", reviewsEach, maxReviews)
-	if err != nil {
+	each, wrongSize := validate.Size(r.Limit, "limit", reviewsEach, maxReviews)
+	if err := cmp.Or(err, wrongSize); err != nil {
 		return nil, err
 	}
 	reviews, err := many(ctx, s.pool, reviewOf, reviewsSQL, wanted, each)
@@ -259,11 +241,8 @@ func (s *Service) BatchListReviews(
 
 // StreamProductRows sends product rows by ascending id.
 func (s *Service) StreamProductRows(r *pb.StreamProductRowsRequest, stream pb.ProductService_StreamProductRowsServer) error {
-	if err := validate.Between(r.AfterProductId, "after_product_id", 0, math.MaxInt64); err != nil {
-		return err
-	}
 	limit, err := validate.Size(r.Limit, "limit", rowsByDefault, maxRows)
-	if err != nil {
+	if err := cmp.Or(validate.Between(r.AfterProductId, "after_product_id", 0, math.MaxInt64), err); err != nil {
 		return err
 	}
 	return s.readRows(stream.Context(), r.AfterProductId, limit, func(rows []*pb.ProductRow) error {

@@ -1,6 +1,7 @@
 package product
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -12,10 +13,7 @@ import (
 // ReserveStock reserves stock for one checkout: for all lines or none, and only once per id.
 func (s *Service) ReserveStock(ctx context.Context, r *pb.ReserveStockRequest) (*pb.Reservation, error) {
 	key, err := validate.UUID(r.ReservationId, "reservation_id")
-	if err == nil {
-		err = checkLines(r.Lines)
-	}
-	if err != nil {
+	if err := cmp.Or(err, checkLines(r.Lines)); err != nil {
 		return nil, err
 	}
 	reservation := &pb.Reservation{Id: key, State: held}

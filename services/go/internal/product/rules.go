@@ -1,6 +1,7 @@
 package product
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -114,10 +115,9 @@ func checkLines(lines []*pb.StockLine) error {
 		return shoperr.New(shoperr.InvalidArgument, "lines", "lines has %d entries; it must have 1 to %d", len(lines), maxLines)
 	}
 	for index, line := range lines {
-		if err := validate.Identifier(line.ProductId, productField(index)); err != nil {
-			return err
-		}
-		if err := validate.Between(int64(line.Quantity), quantityField(index), 1, maxPieces); err != nil {
+		err := cmp.Or(validate.Identifier(line.ProductId, productField(index)),
+			validate.Between(int64(line.Quantity), quantityField(index), 1, maxPieces))
+		if err != nil {
 			return err
 		}
 	}
