@@ -15,45 +15,39 @@ import (
 
 var skipForm = regexp.MustCompile(`^[0-9]{1,4}$`)
 
-// page is a page that a service returns: its items, and the token of the next page.
-type page[M any] interface {
-	GetNextPageToken() string
-	comparable
-}
-
-// connect returns the edges of one page of a service's listing.
-func connect[P page[M], M, E any](
-	fetch func(size int32, token string) (P, error), items func(P) []M, edge func(item M, cursor string) E,
+// connect returns the nodes and the edges of one page of a service's listing. fetch reads a page from the service.
+func connect[N, E any](
+	fetch func(size int32, token string) (nodes []N, next string, err error), edge func(node N, cursor string) E,
 	first int32, after *string, most int32,
-) ([]E, *schema.PageInfo, error) {
+) ([]N, []E, *schema.PageInfo, error) {
 	skip, token, err := cursorOf(after, most)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	if skip+first > most {
 		// Rare: a cursor from the middle of a page that started in the middle of another page.
-		before, err := fetch(skip, token)
+		_, next, err := fetch(skip, token)
 		if err != nil {
-			return nil, nil, ofCursor(err)
+			return nil, nil, nil, ofCursor(err)
 		}
-		if skip, token = 0, before.GetNextPageToken(); token == "" {
-			return []E{}, &schema.PageInfo{HasPreviousPage: true}, nil
+		if skip, token = 0, next; token == "" {
+			return nil, []E{}, &schema.PageInfo{HasPreviousPage: true}, nil
 		}
 	}
-	answer, err := fetch(skip+first, token)
+	nodes, next, err := fetch(skip+first, token)
 	if err != nil {
-		return nil, nil, ofCursor(err)
+		return nil, nil, nil, ofCursor(err)
 	}
-	next, listed := answer.GetNextPageToken(), items(answer)
-	edges, cursors := make([]E, 0, len(listed)), make([]string, 0, len(listed))
-	for place := int(skip); place < len(listed); place++ {
-		cursor := strconv.Itoa(place+1) + "." + token
-		if place == len(listed)-1 && next != "" {
-			cursor = "0." + next
+	nodes = nodes[min(len(nodes), int(skip)):]
+	edges, cursors := make([]E, len(nodes)), make([]string, len(nodes))
+	for place, node := range nodes {
+		cursors[place] = strconv.Itoa(int(skip)+place+1) + "." + token
+		if place == len(nodes)-1 && next != "" {
+			cursors[place] = "0." + next
 		}
-		edges, cursors = append(edges, edge(listed[place], cursor)), append(cursors, cursor)
+		edges[place] = edge(node, cursors[place])
 	}
-	return edges, infoOf(cursors, next != "", after != nil && *after != ""), nil
+	return nodes, edges, infoOf(cursors, next != "", after != nil && *after != ""), nil
 }
 
 func infoOf(cursors []string, hasNext, hasPrevious bool) *schema.PageInfo {

@@ -10,6 +10,7 @@ import (
 	"hopwise/proto/stubs/productv1"
 	"hopwise/proto/stubs/userv1"
 	"hopwise/services/internal/graph"
+	"hopwise/services/internal/lists"
 	"hopwise/services/internal/peer"
 	"hopwise/services/internal/shoperr"
 	"hopwise/services/internal/stubs/schema"
@@ -55,36 +56,27 @@ func (queries) Products(ctx context.Context, first int32, after, category *strin
 		return nil, err
 	}
 	r, reviews := graph.Of(ctx), graph.CountReviews(ctx, "edges", "node")
-	var products []*graph.Product
-	var edges []*schema.ProductEdge
-	var info *schema.PageInfo
 	skip, _, err := cursorOf(after, maxPerPage)
 	// A cursor far inside a page skips most of the products read, so they are read without reviews.
-	if reviews == 0 || err != nil || skip+first > maxListed {
-		edges, info, err = connect(
-			func(size int32, token string) (*productv1.ListProductsResponse, error) {
-				return r.Services.Product.ListProducts(
-					ctx, &productv1.ListProductsRequest{PageSize: size, PageToken: token, Category: value(category)})
-			},
-			(*productv1.ListProductsResponse).GetProducts,
-			func(item *productv1.Product, cursor string) *schema.ProductEdge {
-				products = append(products, graph.NewProduct(item))
-				return &schema.ProductEdge{Node: products[len(products)-1], Cursor: cursor}
-			}, first, after, maxPerPage)
-		r.ExpectReviews(products, reviews)
-	} else {
-		edges, info, err = connect(
-			func(size int32, token string) (*productv1.ListProductsWithReviewsResponse, error) {
-				return r.Services.Product.ListProductsWithReviews(ctx, &productv1.ListProductsWithReviewsRequest{
-					PageSize: size, PageToken: token, Category: value(category), ReviewLimit: reviews,
-				})
-			},
-			(*productv1.ListProductsWithReviewsResponse).GetProducts,
-			func(item *productv1.ReviewedProduct, cursor string) *schema.ProductEdge {
-				products = append(products, graph.NewReviewedProduct(item, reviews))
-				return &schema.ProductEdge{Node: products[len(products)-1], Cursor: cursor}
-			}, first, after, maxPerPage)
+	withReviews := reviews > 0 && err == nil && skip+first <= maxListed
+	products, edges, info, err := connect(func(size int32, token string) ([]*graph.Product, string, error) {
+		if !withReviews {
+			page, err := r.Services.Product.ListProducts(
+				ctx, &productv1.ListProductsRequest{PageSize: size, PageToken: token, Category: value(category)})
+			return lists.Map(page.GetProducts(), graph.NewProduct), page.GetNextPageToken(), err
+		}
+		page, err := r.Services.Product.ListProductsWithReviews(ctx, &productv1.ListProductsWithReviewsRequest{
+			PageSize: size, PageToken: token, Category: value(category), ReviewLimit: reviews,
+		})
+		made := func(p *productv1.ReviewedProduct) *graph.Product { return graph.NewReviewedProduct(p, reviews) }
+		return lists.Map(page.GetProducts(), made), page.GetNextPageToken(), err
+	}, func(node *graph.Product, cursor string) *schema.ProductEdge {
+		return &schema.ProductEdge{Node: node, Cursor: cursor}
+	}, first, after, maxPerPage)
+	if withReviews {
 		r.ExpectAuthors(products...)
+	} else {
+		r.ExpectReviews(products, reviews)
 	}
 	return &schema.ProductConnection{Edges: edges, PageInfo: info}, err
 }
@@ -113,14 +105,12 @@ func (queries) Users(ctx context.Context, first int32, after *string) (*schema.U
 	if err != nil {
 		return nil, err
 	}
-	edges, info, err := connect(
-		func(size int32, token string) (*userv1.ListUsersResponse, error) {
-			return graph.Of(ctx).Services.User.ListUsers(ctx, &userv1.ListUsersRequest{PageSize: size, PageToken: token})
-		},
-		(*userv1.ListUsersResponse).GetUsers,
-		func(item *userv1.User, cursor string) *schema.UserEdge {
-			return &schema.UserEdge{Node: graph.NewUser(item), Cursor: cursor}
-		}, first, after, maxPerPage)
+	_, edges, info, err := connect(func(size int32, token string) ([]*graph.User, string, error) {
+		page, err := graph.Of(ctx).Services.User.ListUsers(ctx, &userv1.ListUsersRequest{PageSize: size, PageToken: token})
+		return lists.Map(page.GetUsers(), graph.NewUser), page.GetNextPageToken(), err
+	}, func(node *graph.User, cursor string) *schema.UserEdge {
+		return &schema.UserEdge{Node: node, Cursor: cursor}
+	}, first, after, maxPerPage)
 	return &schema.UserConnection{Edges: edges, PageInfo: info}, err
 }
 
@@ -225,17 +215,14 @@ func (users) Orders(ctx context.Context, of *graph.User, first int32, after *str
 	if err := cmp.Or(of.CheckOwner(ctx), graph.CheckFirst(first, maxOrders)); err != nil {
 		return nil, err
 	}
-	var orders []*graph.Order
-	edges, info, err := connect(
-		func(size int32, token string) (*orderv1.ListOrdersByUserResponse, error) {
-			return graph.Of(ctx).Services.Order.ListOrdersByUser(
-				ctx, &orderv1.ListOrdersByUserRequest{UserId: of.Id, PageSize: size, PageToken: token})
-		},
-		(*orderv1.ListOrdersByUserResponse).GetOrders,
-		func(item *orderv1.Order, cursor string) *schema.OrderEdge {
-			orders = append(orders, graph.Of(ctx).NewOrder(item))
-			return &schema.OrderEdge{Node: orders[len(orders)-1], Cursor: cursor}
-		}, first, after, maxOrdersPerPage)
+	r := graph.Of(ctx)
+	orders, edges, info, err := connect(func(size int32, token string) ([]*graph.Order, string, error) {
+		page, err := r.Services.Order.ListOrdersByUser(
+			ctx, &orderv1.ListOrdersByUserRequest{UserId: of.Id, PageSize: size, PageToken: token})
+		return lists.Map(page.GetOrders(), r.NewOrder), page.GetNextPageToken(), err
+	}, func(node *graph.Order, cursor string) *schema.OrderEdge {
+		return &schema.OrderEdge{Node: node, Cursor: cursor}
+	}, first, after, maxOrdersPerPage)
 	graph.ExpectOrders(ctx, orders, "edges", "node")
 	return &schema.OrderConnection{Edges: edges, PageInfo: info}, err
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 
 	"hopwise/proto/stubs/productv1"
+	"hopwise/services/internal/lists"
 )
 
 // The functions here prefetch what a query needs for the items of a list, with one call to each service; path leads
@@ -60,7 +61,7 @@ func (r *Request) reviewsOf(products selection) (most int32) {
 // ExpectReviews prefetches the reviews of products that were read without reviews.
 func (r *Request) ExpectReviews(products []*Product, reviews int32) {
 	if reviews > 0 {
-		r.Reviews.Expect(each(products, func(p *Product) ReviewsKey { return ReviewsKey{p.Id, reviews} })...)
+		r.Reviews.Expect(lists.Map(products, func(p *Product) ReviewsKey { return ReviewsKey{p.Id, reviews} })...)
 	}
 }
 
@@ -69,7 +70,7 @@ func (r *Request) ExpectAuthors(products ...*Product) {
 	if r.authors.Load() {
 		var authors []int64
 		for _, product := range products {
-			authors = append(authors, each(product.firstReviews, (*productv1.Review).GetUserId)...)
+			authors = append(authors, lists.Map(product.firstReviews, (*productv1.Review).GetUserId)...)
 		}
 		r.Users.Expect(authors...)
 	}
@@ -79,12 +80,12 @@ func (r *Request) ExpectAuthors(products ...*Product) {
 func ExpectOrders(ctx context.Context, orders []*Order, path ...string) {
 	r, order := Of(ctx), selectAt(ctx, path...)
 	if len(order.inside("payment").nodes) > 0 {
-		r.Payments.Expect(each(orders, func(o *Order) int64 { return o.Id })...)
+		r.Payments.Expect(lists.Map(orders, func(o *Order) int64 { return o.Id })...)
 	}
 	if !order.inside("lines", "product").only(knownOfProduct) {
 		var products []int64
 		for _, order := range orders {
-			products = append(products, each(order.Lines, func(l *OrderLine) int64 { return l.ProductId })...)
+			products = append(products, lists.Map(order.Lines, func(l *OrderLine) int64 { return l.ProductId })...)
 		}
 		r.Products.Expect(products...)
 	}
@@ -94,10 +95,10 @@ func ExpectOrders(ctx context.Context, orders []*Order, path ...string) {
 func ExpectLines(ctx context.Context, lines []*OrderLine, path ...string) {
 	r, line := Of(ctx), selectAt(ctx, path...)
 	if !line.inside("product").only(knownOfProduct) {
-		r.Products.Expect(each(lines, func(l *OrderLine) int64 { return l.ProductId })...)
+		r.Products.Expect(lists.Map(lines, func(l *OrderLine) int64 { return l.ProductId })...)
 	}
 	if !line.inside("order").only(knownByLine) || len(line.inside("lineNumber").nodes) > 0 {
-		r.Orders.Expect(each(lines, func(l *OrderLine) int64 { return l.order.Id })...)
+		r.Orders.Expect(lists.Map(lines, func(l *OrderLine) int64 { return l.order.Id })...)
 	}
 	if !line.inside("order", "user").only(knownOfUser) {
 		var users []int64
@@ -108,12 +109,4 @@ func ExpectLines(ctx context.Context, lines []*OrderLine, path ...string) {
 		}
 		r.Users.Expect(users...)
 	}
-}
-
-func each[T, K any](items []T, key func(T) K) []K {
-	keys := make([]K, len(items))
-	for place, item := range items {
-		keys[place] = key(item)
-	}
-	return keys
 }

@@ -10,6 +10,7 @@ import (
 	"hopwise/proto/stubs/productv1"
 	"hopwise/proto/stubs/typev1"
 	"hopwise/proto/stubs/userv1"
+	"hopwise/services/internal/lists"
 	"hopwise/services/internal/shoperr"
 )
 
@@ -127,7 +128,7 @@ func (p *Product) Reviews(ctx context.Context, first int32) ([]*Review, error) {
 		return nil, err
 	}
 	if first <= p.reviewsRead {
-		return each(p.firstReviews[:min(len(p.firstReviews), int(first))], newReview), nil
+		return lists.Map(p.firstReviews[:min(len(p.firstReviews), int(first))], newReview), nil
 	}
 	r := Of(ctx)
 	if Asks(ctx, "author") {

@@ -5,6 +5,7 @@ import (
 
 	pb "hopwise/proto/stubs/productv1"
 	"hopwise/proto/stubs/typev1"
+	"hopwise/services/internal/lists"
 )
 
 // REST's documents. The JSON of the contract's messages differs: it leaves out fields that are 0 or empty.
@@ -89,15 +90,6 @@ type sold interface {
 	GetStock() int64
 }
 
-// all returns the documents of messages; never nil, which would be null in JSON.
-func all[M, D any](messages []M, document func(M) D) []D {
-	documents := make([]D, len(messages))
-	for index, message := range messages {
-		documents[index] = document(message)
-	}
-	return documents
-}
-
 func moneyOf(m *typev1.Money) moneyDocument {
 	return moneyDocument{m.GetAmountMinor(), m.GetCurrency()}
 }
@@ -111,7 +103,7 @@ func documentOf[P sold](p P) productDocument {
 
 func reviewedOf(p *pb.ReviewedProduct) productDocument {
 	document := documentOf(p)
-	document.Reviews = all(p.Reviews, reviewDocumentOf)
+	document.Reviews = lists.Map(p.Reviews, reviewDocumentOf)
 	return document
 }
 
@@ -124,8 +116,8 @@ func rowDocumentOf(r *pb.ProductRow) rowDocument {
 }
 
 func asTechnical(d *pb.Document) any {
-	return technicalDocument{d.Id, all(d.Sections, func(s *pb.DocumentSection) sectionDocument {
-		return sectionDocument{s.Title, all(s.Records, recordOf)}
+	return technicalDocument{d.Id, lists.Map(d.Sections, func(s *pb.DocumentSection) sectionDocument {
+		return sectionDocument{s.Title, lists.Map(s.Records, recordOf)}
 	})}
 }
 
@@ -140,7 +132,7 @@ func recordOf(r *pb.DocumentRecord) recordDocument {
 func asDocument(p *pb.Product) any { return documentOf(p) }
 
 func asReservation(r *pb.Reservation) any {
-	return reservationDocument{r.Id, nameOf(r.State), all(r.Lines, func(l *pb.ReservedLine) lineDocument {
+	return reservationDocument{r.Id, nameOf(r.State), lists.Map(r.Lines, func(l *pb.ReservedLine) lineDocument {
 		return lineDocument{l.ProductId, l.Quantity, moneyOf(l.UnitPrice)}
 	})}
 }

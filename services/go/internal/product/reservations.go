@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	pb "hopwise/proto/stubs/productv1"
+	"hopwise/services/internal/lists"
 	"hopwise/services/internal/shoperr"
 	"hopwise/services/internal/validate"
 )
@@ -28,7 +29,7 @@ func (s *Service) ReserveStock(ctx context.Context, r *pb.ReserveStockRequest) (
 			}
 			return checkAgain(reservation, r.Lines)
 		}
-		ids := productIDs(r.Lines)
+		ids := lists.Map(r.Lines, (*pb.StockLine).GetProductId)
 		slices.Sort(ids)
 		products, err := stock.productsLocked(ctx, ids)
 		if err != nil {

@@ -15,6 +15,7 @@ import (
 	pb "hopwise/proto/stubs/productv1"
 	"hopwise/proto/stubs/typev1"
 	"hopwise/services/internal/guard"
+	"hopwise/services/internal/lists"
 	"hopwise/services/internal/pagetoken"
 	"hopwise/services/internal/rest"
 	"hopwise/services/internal/shoperr"
@@ -65,21 +66,21 @@ func (d door) list(ctx context.Context, c *rest.Call) (any, error) {
 	switch {
 	case ids != nil && withReviews:
 		return encode(func(r *pb.BatchGetProductsWithReviewsResponse) any {
-			return productPage{mask.Select(all(r.Products, reviewedOf)), ""}
+			return productPage{mask.Select(lists.Map(r.Products, reviewedOf)), ""}
 		})(d.BatchGetProductsWithReviews(ctx, &pb.BatchGetProductsWithReviewsRequest{Ids: ids, ReviewLimit: each}))
 	case ids != nil:
 		return encode(func(r *pb.BatchGetProductsResponse) any {
-			return productPage{mask.Select(all(r.Products, documentOf[*pb.Product])), ""}
+			return productPage{mask.Select(lists.Map(r.Products, documentOf[*pb.Product])), ""}
 		})(d.BatchGetProducts(ctx, &pb.BatchGetProductsRequest{Ids: ids}))
 	case withReviews:
 		return encode(func(r *pb.ListProductsWithReviewsResponse) any {
-			return productPage{mask.Select(all(r.Products, reviewedOf)), r.NextPageToken}
+			return productPage{mask.Select(lists.Map(r.Products, reviewedOf)), r.NextPageToken}
 		})(d.ListProductsWithReviews(ctx, &pb.ListProductsWithReviewsRequest{
 			PageSize: size, PageToken: token, Category: category, ReviewLimit: each,
 		}))
 	}
 	return encode(func(r *pb.ListProductsResponse) any {
-		return productPage{mask.Select(all(r.Products, documentOf[*pb.Product])), r.NextPageToken}
+		return productPage{mask.Select(lists.Map(r.Products, documentOf[*pb.Product])), r.NextPageToken}
 	})(d.ListProducts(ctx, &pb.ListProductsRequest{PageSize: size, PageToken: token, Category: category}))
 }
 
@@ -185,8 +186,8 @@ func (d door) reviews(ctx context.Context, c *rest.Call) (any, error) {
 		return nil, c.Err()
 	}
 	return encode(func(r *pb.BatchListReviewsResponse) any {
-		return reviewList{all(r.Products, func(p *pb.ProductReviews) reviewedDocument {
-			return reviewedDocument{p.ProductId, all(p.Reviews, reviewDocumentOf)}
+		return reviewList{lists.Map(r.Products, func(p *pb.ProductReviews) reviewedDocument {
+			return reviewedDocument{p.ProductId, lists.Map(p.Reviews, reviewDocumentOf)}
 		})}
 	})(d.BatchListReviews(ctx, &pb.BatchListReviewsRequest{ProductIds: ids, Limit: each}))
 }
@@ -206,7 +207,7 @@ func (d door) rows(ctx context.Context, c *rest.Call) (any, error) {
 	}
 	page := rowPage{Rows: []rowDocument{}}
 	err = d.readRows(ctx, max(after, behind), size, func(rows []*pb.ProductRow) error {
-		page.Rows = append(page.Rows, all(rows, rowDocumentOf)...)
+		page.Rows = append(page.Rows, lists.Map(rows, rowDocumentOf)...)
 		return nil
 	})
 	if len(page.Rows) == size {

@@ -11,6 +11,7 @@ import (
 
 	pb "hopwise/proto/stubs/productv1"
 	"hopwise/proto/stubs/typev1"
+	"hopwise/services/internal/lists"
 	"hopwise/services/internal/shoperr"
 	"hopwise/services/internal/validate"
 )
@@ -121,19 +122,11 @@ func checkLines(lines []*pb.StockLine) error {
 			return err
 		}
 	}
-	return validate.Distinct(productIDs(lines), productField)
+	return validate.Distinct(lists.Map(lines, (*pb.StockLine).GetProductId), productField)
 }
 
 func productField(index int) string  { return fmt.Sprintf("lines[%d].product_id", index) }
 func quantityField(index int) string { return fmt.Sprintf("lines[%d].quantity", index) }
-
-func productIDs(lines []*pb.StockLine) []int64 {
-	ids := make([]int64, len(lines))
-	for index, line := range lines {
-		ids[index] = line.ProductId
-	}
-	return ids
-}
 
 // reserve decides whether products have enough stock for all lines; it returns the lines in order of product id,
 // with current prices.

@@ -17,6 +17,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"hopwise/services/internal/lists"
 	"hopwise/services/internal/readmask"
 	"hopwise/services/internal/web"
 )
@@ -232,9 +233,5 @@ func fieldIn(object, name string) string {
 }
 
 func namesOf(members []Member) string {
-	names := make([]string, len(members))
-	for index, member := range members {
-		names[index] = member.Name
-	}
-	return strings.Join(names, ", ")
+	return strings.Join(lists.Map(members, func(m Member) string { return m.Name }), ", ")
 }
