@@ -55,8 +55,12 @@ def require_mine(file: TargetFile, mine: Collection[str]) -> None:
 
 
 def remote_addresses(host: str) -> list[str]:
-    """Returns the addresses of a host that are on other machines; raises OSError if the host has no address,
-    or UnicodeError if it is not a valid name."""
+    """Returns the addresses of a host that are on other machines.
+
+    Raises:
+        OSError: The host has no address.
+        UnicodeError: It is not a valid name of a host.
+    """
     addresses = {str(info[4][0]) for info in socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)}
     return sorted(one for one in addresses if not ipaddress.ip_address(one).is_loopback)
 
