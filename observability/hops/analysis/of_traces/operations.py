@@ -161,7 +161,7 @@ def prepare(
     if correct_clocks:
         clocks = Clocks()
         for spans in traces.values():
-            clocks.add(tree_of(spans, names))
+            clocks.add(tree_of(spans))  # by the reported names, because spans are corrected before they are renamed
         made.trust.clocks = clocks.estimates()
         made.trust.corrected = {name: offset for name, offset in offsets_ns(made.trust.clocks).items() if offset}
     return made

@@ -285,14 +285,19 @@ def test_several_sources_with_other_names_are_one_set(traces, slower, tmp_path):
     assert "These patterns in the file of names match nothing: services: cart." in result.stderr
 
 
-def test_clocks_are_corrected_if_asked(tmp_path):
-    ahead = tmp_path / "ahead.jsonl"
+def test_clocks_are_corrected_if_asked_under_any_names(tmp_path):
+    ahead, budgets, names = (tmp_path / name for name in ("ahead.jsonl", "budgets.yaml", "names.yaml"))
     write(ahead, 20, payment_ahead_ms=50)
-    budgets = tmp_path / "budgets.yaml"
-    budgets.write_text("checkout: {work:payment: {mean: 3 ms}}")
-    as_sent, corrected = (run("check", budgets, ahead, *asked) for asked in ([], ["--correct-clocks"]))
-    assert (as_sent.exit_code, corrected.exit_code) == (0, 1)
-    assert "Clocks corrected, as requested: payment by −50" in corrected.stderr.replace("-", "−")
+    measured = set()
+    for name in ("payment", "bank"):
+        names.write_text(f"services: {{payment: {name}}}")
+        budgets.write_text(f"checkout: {{work:{name}: {{mean: 3 ms}}}}")
+        options = [budgets, ahead, "--mapping", names, "--json"]
+        as_sent, corrected = (run("check", *options, *asked) for asked in ([], ["--correct-clocks"]))
+        assert (as_sent.exit_code, corrected.exit_code) == (0, 1)
+        assert "Clocks corrected, as requested: payment by −50" in corrected.stderr.replace("-", "−")
+        measured.add(json.loads(corrected.stdout)["limits"][0]["measured_ms"])
+    assert len(measured) == 1
 
 
 def test_an_address_is_asked_as_budget_asks_it(monkeypatch, traces, tmp_path):
