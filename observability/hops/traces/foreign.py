@@ -385,6 +385,8 @@ def _handled_later(receipt: Node) -> list[tuple[Node, Node]]:
     later: list[tuple[Node, Node]] = []
     passed = [receipt] if receipt.span.kind is CONSUMER else []
     for node in passed:
+        if receipt in node.children:
+            return []  # spans that are each other's ancestors
         own = [
             child
             for child in node.children

@@ -65,7 +65,8 @@ def lend_answers(tree: Tree) -> None:
     for node, shared, call in tree.shared:
         holder, source = node, shared
         holder.part = call.part
-        while (inner := _counterparts(holder, source)) is not None:
+        # Spans that are each other's ancestors would lead back to the first.
+        while (inner := _counterparts(holder, source)) is not None and inner[0] is not node:
             holder, source = inner
             holder.part = call.part
         copies = [_copy(child) for child in source.children if child.is_try or child.callee is not None]
@@ -78,9 +79,9 @@ def lend_answers(tree: Tree) -> None:
             if len(lent) > room:
                 return  # no more copies than the trace has spans
         room -= len(lent)
-        holder.children = [*holder.children, *copies]
-        subtree = Tree(lent, {}, Quality(), holder)
-        clip_children(subtree)
+        others, holder.children = holder.children, copies
+        clip_children(subtree := Tree(lent, {}, Quality(), holder))
+        holder.children = [*others, *copies]
         sort_children(subtree)
 
 

@@ -215,6 +215,19 @@ shop get          SERVER 0..100
     assert tree_of(ring).quality.orphans == 3
 
 
+@pytest.mark.parametrize("end", [20, 40])
+def test_work_that_is_above_the_receipt_that_handed_it_on(draw, end):
+    get, receipt, work = draw(f"""
+front get      SERVER 0..100
+`- worker a     CONSUMER 10..20
+   `- worker b   INTERNAL 10..{end}
+""")
+    ring = [get, replace(receipt, parent_id=work.span_id), work]
+    quality = tree_of(ring).quality
+    assert parts(ring) == {"work:front": 100}
+    assert (quality.orphans, quality.rings) == (2, 2)
+
+
 def test_one_sending_may_have_very_many_receipts(draw):
     spans = draw("""
 shop get       SERVER 0..100

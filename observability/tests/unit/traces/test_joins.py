@@ -197,6 +197,23 @@ router request                SERVER 0..100
     }  # fmt: skip
 
 
+@pytest.mark.parametrize("name", ["ask", "other"])
+def test_spans_that_ask_a_subgraph_and_are_each_others_ancestors(draw, name):
+    spans = draw(f"""
+router request                SERVER 0..100
+router ask                    INTERNAL 10..60 apollo.subgraph.name=accounts
+|- router ask                    INTERNAL 10..60
+`- router call                   CLIENT 14..58
+   `- accounts POST                SERVER 20..50
+router ask                    INTERNAL 11..61 apollo.subgraph.name=accounts
+`- router {name}                 INTERNAL 11..61
+""")
+    for first, inner in ((1, 2), (5, 6)):
+        spans[first] = replace(spans[first], parent_id=spans[inner].span_id)
+    assert parts(spans) == {"work:router": 100}
+    assert tree_of(spans).quality.shared == 1
+
+
 @pytest.mark.parametrize("times", ["40..95", "70..90", "2..60", "12..45", "56..60"])
 def test_a_call_that_did_not_end_with_the_other_lost_its_own_answer(draw, times):
     spans = draw(f"""
