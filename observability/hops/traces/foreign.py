@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
+from operator import itemgetter
 
 from msgspec.structs import replace
 
@@ -334,23 +335,25 @@ def hand_messages_over(tree: Tree) -> None:
             break
     else:
         return
-    moved: dict[Node, set[Node]] = defaultdict(set)
-    added: dict[Node, list[Node]] = defaultdict(list)
-    for sender in list(tree.nodes):
+    moved: dict[Node, Node] = {}  # each with the span above it
+    added: dict[Node, list[tuple[str, Node]]] = defaultdict(list)  # with the ids of their senders
+    # A receipt that an outer receipt hands on moves with that, so the outer comes first.
+    for sender in sorted(tree.nodes, key=lambda node: node.span.kind is not PRODUCER and node.start_ns):
         is_sending = sender.span.kind is PRODUCER and sender is not tree.root
         above = (_sent_in(tree, sender) if is_sending else sender) if sender.children else None
         if above is None:
             continue
         for receipt in sender.children:
-            if not _is_receipt(sender.span, receipt.span) or receipt is above or receipt.start_ns < sender.start_ns:
+            if receipt in moved or receipt is above or receipt.start_ns < sender.start_ns:
                 continue
-            later = _handled_later(receipt)
+            if not _is_receipt(sender.span, receipt.span):
+                continue
+            later = [one for one in _handled_later(receipt) if one[1] not in moved]
             end_ns = max(receipt.end_ns, *(child.end_ns for _, child in later), receipt.start_ns)
             if not (end_ns > sender.end_ns if is_sending else later) or not _waited(above, receipt.start_ns, end_ns):
                 continue
-            moved[sender].add(receipt)
-            for parent, child in later:
-                moved[parent].add(child)
+            moved[receipt] = sender
+            moved |= {child: parent for parent, child in later}
             if later or receipt.start_ns > sender.end_ns:
                 sent_ns = min(sender.end_ns, receipt.start_ns) if is_sending else receipt.start_ns
                 way = waiting(sender.span, receipt, sent_ns, end_ns)
@@ -358,13 +361,13 @@ def hand_messages_over(tree: Tree) -> None:
                     child.is_try |= child.end_ns == end_ns
                     way.children.append(child)
                 tree.nodes.append(way)
-                added[above].append(way)
+                added[above].append((sender.span.span_id, way))
             else:
-                added[above].append(receipt)
-    for parent, nodes in moved.items():
-        parent.children = [child for child in parent.children if child not in nodes]
+                added[above].append((sender.span.span_id, receipt))
+    for parent in set(moved.values()):
+        parent.children = [child for child in parent.children if child not in moved]
     for parent, more in added.items():
-        parent.children = [*parent.children, *more]
+        parent.children = [*parent.children, *(node for _, node in sorted(more, key=itemgetter(0)))]
 
 
 def cross_the_link(tree: Tree) -> None:

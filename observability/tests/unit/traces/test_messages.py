@@ -98,6 +98,33 @@ def test_time_goes_where_the_caller_waited(draw, drawing, expected):
     assert parts(draw(drawing)) == expected
 
 
+@pytest.mark.parametrize("sending", ["front publish   PRODUCER 40..41", "front listen    INTERNAL 40..90"])
+@pytest.mark.parametrize("reverse_ids", [False, True])
+def test_work_that_two_receipts_hand_on_is_moved_with_the_outer(draw, sending, reverse_ids):
+    spans = draw(f"""
+front get             SERVER 0..100
+`- {sending}
+   `- worker receive    CONSUMER 50..52
+      `- worker batch     INTERNAL 51..68
+         `- worker handle   CONSUMER 52..60
+            `- worker step    CONSUMER 60..70
+""")
+    if reverse_ids:
+        ids = {one.span_id: other.span_id for one, other in zip(spans, spans[::-1], strict=True)} | {"": ""}
+        spans = [replace(one, span_id=ids[one.span_id], parent_id=ids[one.parent_id]) for one in spans]
+    tree = tree_of(spans)
+    reached = [tree.root]
+    for node in reached:
+        reached += node.children
+    assert len(set(reached)) == len(reached) == len(tree.nodes)
+    assert tree.quality.orphans == 0
+    # The message waited from its sending until 50, and after `receive` for `step`.
+    is_sending = "PRODUCER" in sending
+    assert parts(spans) == {"work:front": 70 if is_sending else 80, "work:worker": 12} | (
+        {"messaging:front": 1, "messaging:front→worker": 17} if is_sending else {"messaging:front→worker": 8}
+    )
+
+
 def test_what_receives_a_message_may_have_any_kind(draw):
     """A function that a queue starts has a SERVER span; other receivers leave spans without a kind."""
     for kind in ("SERVER", "UNSPECIFIED", "INTERNAL"):
