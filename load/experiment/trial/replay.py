@@ -29,9 +29,10 @@ from hops.gates.trial import NOT_AUDITED, Observed, Sidecars
 from hops.run.documents.cache import CacheCounts, EdgeCacheCounts
 from hops.run.fault_notice import aborts
 from hops.run.rows import RESOURCES, calls_frame, hops_frame, paths_frame, read_rows
-from hops.traces.clock_offset import clock_offset_ms
+from hops.traces.clocks import Clocks
 from hops.traces.jaeger import read_traces
-from hops.traces.tree import Quality
+from hops.traces.tree import Quality, grow
+from hops.units import NS_PER_MS
 from mesh.components.shop_processes import TRIAL_DATABASE
 from mesh.components.telemetry_files import spans_lost
 from mesh.description.topology import SERVICES
@@ -147,9 +148,10 @@ class Replay:
         traces = read_traces(jaeger, self.sampled, patience_s=DRAIN_S).traces
         self._budgets, self._quality = budgets_of(traces.values(), with_paths=True)
         if system.switches.in_cluster:
-            self._clock_offset_ms = clock_offset_ms(
-                traces.values(), lambda span: system.node_of(component_of(span.service))
-            )
+            clocks = Clocks(lambda span: system.node_of(component_of(span.service)))
+            for spans in traces.values():
+                clocks.add(grow(spans))
+            self._clock_offset_ms = max((abs(one.ahead_ns) for one in clocks.estimates()), default=0) / NS_PER_MS
         names = dict(self._journeys.select("trace_id", "journey").iter_rows())
         self._spans = spans_of((names[trace_id], spans) for trace_id, spans in traces.items())
         self._hops = hops_frame(self._budgets)

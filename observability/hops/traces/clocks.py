@@ -1,26 +1,32 @@
-"""How far apart the clocks of services are, within the bounds that calls allow; and spans corrected to one clock.
+"""How far apart clocks are, within the bounds that calls allow; and spans corrected to one clock.
 
 A callee cannot begin before its call, nor end after it. So each call allows only some offsets of the callee's clock,
 from the difference between the ends of SERVER and CLIENT span to the difference between their starts. If an
-offset of 0 does not suit all calls of a pair, the two clocks differ. The estimate is computed as in `clock_offset`, and
-clipped to the bounds.
+offset of 0 does not suit all calls of a pair, the two clocks differ.
+
+As in NTP (RFC 5905, section 8), the callee's clock is ahead by ((begun - sent) + (ended - answered)) / 2, plus or minus
+half of the time on the wire. So calls with little time on the wire are the most precise. The estimate is clipped to the
+bounds.
 """
 
 from __future__ import annotations
 
 from array import array
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from operator import attrgetter
+from statistics import median
 
 import msgspec
 from msgspec.structs import replace
 
-from hops.traces.clock_offset import ahead_ns
 from hops.traces.span import SERVER, Span
 from hops.traces.tree import Tree
 
 AGREEING = 0.98
 """Share of the calls that the bounds must suit: a few spans are closed late, and must not hide an offset."""
+FASTEST = 0.25
+"""Share of a pair's calls that the estimate is made from: those with the shortest time on the wire."""
 
 
 class Clock(msgspec.Struct, frozen=True):
@@ -50,9 +56,14 @@ class Clock(msgspec.Struct, frozen=True):
 
 
 class Clocks:
-    """Estimates of clock differences from the calls of many traces."""
+    """Estimates of clock differences from the calls of many traces.
 
-    def __init__(self) -> None:
+    Args:
+        place_of: Gives the service, or the node, whose clock timed a span; empty if unknown.
+    """
+
+    def __init__(self, place_of: Callable[[Span], str] = attrgetter("service")) -> None:
+        self._place_of = place_of
         self._pairs: dict[tuple[str, str], tuple[array[int], array[int], array[int]]] = defaultdict(
             lambda: (array("q"), array("q"), array("q"))
         )
@@ -62,18 +73,19 @@ class Clocks:
         for call in tree.calls:
             for child in call.children:
                 caller, callee = call.span, child.span
-                if callee.kind is SERVER and callee.service != caller.service:
+                places = self._place_of(caller), self._place_of(callee)
+                if callee.kind is SERVER and all(places) and places[0] != places[1]:
                     there, back = callee.start_ns - caller.start_ns, caller.end_ns - callee.end_ns
                     # A callee that took longer than its call was not waited for, and says nothing about clocks.
                     if there + back >= 0:
-                        lows, highs, outside = self._pairs[caller.service, callee.service]
+                        lows, highs, outside = self._pairs[places]
                         lows.append(-back)
                         highs.append(there)
                         if (by_ns := max(-there, callee.start_ns - caller.end_ns)) > 0:
                             outside.append(by_ns)
 
     def estimates(self) -> list[Clock]:
-        """Lists the pairs of services that call each other, the largest difference first."""
+        """Lists the pairs of services, or nodes, that call each other, the largest difference first."""
         made = [_clock(*pair, *bounds) for pair, bounds in self._pairs.items()]
         return sorted(made, key=lambda one: (not one.differs, -abs(one.ahead_ns), one.caller, one.callee))
 
@@ -122,7 +134,8 @@ def _at(values: array[int], share: float) -> int:
 
 def _clock(caller: str, callee: str, lows: array[int], highs: array[int], outside: array[int]) -> Clock:
     low, high = _at(lows, AGREEING), _at(highs, 1 - AGREEING)
-    estimate = round(ahead_ns([(above - below, (above + below) / 2) for below, above in zip(lows, highs, strict=True)]))
+    calls = sorted((above - below, (above + below) / 2) for below, above in zip(lows, highs, strict=True))
+    estimate = round(median(ahead for _, ahead in calls[: max(1, round(FASTEST * len(calls)))]))
     if low <= high:
         estimate = min(max(estimate, low), high)
     return Clock(caller, callee, len(lows), low, high, estimate, len(outside), max(outside, default=0))

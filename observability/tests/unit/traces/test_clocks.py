@@ -1,4 +1,4 @@
-"""How far the clocks of services are apart: from calls whose offset is known."""
+"""How far the clocks of services and nodes are apart: from calls whose offset is known."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from msgspec.structs import replace
 
 from hops.budget.any_system import budget_of_any, tree_of
 from hops.traces.clocks import Clocks, correct_spans, offsets_ns
+from hops.traces.span import Kind, Span
+from hops.traces.tree import grow
 from synthetic.formats import foreign_trace
 
 AHEAD_NS = {"product": 40_000_000, "order": -25_000_000}
@@ -76,3 +78,47 @@ def test_a_few_spans_that_were_closed_late_hide_no_offset():
         for spans in traces
     ]
     assert {clock.callee for clock in clocks_of(late) if clock.differs} >= AHEAD_NS.keys()
+
+
+NODES = {"gateway": "a", "order": "b", "product": "c"}
+
+
+def call(caller, callee, *, ahead_ms=0.0, wire_us=(80, 120)):
+    """Makes a call whose callee's clock is ahead, with given times on the wire in each direction."""
+    start = 10**18
+    begun = start + round(wire_us[0] * 1e3 + ahead_ms * 1e6)
+    return [
+        Span("t", "c", "", "call", Kind.CLIENT, caller, start, start + round(sum(wire_us) * 1e3) + 2_000_000),
+        Span("t", "s", "c", "serve", Kind.SERVER, callee, begun, begun + 2_000_000),
+    ]
+
+
+def estimate_ms(calls):
+    """Estimates how far the clock of each called node is ahead, ms."""
+    clocks = Clocks(lambda span: NODES.get(span.service, ""))
+    for spans in calls:
+        clocks.add(grow(spans))
+    return {clock.callee: clock.ahead_ns / 1e6 for clock in clocks.estimates()}
+
+
+def test_clocks_of_nodes_are_compared_to_within_half_of_the_wire():
+    for ahead in (0.0, 3.0, -7.5):
+        calls = [call("gateway", "order", ahead_ms=ahead), call("gateway", "product", ahead_ms=-4.0)]
+        assert estimate_ms(calls) == pytest.approx({"b": ahead, "c": -4.0}, abs=0.1)
+
+
+def test_slow_calls_do_not_blur_the_estimate():
+    rng = random.Random(4)
+    quick = [call("gateway", "order", ahead_ms=2.0, wire_us=(50, 50)) for _ in range(30)]
+    queued = [call("gateway", "order", ahead_ms=2.0, wire_us=(rng.uniform(5e3, 5e4), 50)) for _ in range(70)]
+    assert estimate_ms(quick + queued) == pytest.approx({"b": 2.0}, abs=0.01)
+
+
+def test_a_call_that_its_callee_outlived_says_nothing():
+    sent, answer = call("gateway", "order")
+    given_up = [sent, replace(answer, end_ns=sent.end_ns + 500_000_000)]
+    assert estimate_ms([call("gateway", "order")] * 3 + [given_up]) == pytest.approx({"b": 0.0}, abs=0.1)
+
+
+def test_calls_on_one_node_or_of_unknown_places_say_nothing():
+    assert estimate_ms([call("gateway", "gateway", ahead_ms=5.0), call("gateway", "client", ahead_ms=5.0)]) == {}
