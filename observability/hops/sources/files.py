@@ -56,8 +56,6 @@ def read_file(file: IO[bytes], where: str, forced: str = "") -> Iterator[tuple[s
         MalformedTraceError: The file is in no known format, or has an error; the message names the place.
     """
     head = _peek(file)
-    if not head:
-        raise MalformedTraceError(f"{where}: is empty")
     with ExitStack() as scratch:
         for kind, spans in _read_plain(file, where, forced, head, scratch):
             if forced and kind != forced:
@@ -93,6 +91,8 @@ def _read_decompressed(
     elif head.startswith(codecs.BOM_UTF8):
         plain.seek(len(codecs.BOM_UTF8))
         head = head[len(codecs.BOM_UTF8) :]
+    if not head:
+        raise MalformedTraceError(f"{where}: is empty")
     if forced in BINARY or (not forced and head.lstrip(BLANKS)[:1] not in (b"{", b"[")):
         view, free = _map(plain)
         yield from in_batches(*read_binary(view, where, head, forced), free)

@@ -124,6 +124,8 @@ def test_ids_get_their_leading_zeros_and_the_parent_is_chosen_among_references()
 
 DAMAGED = {
     "nothing": (b"", "file: is empty"),
+    "a byte order mark": (b"\xef\xbb\xbf", "file: is empty"),
+    "a byte order mark of UTF-16": (b"\xff\xfe", "file: is empty"),
     "words": (b"hello world", "begins with b'hello world': expected one of jaeger"),
     "other JSON": (b'{"name": "x", "version": 1}', "(it has: name, version): expected one of"),
     "cut off Jaeger": (file_of("jaeger")[:-40], "file: not JSON: Input data was truncated"),
