@@ -154,5 +154,7 @@ def _spans(resource: trace_pb2.ResourceSpans, where: str, faults: Faults) -> Ite
                 span.start_time_unix_nano,
                 span.end_time_unix_nano,
                 lean(attributes, kind),
-                tuple((link.trace_id.hex(), link.span_id.hex()) for link in span.links) if span.links else (),
+                tuple((one.trace_id.hex(), one.span_id.hex()) for one in span.links if one.trace_id and one.span_id)
+                if span.links
+                else (),
             )

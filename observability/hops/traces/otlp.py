@@ -97,9 +97,10 @@ class _Attribute(msgspec.Struct, gc=False):
 
 
 class _Link(msgspec.Struct, gc=False, rename="camel"):
-    trace_id: str
-    span_id: str
+    trace_id: str = ""
+    span_id: str = ""
     attributes: list[_Attribute] | None = None
+    trace_: _ProtobufName | UnsetType = msgspec.field(name="trace_id", default=UNSET)
 
 
 class _Span(msgspec.Struct, gc=False, rename="camel"):
@@ -242,7 +243,9 @@ def spans_of_one(resource_spans: ResourceSpans, where: str) -> list[Span]:
                 span.start_time_unix_nano,
                 span.end_time_unix_nano,
                 lean(_attributes_of(span), _KINDS[span.kind]) if span.attributes or span.links else NO_ATTRIBUTES,
-                tuple((link.trace_id, link.span_id) for link in span.links) if span.links else (),
+                tuple((one.trace_id, one.span_id) for one in span.links if one.trace_id and one.span_id)
+                if span.links
+                else (),
             )
             for span in scope_spans.spans or ()
         ]

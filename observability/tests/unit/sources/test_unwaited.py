@@ -13,6 +13,8 @@ from hops.traces.span import FOLLOWS_FROM, REF_TYPE
 from synthetic.formats import jaeger_trace, otlp_message, zipkin_trace
 from synthetic.traces import otlp_document
 
+from .content import read
+
 GET = """
 front get      SERVER 0..100000000
 `- worker job   INTERNAL 50000000..90000000
@@ -103,6 +105,24 @@ def test_links_of_otlp(draw, budget, has_parent, types, work, kind):
         one = budget(content)
         assert parts_ms(one) == {f"work:{name}": ms for name, ms in work.items()}
         assert one.quality.complete
+
+
+def test_a_link_without_an_id_leads_nowhere(draw, budget):
+    spans = draw(GET)
+    trace_id, span_id = spans[0].trace_id, spans[0].span_id
+    document, message = otlp_document(spans), trace_pb2.TracesData.FromString(otlp_message(spans))
+    for component in document["resourceSpans"]:
+        for span in component["scopeSpans"][0]["spans"]:
+            span["links"] = [{"traceId": "", "spanId": span_id}, {"traceId": trace_id, "spanId": ""}, {}]
+    for component in message.resource_spans:
+        for span in component.scope_spans[0].spans:
+            span.links.add(span_id=bytes.fromhex(span_id))
+            span.links.add(trace_id=bytes.fromhex(trace_id))
+            span.links.add()
+    contents = json.dumps(document), message.SerializeToString()
+    assert [one.links for content in contents for one in read(content)[1]] == [()] * 4
+    in_json, in_protobuf = map(budget, (document, contents[1]))
+    assert in_json == in_protobuf == budget(otlp_message(spans))
 
 
 def test_a_tag_says_that_nobody_waits(draw, budget):
