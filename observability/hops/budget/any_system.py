@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from hops.budget.call_paths import SEPARATOR
 from hops.budget.mapping import NameMap
-from hops.budget.parts import GENERATOR, THINK_SPAN, Budget, budget_of_tree, part_of
+from hops.budget.parts import GENERATOR, LOOP_BUSY, THINK_SPAN, Budget, budget_of_tree, part_of, queue_of
 from hops.budget.unanswered import name_unanswered, store_part
 from hops.traces.end_to_end import after_root_ns, to_the_end
 from hops.traces.foreign import grow_any
@@ -47,7 +47,11 @@ def tree_of(spans: Sequence[Span], names: NameMap | None = None, *, end_to_end: 
                 node.part = node.part or _part(node)
     if names is not None and names.parts:
         for node in tree.nodes:
-            node.part = names.parts.of(part_of(node))
+            part = part_of(node)
+            if (renamed := names.parts.of(part)) != part:
+                node.part = renamed
+            if LOOP_BUSY in node.span.attributes:
+                node.queue = names.parts.of(queue_of(node))
     lend_answers(tree)
     return tree
 

@@ -232,11 +232,16 @@ def queues_of(call: Node) -> Iterator[tuple[str, int, int]]:
             busy_ns, rested_ns = _busy(child.span)
             if busy_ns:
                 ended_ns = child.start_ns - rested_ns
-                yield f"queue:{child.span.service}", ended_ns - busy_ns, ended_ns
+                yield queue_of(child), ended_ns - busy_ns, ended_ns
     busy_ns, rested_ns = _busy(call.span)
     if busy_ns:
         ended_ns = call.end_ns - rested_ns
-        yield f"queue:{call.span.service}", max(answered_ns, ended_ns - busy_ns), ended_ns
+        yield queue_of(call), max(answered_ns, ended_ns - busy_ns), ended_ns
+
+
+def queue_of(node: Node) -> str:
+    """Returns the part of the time that calls waited for the event loop of a span's component."""
+    return node.queue or f"queue:{node.span.service}"
 
 
 def is_entry(node: Node) -> bool:

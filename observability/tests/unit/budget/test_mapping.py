@@ -51,6 +51,31 @@ def test_patterns_that_match_nothing_are_reported(draw, tmp_path):
     assert names.unused == ["services: cart"]
 
 
+SHOP = """
+client checkout           INTERNAL 0..100 shop.journey=checkout
+|- client start_lag         INTERNAL 0..5
+`- client POST              CLIENT   5..95
+   |- client waiting          INTERNAL 5..10
+   `- order Checkout          SERVER   20..90 shop.loop.busy_ms=0.000006 shop.loop.rested_ms=0.000001
+      `- order pool.acquire     INTERNAL 30..40
+"""
+
+
+@pytest.mark.parametrize(
+    ("pattern", "name"), [("db:mysql", "db:shared"), ("wire:client→order", "wire:way"), ("queue:*", "queue:loops")]
+)
+def test_an_entry_for_a_part_changes_that_part_and_no_other(draw, tmp_path, pattern, name):
+    (tmp_path / "names.yaml").write_text(f'parts: {{"{pattern}": "{name}"}}')
+    names = read_names(tmp_path / "names.yaml")
+    plain, mapped = (budget_of_any(tree_of(draw(SHOP), one)) for one in (None, names))
+    assert {"pool:order", "client:waiting", "start_lag"} <= plain.crossings.keys()
+    assert (plain.parts["queue:order"], plain.parts["wire:client→order"]) == (6, 9)
+    old = pattern.replace("*", "order")
+    for there, here in ((plain.parts, mapped.parts), (plain.crossings, mapped.crossings)):
+        assert {name if part == old else part: value for part, value in there.items()} == here
+    assert bool(names.unused) == (old not in plain.parts)
+
+
 WRONG = {
     "no YAML": ("services: [", "names.yaml:1: not valid YAML: "),
     "a list": ("- a", ":1: must be a mapping of sections, which are services, operations, parts, not a list"),
