@@ -26,10 +26,10 @@ from hops.elements.table import Cell, Column, Table, number, words
 from hops.report.exemplar_page import exemplar_page
 from hops.run.documents.manifest import Manifest
 from hops.run.files import MANIFEST, TRIALS, Trials, read_document, trial_folder
+from hops.sources.files import read_file
 from hops.tables.of_traces.trace import trace_table
 from hops.terminal.render import render
 from hops.terminal.trace import Uncut, trace_tree
-from hops.traces.otlp import read_file
 from hops.traces.span import by_trace
 from hops.traces.tree import Tree
 from mesh.description.options import takes_settings
@@ -66,7 +66,8 @@ class Loaded:
 
 def read_exemplars(file: Path, chosen: Exemplars, traced: int = 0) -> Loaded:
     """Reads a run's exemplars."""
-    spans = by_trace(read_file(file))
+    with file.open("rb") as lines:
+        spans = by_trace(span for _, batch in read_file(lines, str(file)) for span in batch)
     stands_for: dict[str, list[str]] = {}
     for journey, of in sorted(chosen.items()):
         for percentile, trace_id in sorted(of.items()):

@@ -12,7 +12,6 @@ import binascii
 import json
 import re
 from collections.abc import Iterable
-from pathlib import Path
 from sys import intern
 from typing import Annotated, AnyStr, Literal
 
@@ -151,22 +150,6 @@ class Document(msgspec.Struct, gc=False, rename="camel"):
 
 # Not strict: 64-bit integers come as strings or as numbers.
 _DECODER = msgspec.json.Decoder(Document, strict=False)
-
-
-def read_file(path: Path) -> list[Span]:
-    """Reads a file of OTLP JSON: one document, or one document per line.
-
-    Raises:
-        MalformedTraceError: A line is not OTLP JSON; the message names the file and the line.
-    """
-    text = path.read_bytes()
-    try:
-        return read_spans(text, where=str(path))
-    except json.JSONDecodeError as whole:
-        lines = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
-        if len(lines) < 2:
-            raise MalformedTraceError(f"{path}: not JSON: {whole}") from whole
-    return [span for number, line in lines for span in read_line(line, where=f"{path}:{number}")]
 
 
 def read_line(line: bytes, *, where: str) -> list[Span]:

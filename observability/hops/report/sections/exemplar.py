@@ -11,15 +11,14 @@ from hops.budget.parts import part_of
 from hops.conclusions.wording import not_drawn
 from hops.elements import numbers
 from hops.elements.element import Drawing, Element, Fold, Section, Text
-from hops.errors import HopsError
 from hops.report.palette import Look, group_key, part_class
 from hops.report.templates import render
 from hops.report.view import View
 from hops.run.documents.trial import TrialRecord
+from hops.sources.trace_set import read_sources
 from hops.tables.budget import used_groups
-from hops.traces import otlp
 from hops.traces.shown import pieces_on_path, shown_spans
-from hops.traces.span import Span, by_trace
+from hops.traces.span import Span
 from hops.traces.tree import Node, Tree, grow
 
 EXEMPLARS = "exemplars.jsonl"
@@ -106,10 +105,9 @@ def _traces(view: View, topology: str) -> tuple[TrialRecord | None, dict[str, li
         file: Path = view.run.trial_path(trial["block"], topology) / EXEMPLARS
         if trial["topology"] != topology or not file.is_file():
             continue
-        try:
-            return trial, by_trace(otlp.read_file(file))
-        except (HopsError, OSError, UnicodeDecodeError):
-            continue  # the report is still useful without this trace
+        read = read_sources([str(file)])
+        if not read.refused:  # the report is still useful without this trace
+            return trial, read.traces
     return None, {}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import random
 import re
@@ -14,8 +15,8 @@ from typer.testing import CliRunner
 
 from hops.__main__ import app
 from hops.report.templates import source
+from hops.sources.files import read_file
 from hops.sources.query import Answer
-from hops.traces import otlp
 from hops.traces.span import Kind, Span
 from synthetic.traces import BASE_NS, otlp_document
 
@@ -305,7 +306,7 @@ def test_an_address_is_asked_as_budget_asks_it(monkeypatch, traces, tmp_path):
 
     def answers(source, forced, query):
         asked.append((source, query.service, query.operation, query.limit, dict(query.headers)))
-        yield Answer(source, iter([("otlp-json", list(otlp.read_file(traces)))]), is_search=True)
+        yield Answer(source, read_file(io.BytesIO(traces.read_bytes()), source), is_search=True)
 
     monkeypatch.setattr("hops.sources.trace_set.answers", answers)
     options = ["--service", "order", "--operation", "checkout", "--limit", "700", "--header", "a: b", "--json"]

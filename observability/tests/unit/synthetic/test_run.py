@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from hops.budget.parts import budgets_of, bypasses_sidecars
-from hops.traces import otlp
+from hops.sources.trace_set import read_sources
 from synthetic.traces import shop_trace
 
 
@@ -36,7 +36,8 @@ def test_the_parts_of_a_trace_add_up_to_its_latency(run):
 
 def test_exemplars_are_traces_of_the_trial(run):
     for trial in run.used:
-        spans = otlp.read_file(run.trial_path(trial["block"], trial["topology"]) / "exemplars.jsonl")
+        file = run.trial_path(trial["block"], trial["topology"]) / "exemplars.jsonl"
+        spans = [span for trace in read_sources([str(file)]).traces.values() for span in trace]
         wanted = {one for traces in trial["exemplars"].values() for one in traces.values()}
         assert {span.trace_id for span in spans} == wanted
         lengths = {span.trace_id: span.end_ns - span.start_ns for span in spans if not span.parent_id}

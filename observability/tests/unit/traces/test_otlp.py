@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from hops.errors import MalformedTraceError
 from hops.traces import otlp
-from hops.traces.otlp import NEEDED, read_file, read_line, read_spans
+from hops.traces.otlp import NEEDED, read_line, read_spans
 from hops.traces.span import Kind
 from synthetic.traces import otlp_document, shop_trace
 
@@ -147,22 +147,6 @@ def test_broken_input_is_named(broken, message):
     with pytest.raises(MalformedTraceError) as caught:
         read(broken)
     assert message in str(caught.value)
-
-
-def test_a_file_of_lines_and_a_file_of_one_document(tmp_path):
-    lines = tmp_path / "lines.jsonl"
-    lines.write_text("\n".join(json.dumps(document(span(), service=name)) for name in ("edge", "order")) + "\n\n")
-    assert [found.service for found in read_file(lines)] == ["edge", "order"]
-    whole = tmp_path / "whole.json"
-    whole.write_text(json.dumps({"result": document(span())}, indent=2))
-    assert [found.service for found in read_file(whole)] == ["edge"]
-
-
-def test_a_broken_line_is_named_by_number(tmp_path):
-    path = tmp_path / "lines.jsonl"
-    path.write_text(json.dumps(document(span())) + "\n{oops\n")
-    with pytest.raises(MalformedTraceError, match=r"lines\.jsonl:2: not JSON: .* line 1 column 2"):
-        read_file(path)
 
 
 @pytest.mark.parametrize("text", [b"", b"{", b"\xff", b'{"resourceSpans": [', b'{"resourceSpans": []} x'])
