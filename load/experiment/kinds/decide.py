@@ -120,6 +120,11 @@ def _at_rate(run: RunFiles, rate: str) -> RunFiles:
     """Returns the arms that ran at one rate in a run at several rates, as a comparison of topologies."""
     arms = AXIS.arms(run.manifest)
     equal = shared_places(arms)
+    if not equal:
+        raise UsageError(
+            f"run={run.path.name} has no rate at which all topologies ran: percentages differ by topology; give "
+            "`make rates` journeys per second"
+        )
     available = ", ".join(f"{place:g}" for place in equal)
     if not rate:
         raise UsageError(
@@ -128,7 +133,7 @@ def _at_rate(run: RunFiles, rate: str) -> RunFiles:
     wanted = number("rate", rate)
     if wanted not in equal:
         raise UsageError(f"rate={rate} was not measured for all topologies by {run.path.name}; valid: {available}")
-    at = run.of_arms({arm.label: arm.topology for arm in arms if arm.at == wanted})
+    at = run.of_arms({arm.label: arm.topology for arm in arms if arm.at == wanted and arm.percent is None})
     at.manifest.update(kind=COMPARE, profile={**at.manifest["profile"], "rate": wanted})
     return at
 

@@ -67,6 +67,6 @@ def by_topology(arms: Iterable[Arm]) -> dict[str, list[Arm]]:
 
 
 def shared_places(arms: Iterable[Arm]) -> list[float]:
-    """Lists the coordinates at which every topology ran, in ascending order."""
-    places = [{arm.at for arm in side} for side in by_topology(arms).values()]
+    """Lists the coordinates at which every topology ran, in ascending order; shares of capacities do not count."""
+    places = [{arm.at for arm in side if arm.percent is None} for side in by_topology(arms).values()]
     return sorted(set.intersection(*places)) if places else []

@@ -16,7 +16,7 @@ from hops.kinds.decide.analysis import Answer, Decision
 from hops.kinds.decide.ranking import Ranking
 from hops.run.files import MANIFEST, SUMMARY, read_run, write_summary
 from synthetic.of_axes import arms_at_rates
-from synthetic.run import write_generated_run
+from synthetic.run import Arm, scale_parts, write_generated_run
 
 
 @pytest.fixture(scope="module")
@@ -234,3 +234,24 @@ def test_a_run_of_watchers_may_be_in_another_folder(tmp_path):
     result = invoke("--watchers", "100", run=str(tmp_path))
     assert result.exit_code == 1
     assert f"{tmp_path / SUMMARY}: not valid JSON" in result.stderr
+
+
+def test_arms_at_percentages_are_not_part_of_a_decision_at_a_rate(tmp_path, monkeypatch):
+    slow = [
+        Arm(f"{name}-{percent}pct", name, rate=percent / 100 * held, parts=scale_parts(10.0))
+        for percent in (25, 50)
+        for name, held in {"hybrid": 80.0, "rest": 120.0}.items()
+    ]
+    whole = {"over": [*arms_at_rates(("hybrid", "rest"), (40.0, 80.0)), *slow], "shares": slow}
+    for name, arms in whole.items():
+        folder = write_generated_run(tmp_path / name, kind="rates", arms=arms, blocks=3, journeys_per_trial=500)
+        (folder / WORKLOAD).write_bytes((WORKLOADS / "default.yaml").read_bytes())
+        write_summary(analyse(read_run(folder), name=name), folder / SUMMARY)
+    monkeypatch.setattr(decide, "RESULTS", tmp_path)
+    at_40, at_80 = (
+        document("--rate", rate, run="over")["web"]["quickest"]["values"]["hybrid"]["value"] for rate in (40, 80)
+    )
+    assert at_40 == pytest.approx(at_80, rel=0.2)
+    refused = invoke("--rate", "40", run="shares")
+    assert refused.exit_code == 2
+    assert "run=shares has no rate at which all topologies ran" in refused.stderr

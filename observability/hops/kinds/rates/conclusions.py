@@ -48,7 +48,8 @@ def _fastest(summary: Summary) -> str:
     if len({arm["topology"] for arm in rates["arms"]}) < 2:
         return ""
     names = {
-        rate: {arm["label"]: arm["topology"] for arm in rates["arms"] if arm["rate"] == rate} for rate in rates["equal"]
+        rate: {arm["label"]: arm["topology"] for arm in rates["arms"] if (arm["rate"], arm["percent"]) == (rate, None)}
+        for rate in rates["equal"]
     }
     text = fastest_by_place({f"{rate:g}": rename_arms(summary, of_rate) for rate, of_rate in names.items()})
     return text and f"Fastest over the whole mix at p50, by {_A_SECOND}: {text}"

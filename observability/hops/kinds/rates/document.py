@@ -64,7 +64,11 @@ class Filling(TypedDict):
 
 
 class Rates(TypedDict):
-    """The effect of load. `equal` are the rates that all topologies share, ascending; `fillings` are sorted by rate."""
+    """The effect of load.
+
+    `equal` are the rates in journeys a second at which all topologies ran, ascending. Percentages do not count.
+    `fillings` are sorted by rate.
+    """
 
     arms: list[RateArm]
     equal: list[float]

@@ -9,12 +9,15 @@ from pathlib import Path
 
 import pytest
 
+from hops.kinds.rates.document import rates_of
 from hops.kinds.rates.tables import section
 from hops.report.csv_files import tables_of
 from hops.run.documents.gate import NOISY
+from hops.run.files import SUMMARY, read_document
 from hops.tables.view import SummaryView
 from synthetic.experiment import Noise
 from synthetic.of_axes import arms_at_rates
+from synthetic.run import Arm
 
 from ...report.pages import check_terminal, csv_rows, markdown_of, reported_run
 
@@ -68,3 +71,15 @@ def test_the_tables_of_a_noisy_run_say_so(loaded: Path) -> None:
     captions = [table.caption for table in tables_of(section(SummaryView(summary)).elements)]
     assert len(captions) == 4
     assert [caption for caption in captions if not caption.startswith("NOISY: ")] == []
+
+
+@pytest.mark.parametrize(("places", "equal"), [(("20pct", "80pct"), []), (("20", "80pct"), [20.0])])
+def test_percentages_are_no_rates_that_topologies_share(
+    places: tuple[str, str], equal: list[float], tmp_path: Path
+) -> None:
+    arms = [Arm(f"rest-{place}", "rest", rate=float(place.removesuffix("pct"))) for place in places]
+    folder = reported_run(tmp_path / "run", kind="rates", arms=arms, blocks=3, journeys_per_trial=300)
+    rates = rates_of(read_document(folder / SUMMARY))
+    assert [arm["rate"] for arm in rates["arms"]] == [20.0, 80.0]
+    assert (rates["equal"], rates["crossings"]) == (equal, [])
+    assert {row["topology"] for row in rates["fillings"]} == {"rest"}
