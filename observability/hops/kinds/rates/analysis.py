@@ -5,14 +5,16 @@ rates at which all topologies ran. They are compared as curves over the rate (`h
 are corrected over all pairs and journeys, and the rate at which two curves cross has an interval.
 
 **What is full first?** Each process's CPU use grows almost linearly with the journeys answered in a second. The process
-is full at the rate where the line reaches its limit: one core for an event loop, the machine's cores for all processes
-together. The line is fitted in each block, and the interval is over blocks.
+is full at the rate where the line reaches its limit: one core for each event loop, the machine's cores for all
+processes together. Components in Go have no event loop, so only the machine limits them. The line is fitted in each
+block, and the interval is over blocks.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 
@@ -25,6 +27,7 @@ from hops.run.axis import Arm, by_topology, shared_places
 from hops.run.documents.estimate import Estimate
 from hops.run.documents.topology import TopologySummary
 from hops.run.files import RunFiles
+from hops.run.switches import programs_of, switches_of
 from hops.statistics.curve_crossings import gap_between
 from hops.statistics.intervals import Floats
 from hops.statistics.over_blocks import NO_INTERVAL, Section, refusal
@@ -34,7 +37,8 @@ METRICS = ("p50", "mean")
 """Figures compared over the rate: a p99 needs more journeys than a short trial has."""
 MACHINE = "machine"
 _LOOPS = ("services", "gateways")
-"""Groups of components whose processes have one event loop each."""
+"""Groups of components whose processes have one event loop each, if their implementation is in `_ONE_LOOP`."""
+_ONE_LOOP = ("python", "hive")
 _PIECES = 200
 """Number of intervals into which the range of rates is divided."""
 
@@ -134,7 +138,7 @@ def fillings(run: RunFiles, arms: Mapping[str, Sequence[Arm]], used: Mapping[str
     for topology, own in arms.items():
         blocks = sorted(set.intersection(*(set(used[arm.label]) for arm in own)))
         names = {name for arm in own for block in blocks for name in used[arm.label][block][1]}
-        limits = {name: 1.0 for name in names if component_group(name) in _LOOPS}
+        limits = _limits_of_loops(run.manifest, own[0].label, names)
         if "cluster" not in run.manifest:
             limits[MACHINE] = float(run.manifest["machine"]["cores"])
         for name, limit in limits.items():
@@ -146,6 +150,17 @@ def fillings(run: RunFiles, arms: Mapping[str, Sequence[Arm]], used: Mapping[str
                 result.append(Filling(topology=topology, component=name, limit=limit, cores=last, at=full))
     order = list(arms)
     return sorted(result, key=lambda row: (order.index(row["topology"]), row["at"]["value"]))
+
+
+def _limits_of_loops(manifest: Mapping[str, Any], label: str, names: Iterable[str]) -> dict[str, float]:
+    """Computes how many cores the event loops of each component can use, one for each replica."""
+    switches = switches_of(manifest, label)
+    replicas, programs = switches.get("replicas", {}), programs_of(manifest["topologies"][label], switches)
+    return {
+        name: float(replicas.get(name, 1))
+        for name in names
+        if component_group(name) in _LOOPS and programs.get(name, "python") in _ONE_LOOP
+    }
 
 
 def _full_at(rates: Floats, cores: Floats, limit: float) -> Estimate | None:

@@ -73,8 +73,10 @@ def _first_full(rates: Rates, compared: Compared) -> str:
     if not first:
         return ""
     row = min(first.values(), key=lambda row: row["at"]["value"])
-    machine = row["component"] == MACHINE
-    what = f"the machine's {row['limit']:g} cores" if machine else f"{row['component']}'s event loop"
+    what = f"the machine's {row['limit']:g} cores"
+    if row["component"] != MACHINE:
+        loops = "event loop" if row["limit"] == 1 else f"{row['limit']:g} event loops"
+        what = f"{row['component']}'s {loops}"
     rate = figure(row["at"]["value"], row["at"]["ci95"], _A_SECOND)
     before_others = f", before any other {compared.one}" if len(first) > 1 else ""
     return f"By its use of processors, {row['topology']} fills {what} at {rate}{before_others}"

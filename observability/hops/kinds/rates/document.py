@@ -50,10 +50,10 @@ class Crossing(TypedDict):
 
 
 class Filling(TypedDict):
-    """The rate at which a topology's event loop or machine is full, by a straight line fitted to its CPU use.
+    """The rate at which a topology's event loops or machine are full, by a straight line fitted to its CPU use.
 
-    `component` is a process with one event loop, which can use one core, or `machine`: all processes together. `limit`
-    is the number of cores available, and `cores` the number used at the highest rate.
+    `component` has processes with one event loop each, which can use one core each, or is `machine`: all processes
+    together. `limit` is the number of cores available, and `cores` the number used at the highest rate.
     """
 
     topology: str

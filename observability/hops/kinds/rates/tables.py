@@ -32,9 +32,9 @@ def section(view: SummaryView) -> Section:
         crossings_table(view, [ALL]),
         Heading("What is full first"),
         Text(
-            "The rate at which a straight line through the use of CPU reaches its limit. The limit of a process with "
-            "one event loop is one core; that of all processes, including generator and tracing, is the machine's "
-            "cores. "
+            "The rate at which a straight line through the use of CPU reaches its limit. The limit of a component is "
+            "one core for each process with an event loop; that of all processes, including generator and tracing, is "
+            "the machine's cores. Components in Go have no event loop. "
             "Queues become long at lower rates: at 80 % of it, a journey often waits longer than it works."
         ),
         fillings_table(view),

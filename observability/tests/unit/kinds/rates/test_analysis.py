@@ -86,6 +86,16 @@ def test_rates_that_not_all_have_are_not_compared() -> None:
     assert crossings(arms("rest"), [10.0], {}, {}) == []
 
 
+def run_of(programs: Mapping[str, dict[str, str]] | None = None, **switches: object) -> RunFiles:
+    """Makes a run of `rest` at `RATES` on two cores."""
+    labels = [AXIS.label("rest", rate) for rate in RATES]
+    topology = {"name": "rest", "programs": programs or {}}
+    manifest = {"machine": {"cores": 2}, "topologies": dict.fromkeys(labels, topology), "switches": switches}
+    run = RunFiles.__new__(RunFiles)
+    object.__setattr__(run, "manifest", manifest)
+    return run
+
+
 @pytest.mark.parametrize("blocks", [2, 4])
 def test_what_is_full_first_is_found_with_its_rate(blocks: int) -> None:
     # The event loop of product uses 0.01 core for each journey a second; all processes together use 0.016, and 0.1 at
@@ -97,9 +107,7 @@ def test_what_is_full_first_is_found_with_its_rate(blocks: int) -> None:
         return {"product": product, "postgres": 0.006 * rate, "machine": 0.1 + machine}
 
     used = {AXIS.label("rest", rate): {block: (rate, cores(rate)) for block in range(blocks)} for rate in RATES}
-    run = RunFiles.__new__(RunFiles)
-    object.__setattr__(run, "manifest", {"machine": {"cores": 2}})
-    product, machine = fillings(run, arms("rest"), used)
+    product, machine = fillings(run_of(), arms("rest"), used)
     assert (product["component"], machine["component"]) == ("product", "machine")
     assert product["at"]["value"] == pytest.approx(100, rel=0.05)
     assert machine["at"]["value"] == pytest.approx(119, rel=0.05)
@@ -107,3 +115,20 @@ def test_what_is_full_first_is_found_with_its_rate(blocks: int) -> None:
     assert (low is None) == (blocks == 2)
     if low is not None and high is not None:
         assert low < product["at"]["value"] < high
+
+
+@pytest.mark.parametrize(
+    ("run", "limits"),
+    [
+        (run_of(), {"machine": 2, "product": 1, "graphql-gateway": 1}),
+        (run_of(replicas={"graphql-gateway": 2}), {"machine": 2, "product": 1, "graphql-gateway": 2}),
+        (run_of(implementation={"product": "go"}), {"machine": 2, "graphql-gateway": 1}),
+        (run_of({"product": {"implementation": "go"}}), {"machine": 2, "graphql-gateway": 1}),
+        (run_of({"product": {"implementation": ""}}), {"machine": 2, "graphql-gateway": 1}),
+        (run_of({"graphql-gateway": {"implementation": "hive"}}), {"machine": 2, "product": 1, "graphql-gateway": 1}),
+    ],
+)
+def test_each_replica_has_an_event_loop_and_go_has_none(run: RunFiles, limits: Mapping[str, float]) -> None:
+    cores = {rate: {"product": 0.01 * rate, "graphql-gateway": 0.02 * rate, "machine": 0.05 * rate} for rate in RATES}
+    used = {AXIS.label("rest", rate): dict.fromkeys((1, 2), (rate, cores[rate])) for rate in RATES}
+    assert {row["component"]: row["limit"] for row in fillings(run, arms("rest"), used)} == limits
