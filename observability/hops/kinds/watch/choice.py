@@ -14,8 +14,8 @@ from hops.kinds.watch.document import POLL, Waited, Watched
 from hops.kinds.watch.tables import THOUSAND, bytes_of, cases, cores_of, each, holds, how, memory_of
 from hops.statistics.over_blocks import spread_of
 
-MIN_INTERVAL_S = 1.0
-"""Minimum time between two polls of a customer: for shorter times, a stream is better."""
+POLLED_WITHIN = 0.99
+"""Share of the polling interval that the p99 of lateness contains, because changes come at any time within it."""
 TIED_CORES = 0.05
 """With a single block, which gives no interval, memory decides between ways that differ by fewer cores than this."""
 
@@ -45,7 +45,8 @@ def choices(watched: Watched, watchers: int, lateness_s: float) -> list[Choice]:
     """Lists the ways that are in time, cheapest first: by memory if their CPU may be the lowest, then by CPU.
 
     A customer's cost is taken from the smallest measured number of customers that is not below `watchers`. Customers
-    who poll do so as rarely as the lateness allows, which lowers their cost in proportion.
+    who poll do so as rarely as the lateness allows, which lowers their cost in proportion. They poll at least as rarely
+    as measured: the cost of more polls is unknown.
 
     Args:
         watchers: Number of waiting customers, at most as many as were measured.
@@ -68,10 +69,10 @@ def _in_time(watched: Watched, watchers: int, lateness_s: float) -> Iterator[Cho
             continue
         late_ms, interval_s, as_often = _late(of), 0.0, 1.0
         if way == POLL:
-            # Lateness above the polling interval is the time of an answer.
-            answer_ms = max(late_ms - 1_000 * watched["interval_s"], 0.0)
+            # What the polling interval does not explain is the time of an answer.
+            answer_ms = max(late_ms - POLLED_WITHIN * 1_000 * watched["interval_s"], 0.0)
             interval_s = float(np.floor(lateness_s - answer_ms / 1_000))
-            if interval_s < MIN_INTERVAL_S:
+            if interval_s < watched["interval_s"]:
                 continue
             late_ms, as_often = 1_000 * interval_s + answer_ms, watched["interval_s"] / interval_s
         if late_ms > 1_000 * lateness_s:

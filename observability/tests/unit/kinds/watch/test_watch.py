@@ -99,11 +99,20 @@ def test_the_cheapest_way_that_is_in_time_is_recommended() -> None:
     assert (soon[0].cores, soon[0].late_ms) == pytest.approx((0.005, 40.0))
     assert [(one.way, one.interval_s) for one in late] == [("grpc polling", 600.0), ("grpc stream", 0.0)]
     assert late[0].cores == pytest.approx(0.1 * 5 / 600)
-    assert late[0].late_ms == pytest.approx(600_200.0)
+    assert late[0].late_ms == pytest.approx(600_250.0)
     assert choices(night, 50, 0.03) == []
     ((nothing,),) = (element.items for element in choice_elements(night, 50, 0.03))
     said = "None of the ways that were measured tells 50 customers within 30 ms at p99; the soonest is 40.0 ms late."
     assert nothing == said
+
+
+def test_polling_more_often_than_measured_is_not_recommended() -> None:
+    # At 5 s, a change waits 4.95 s at p99 for the next poll, so an answer takes 40 ms.
+    night = document(*[{**one, "lateness_ms": {"p99": 4_990.0}} if one["way"] == "poll" else one for one in SOUND])
+    assert [one.way for one in choices(night, 100, 1.0)] == ["grpc stream"]
+    assert [one.way for one in choices(night, 100, 5.0)] == ["grpc stream"]
+    polling = next(one for one in choices(night, 100, 5.1) if one.interval_s)
+    assert (polling.interval_s, polling.late_ms) == (5.0, pytest.approx(5_040.0))
 
 
 def test_tied_ways_are_named_where_memory_decides() -> None:
