@@ -156,6 +156,8 @@ GATES = (
     Kind("growing", "figures that grow and should not", "a leak ends in an outage", WRONG),
     Kind("too_short", "components that were watched for too short a time", "what fills once looks like a leak", WRONG,
         remedy="Give minutes=60 or more."),
+    Kind("unseen", "topologies or targets of which no process was seen", "what was not measured proves nothing", WRONG,
+        remedy="The processes of a target must run on this machine, under a user whose processes you may see."),
     Kind("unsteady", "numbers of connections at which memory still changed",
         "a connection's share needs memory at rest", WRONG,
         remedy="Leave the machine idle, or repeat the run."),

@@ -68,11 +68,16 @@ def soak_figures(measured: Measured) -> Mapping[str, Soak]:
 
 
 def gates_of(run: RunFiles, figures: Mapping[str, Any]) -> tuple[list[Gate], list[LeftOut]]:
-    """Evaluates the gates of all trials, and two gates that only a soak test has."""
+    """Evaluates the gates of all trials, and three gates that only a soak test has."""
     gates, left_out = every_gate(run, figures)
     changes = soak_of(figures)["changes"]
-    short = sum(not change["tells"] for change in changes if change["measure"] == MEMORY)
-    return [*gates, kind_of("growing").evaluate(len(growing(changes))), kind_of("too_short").evaluate(short)], left_out
+    memory = [change for change in changes if change["measure"] == MEMORY]
+    own = {
+        "growing": len(growing(changes)),
+        "too_short": sum(not change["tells"] for change in memory),
+        "unseen": len(set(run.topologies) - {change["topology"] for change in memory}),
+    }
+    return [*gates, *(kind_of(name).evaluate(count) for name, count in own.items())], left_out
 
 
 def growing(changes: list[Change]) -> list[Change]:

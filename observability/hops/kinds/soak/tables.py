@@ -35,7 +35,10 @@ def sentences(soak: Soak) -> Iterator[str]:
             low, high = (figure(end) for end in change["ci95"] or ())
             unit = UNITS.get(change["measure"], change["measure"])
             yield f"{topology}: {change['component']} grows by {low} to {high} {unit} an hour."
-        if not all(change["tells"] for change in changes if change["measure"] == MEMORY):
+        tells = [change["tells"] for change in changes if change["measure"] == MEMORY]
+        if not tells:
+            yield f"{topology}: none of its processes could be seen, so nothing shows whether they grow."
+        elif not all(tells):
             yield f"{topology}: the load was too short to tell growth from what fills once; give minutes=60 or more."
         elif not growing(changes):
             yield f"{topology}: nothing that should stay constant was shown to grow."

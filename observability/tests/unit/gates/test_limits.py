@@ -18,7 +18,7 @@ from .test_trial import IN_A_CLUSTER, MESHED, OVER_A_NETWORK, SOUND
 DOCS = Path(__file__).resolve().parents[4] / "docs" / "experiments" / "method.md"
 OVER_TRIALS = {"answers_differ", "code_changed", "block_spread_share", "block_worst_share", "speed_off_share"}
 OF_A_SEARCH, OF_A_FAULT = {"stopped", "without_rate"}, {"unanswered", "unanswered_on_busy", "unsettled"}
-OF_PROBES = {"growing", "too_short", "unsteady", "without_updates"} | {
+OF_PROBES = {"growing", "too_short", "unseen", "unsteady", "without_updates"} | {
     f"updates_{name}" for name in ("missed", "repeated", "untraced_share", "gap_ns", "unattributed_share")
 }
 

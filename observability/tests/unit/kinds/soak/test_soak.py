@@ -95,6 +95,11 @@ def test_a_short_load_tells_no_growth_and_leaves_slopes_out() -> None:
     assert [row[3].text for row in shop_table(short, TOPOLOGY).rows[1:]] == ["too short", "too short"]
 
 
+def test_processes_that_cannot_be_seen_are_not_steady() -> None:
+    (sentence,) = sentences(soak(looks().clear()))
+    assert sentence == "rest: none of its processes could be seen, so nothing shows whether they grow."
+
+
 def test_slopes_are_found_and_their_intervals_hold_them() -> None:
     grows = trend(AT_S.tolist(), memory(growth_mb=6.0).tolist())
     assert grows.ci95[0] < 6.0 < grows.ci95[1]
@@ -106,7 +111,12 @@ def test_slopes_are_found_and_their_intervals_hold_them() -> None:
 
 @pytest.mark.parametrize(
     ("rows", "verdict", "failing"),
-    [(looks(), VALID, []), (looks(growth_mb=6.0), WRONG, ["growing"]), (looks(hours=1 / 60), WRONG, ["too_short"])],
+    [
+        (looks(), VALID, []),
+        (looks(growth_mb=6.0), WRONG, ["growing"]),
+        (looks(hours=1 / 60), WRONG, ["too_short"]),
+        (looks().clear(), WRONG, ["unseen"]),
+    ],
 )
 def test_growth_decides_the_verdict(rows: pl.DataFrame, verdict: str, failing: list[str], tmp_path: Path) -> None:
     write_generated_run(tmp_path, blocks=1, journeys_per_trial=420, kind=KIND, arms=[Arm("rest", "rest")])
