@@ -206,6 +206,9 @@ def show(summary: Summary, path: Path, *, strict: bool, as_json: bool, brief: bo
     options.end(summary["verdict"], strict=strict, why="" if brief else verdict_sentence(summary))
     if too_wide(summary) or summary.get("beyond_threshold"):
         raise SystemExit(TOO_WIDE)
+    if summary.get("beyond_threshold", False) is None:
+        typer.echo("error: the threshold cannot be checked: no figure has an interval.", err=True)
+        raise SystemExit(options.UNCHECKED)
 
 
 def too_wide(summary: Summary) -> bool:

@@ -22,6 +22,8 @@ from mesh.supervisor.reporting import reported
 
 DOUBTFUL = 3
 """Exit code of a finished run that is WRONG, or NOISY with `strict=on`."""
+UNCHECKED = 1
+"""Exit code if no figure could be compared with a given threshold."""
 WIDTH_OF_A_PIPE = 110
 
 

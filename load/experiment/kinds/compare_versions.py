@@ -7,17 +7,19 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from experiment.arguments import whole_number
 from experiment.blocks import Makers
 from experiment.commands import in_blocks
 from experiment.errors import ParityError, UsageError
 from experiment.generator.shopload import Shopload
 from experiment.generator.tapes import Tapes
 from experiment.kinds.two_runs import checked_threshold
-from experiment.plan.arms_in_blocks import Arm, Plan, arm_of
+from experiment.plan.arms_in_blocks import MAX_BLOCKS, Arm, Plan, arm_of
 from experiment.plan.networks import channel_networks
 from experiment.trial.outcome import Trial
 from experiment.trial.run import run_trial
 from hops.kinds.compare_versions.analysis import A, B
+from hops.statistics.over_blocks import MIN_BLOCKS
 from mesh.components.revisions import Checkout, find_checkout
 from mesh.description.options import Given
 from mesh.description.topology import load_topology
@@ -57,6 +59,10 @@ def command(
     threshold: str | None,
 ) -> Plan:
     base, networks, limit = load_topology(topology), channel_networks(common.file), checked_threshold(threshold, None)
+    if limit is not None and whole_number("blocks", common.blocks, 1, MAX_BLOCKS) < MIN_BLOCKS:
+        raise UsageError(
+            f"blocks={common.blocks} is too few to check threshold={threshold}: give at least {MIN_BLOCKS} blocks"
+        )
     allowed = journeys_of(common, allow_differences)
     delays: Mapping[str, str | None] = {A: None, B: delay_b}
     checkouts = {side: find_checkout(side, given) for side, given in ((A, a), (B, b))}

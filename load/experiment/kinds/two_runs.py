@@ -8,7 +8,15 @@ from pathlib import Path
 import typer
 
 from experiment.arguments import float_or_nan
-from experiment.commands.options import DOUBTFUL, console, is_doubtful, is_strict, is_yes, reported_errors
+from experiment.commands.options import (
+    DOUBTFUL,
+    UNCHECKED,
+    console,
+    is_doubtful,
+    is_strict,
+    is_yes,
+    reported_errors,
+)
 from experiment.errors import UsageError
 from experiment.results.folder import RESULTS, find_run
 from hops.conclusions.wording import mark_lines
@@ -29,8 +37,6 @@ from mesh.description.options import Json, takes_settings
 
 SLOWER = 4
 """Exit code if a figure is shown to be worse by more than the threshold."""
-UNCHECKED = 1
-"""Exit code if no figure could be compared with a given threshold."""
 
 
 @takes_settings("compare-runs")

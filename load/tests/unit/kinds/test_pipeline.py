@@ -188,3 +188,23 @@ def test_a_topology_that_fails_ends_early_and_the_next_begins(
     assert done.exit_code == 3
     assert "rest ended early: order has ended." in " ".join(done.stdout.split())
     assert trials.ran == ["1-rest-1-users-5", "1-grpc-1-users-5", "1-grpc-2-users-10"]
+
+
+def test_too_few_blocks_for_a_threshold_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    trials = Trials()
+    refused = invoke(f"compare-versions {COMMANDS['compare-versions']} --threshold 10%", trials, tmp_path, monkeypatch)
+    assert refused.exit_code == 2
+    assert "blocks=2 is too few to check threshold=10%: give at least 3 blocks" in refused.stderr
+    assert trials.ran == []
+
+
+@pytest.mark.parametrize(("beyond", "code"), [(None, 1), (True, 4)])
+def test_a_threshold_that_could_not_be_checked_does_not_pass(
+    beyond: bool | None, code: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "summary.json").write_text("{}", encoding="utf-8")
+    summary: Any = {"verdict": "VALID", "beyond_threshold": beyond}
+    with pytest.raises(SystemExit) as ended:
+        in_blocks.show(summary, tmp_path, strict=False, as_json=True, brief=True)
+    assert ended.value.code == code
+    assert ("the threshold cannot be checked" in capsys.readouterr().err) is (code == 1)

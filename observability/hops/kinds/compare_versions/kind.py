@@ -20,10 +20,11 @@ _ANSWERS = "answers_differ"
 
 
 def figures_of(measured: Measured) -> Mapping[str, Any]:
-    """Computes what changed, and whether it exceeds the threshold."""
+    """Computes what changed, and whether it exceeds the threshold; None if no figure could be checked."""
     manifest = measured.run.manifest
     threshold = manifest["threshold"]
     rows = version_rows(measured.latencies, measured.hops, measured.load, threshold)
+    is_checked = threshold is None or any(row["verdict"] != "unknown" for row in rows)
     versions = Versions(
         checkouts=manifest["checkouts"],
         delay=manifest["delay_b"],
@@ -31,7 +32,7 @@ def figures_of(measured: Measured) -> Mapping[str, Any]:
         threshold=threshold,
         rows=rows,
     )
-    return {"versions": versions, "beyond_threshold": any(row["beyond"] for row in rows)}
+    return {"versions": versions, "beyond_threshold": any(row["beyond"] for row in rows) if is_checked else None}
 
 
 def gates_of(run: RunFiles, figures: Mapping[str, Any]) -> tuple[list[Gate], list[LeftOut]]:

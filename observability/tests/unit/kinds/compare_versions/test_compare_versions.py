@@ -55,7 +55,7 @@ def test_equal_versions_differ_in_nothing(tmp_path: Path) -> None:
     rows = rows_of(summary)
     assert list(rows)[:3] == [WHOLE, *PERCENTILES]
     assert {row["verdict"] for row in rows.values()} == {"not_shown"}
-    assert not summary["beyond_threshold"]
+    assert summary["beyond_threshold"] is False
     report = (tmp_path / "report.md").read_text(encoding="utf-8")
     assert "No difference between a and b is shown." in report
     assert "a is branch-a, commit aaaaaaaaaaaa." in report
@@ -87,6 +87,7 @@ def test_a_faster_part_is_shorter_by_a_positive_amount(tmp_path: Path) -> None:
 def test_too_few_blocks_say_so(tmp_path: Path) -> None:
     summary = make_summary(tmp_path, blocks=2)
     assert {row["verdict"] for row in rows_of(summary).values()} == {"unknown"}
+    assert summary["beyond_threshold"] is None
     assert "not tested: needs 3 blocks" in (tmp_path / "report.md").read_text(encoding="utf-8")
 
 
