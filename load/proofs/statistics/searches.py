@@ -9,8 +9,8 @@ import numpy as np
 
 from hops.elements.element import Element, Text
 from hops.elements.table import Table, words
-from hops.kinds.capacity.blocks import rate_ratio
-from hops.kinds.capacity.search import Bounds, Seen, climb, confirm
+from hops.kinds.capacity.blocks import rate_ratio, widest_step
+from hops.kinds.capacity.search import Bounds, SearchResult, Seen, climb, confirm
 from hops.statistics.correction import SIGNIFICANCE
 from proofs.outcome import Progress
 from proofs.statistics.cells import name_columns, rate_columns, show_rate
@@ -60,17 +60,19 @@ def run_experiment(seed: np.random.SeedSequence) -> Counter[tuple[str, str]]:
     rng = np.random.default_rng(seed)
     name = list(SLOWER)[rng.integers(len(SLOWER))]
     left, right = ([search(slower, rng) for _ in range(BLOCKS)] for slower in (1.0, SLOWER[name]))
-    ratio = rate_ratio(left, right, BOUNDS.precision)
+    of_left, of_right = ([one.rate for one in side] for side in (left, right))
+    ratio = rate_ratio(of_left, of_right, widest_step([*left, *right], BOUNDS.precision))
     counts = Counter({(name, "of"): 1})
     if ratio is not None and None not in ratio["ci95"]:
         low, high = ratio["ci95"]
         counts[name, "blocks"] = int(not (low or 0.0) <= 1 <= (high or 0.0))
-    if left[0] and right[0]:
-        counts[name, "alone"] = int(max(left[0] / right[0], right[0] / left[0]) > APART)
+    first, second = of_left[0], of_right[0]
+    if first and second:
+        counts[name, "alone"] = int(max(first / second, second / first) > APART)
     return counts
 
 
-def search(slower: float, rng: np.random.Generator) -> float | None:
+def search(slower: float, rng: np.random.Generator) -> SearchResult:
     """Searches for the highest rate of a system with one server and a queue."""
 
     def look(at: float, seconds: float) -> Seen:
@@ -79,7 +81,7 @@ def search(slower: float, rng: np.random.Generator) -> float | None:
         return Seen(at, p99 < _OBJECTIVE_MS, clear=p99 > _CLEAR * _OBJECTIVE_MS)
 
     bracket = climb(lambda at: look(at, min(max(_MIN_S, _MIN_JOURNEYS / at), _MAX_S)), BOUNDS)
-    return confirm(lambda at: look(at, max(_CONFIRM_S, _MIN_JOURNEYS / at)), bracket, BOUNDS).rate
+    return confirm(lambda at: look(at, max(_CONFIRM_S, _MIN_JOURNEYS / at)), bracket, BOUNDS)
 
 
 def _latencies_ms(at: float, journeys: int, slower: float, rng: np.random.Generator) -> np.typing.NDArray[np.float64]:

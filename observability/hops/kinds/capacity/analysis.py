@@ -9,7 +9,7 @@ from typing import Any, cast
 from hops.analysis.summary import Measured
 from hops.gates.experiment import experiment_gates, experiment_gates_left_out, worst_of
 from hops.gates.limits import kind_of
-from hops.kinds.capacity.blocks import rate_held, rate_ratio
+from hops.kinds.capacity.blocks import rate_held, rate_ratio, widest_step
 from hops.kinds.capacity.course import take_course
 from hops.kinds.capacity.document import KIND, Asked, Capacity, HeldRatio, Phase, Result, Step, find_claimed
 from hops.kinds.capacity.search import NO_RESULT
@@ -33,7 +33,7 @@ def capacity_figures(measured: Measured) -> Mapping[str, Capacity]:
     results = {name: _result(asked, name, steps, stopped.get(name)) for name in names}
     capacity = Capacity(asked=asked, steps=steps, results=results)
     if asked.get("blocks", 1) > 1 and asked["search"] is not None:
-        capacity["ratios"] = _ratios(results, asked["search"]["precision"])
+        capacity["ratios"] = _ratios(results)
     return {KIND: capacity}
 
 
@@ -93,16 +93,17 @@ def _result(asked: Asked, topology: str, steps: list[Step], stopped: str | None)
     limit = next((one.limit for one in searches if one.rate and one.limit != "shop"), lowest.limit)
     result = Result(rate=lowest.rate, failed=lowest.failed, limit=limit, tried=tried, stopped=stopped)
     if blocks > 1 and asked["search"] is not None:
-        rates = [one.rate for one in searches]
-        result |= {"searches": rates, "held": rate_held(rates, asked["search"]["precision"]) if rates else None}
+        rates, step = [one.rate for one in searches], widest_step(searches, asked["search"]["precision"])
+        result |= {"searches": rates, "step": step, "held": rate_held(rates, step)}
     return result
 
 
-def _ratios(results: Mapping[str, Result], precision: float) -> list[HeldRatio]:
+def _ratios(results: Mapping[str, Result]) -> list[HeldRatio]:
     """Compares the topologies whose rates are known; of the others, only a lower bound is known."""
     ratios = []
     for left, right in combinations([name for name, one in results.items() if one["limit"] == "shop"], 2):
-        ratio = rate_ratio(results[left].get("searches", []), results[right].get("searches", []), precision)
+        one, other = results[left], results[right]
+        ratio = rate_ratio(one["searches"], other["searches"], max(one["step"], other["step"]))
         if ratio is not None:
             ratios.append(HeldRatio(left=left, right=right, ratio=ratio))
     return ratios

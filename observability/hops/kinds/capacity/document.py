@@ -87,8 +87,11 @@ class Result(TypedDict):
     `rate` is the highest confirmed rate, `failed` the lowest rate that failed, and `limit` is the reason that no higher
     rate was confirmed. A stress test has neither rate, and the limit `unknown`. In an overload, `rate` is the rate that
     its peaks are multiples of, given or found by a search without a confirmation. `stopped` says why the topology ended
-    early. `searches` are the confirmed rates of several blocks: `rate` is the lowest, `held` their geometric mean, and
-    `limit` is `shop` only if it is that in each block.
+    early.
+
+    `searches` are the confirmed rates of several blocks: `rate` is the lowest, `held` their geometric mean, and `limit`
+    is `shop` only if it is that in each block. `step` is the largest ratio of a rate that failed to the rate that the
+    same search confirmed, and at least the precision.
     """
 
     rate: float | None
@@ -97,6 +100,7 @@ class Result(TypedDict):
     tried: list[float]
     stopped: str | None
     searches: NotRequired[list[float | None]]
+    step: NotRequired[float]
     held: NotRequired[Estimate | None]
 
 
