@@ -22,7 +22,10 @@ FOLDER = ROOT / "docs" / "findings"
 """Folder of the table, the kept runs and the charts."""
 TABLE = FOLDER / "findings.yaml"
 RULE = re.compile(r"(?P<figure>\w+) (?P<relation>above|below|includes) (?P<value>-?[0-9.]+)")
-"""What must be true of a figure's interval: `ratio above 1` means that the whole interval is above 1."""
+"""What must be true of a figure's interval: `ratio above 1` means that the whole interval is above 1.
+
+A noisy run has a wide interval, which includes more values. So `ratio includes 1` needs bounds on both sides, such as
+`ratio above 0.87` and `ratio below 1.15`."""
 
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]{0,39}$")]
 
@@ -115,5 +118,16 @@ def _problems(table: Table) -> Iterator[tuple[Place, str]]:
             yield (*place, "chart", "figure"), f"there is no figure {reader}; {valid(reader, FIGURES)}"
         named = {field for _, field, _, _ in Formatter().parse(finding.says) if field is not None}
         ruled = {rule.split()[0] for rule in finding.holds}
+        for one in _without_bounds(finding):
+            yield (*place, "holds"), f"{one} includes a value, so it also needs bounds: {one} above and {one} below"
         if unknown := sorted((named | ruled) - finding.figures.keys()):
             yield (*place, "says"), f"there is no figure {unknown[0]}; {valid(unknown[0], finding.figures)}"
+
+
+def _without_bounds(finding: Finding) -> list[str]:
+    """Lists the figures whose interval must include a value, but has no bounds on both sides."""
+    relations: dict[str, set[str]] = {}
+    for rule in finding.holds:
+        figure, relation, _ = rule.split()
+        relations.setdefault(figure, set()).add(relation)
+    return [figure for figure, of in relations.items() if "includes" in of and not {"above", "below"} <= of]

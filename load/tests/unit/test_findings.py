@@ -139,6 +139,15 @@ def test_finding_is_quoted_only_where_it_is_shown_in_a_valid_run() -> None:
     assert state(FINDING, Kept(summary("NOISY"), manifest())).doubt == "NOISY"
 
 
+def test_noisier_run_does_not_show_that_there_is_no_difference() -> None:
+    rules = ["ratio includes 1", "ratio above 0.87", "ratio below 1.15"]
+    equal = Finding.model_validate({**FINDING.model_dump(), "holds": rules})
+    assert state(equal, Kept(summary(ratio=1.0), manifest())).doubt == ""
+    noisier = summary(ratio=1.0)
+    noisier["comparisons"][0]["ratio_ci95"] = [0.8, 1.2]
+    assert state(equal, Kept(noisier, manifest())).doubt == NOT_SHOWN
+
+
 def test_page_doubts_a_row_of_answers_whose_finding_is_not_shown(tmp_path: Path) -> None:
     row = {"have": "two", "take": "a", "because": ["slower"]}
     table = Table.model_validate({"runs": {"pair": RUN}, "answers": [row], "findings": {"slower": FINDING}})
@@ -280,6 +289,8 @@ def test_sigterm_ends_the_run_that_is_being_made(tmp_path: Path, monkeypatch: py
         ("{ratio}", "{rate}", "there is no figure rate; .*valid: ratio"),
         ("because: [slower]", "because: [faster]", "there is no finding faster; .*valid: slower"),
         ("make: compare", "make: guess", "is not a target of make; valid: "),
+        ("ratio above 1", "ratio includes 1", "ratio includes a value, so it also needs bounds: ratio above and ratio"),
+        ("ratio above 1", "ratio includes 1, ratio above 0.9", "ratio includes a value, so it also needs bounds"),
     ],
 )
 def test_mistake_in_the_table_is_named_with_its_line(old: str, new: str, said: str, tmp_path: Path) -> None:
