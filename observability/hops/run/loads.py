@@ -50,3 +50,10 @@ def overloads(manifest: Mapping[str, Any], topology: str) -> bool:
     """Whether a topology's or arm's load is more than the shop can handle."""
     sending = manifest.get("loads", {}).get(topology, {}).get("sending", {})
     return bool(sending.get("overload", False))
+
+
+def sending_of(manifest: Mapping[str, Any], topology: str) -> dict[str, Any]:
+    """Gives how a topology's or arm's tape was sent if it had its own load, and how customers waited for updates."""
+    waiting = manifest.get("watch", {}).get(topology, {})
+    sending = manifest.get("loads", {}).get(topology, {}).get("sending", {})
+    return {**sending, **{name: value for name, value in waiting.items() if name != "topology"}}

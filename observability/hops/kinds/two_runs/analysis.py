@@ -103,9 +103,10 @@ def compare_runs(a: RunFiles, b: RunFiles, threshold: Threshold | None = None) -
     """
     for run in (a, b):
         check_run(run)
-    require_comparable(a, b)
+    of_both = pairs(a, b)
+    require_comparable(a, b, of_both)
     compared: list[tuple[str, str, Pair]] = []
-    for name_a, name_b in pairs(a, b):
+    for name_a, name_b in of_both:
         before, after = _latencies(a, name_a), _latencies(b, name_b)
         both = latency_pairs(after, before, sorted(after.blocks), sorted(before.blocks))
         cpu = Pair(ALL, CPU, _cpu(b, name_b), _cpu(a, name_a))

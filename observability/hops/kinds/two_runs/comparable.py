@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, TypedDict
 
-from hops.conclusions.wording import loop_text
+from hops.conclusions.wording import join_names, loop_text
 from hops.errors import NotComparableError
 from hops.run.files import RunFiles
+from hops.run.loads import sending_of
 from hops.run.network import SWITCHES as NETWORK
 from hops.run.network import network_text
 from hops.run.switches import value_text
@@ -24,8 +25,11 @@ class Differs(TypedDict):
     b: str
 
 
-def require_comparable(a: RunFiles, b: RunFiles) -> None:
+def require_comparable(a: RunFiles, b: RunFiles, compared: Sequence[tuple[str, str]]) -> None:
     """Refuses two runs whose difference would say nothing about the systems.
+
+    Args:
+        compared: The topologies or arms of `a` and of `b` that are compared.
 
     Raises:
         NotComparableError: Something that must be equal differs; the message has every reason.
@@ -46,8 +50,12 @@ def require_comparable(a: RunFiles, b: RunFiles) -> None:
             reasons.append(f"the data differ: {name} {mine} against {other}")
     if first["seeds"]["data"] != second["seeds"]["data"]:
         reasons.append(f"the data differ: seed {first['seeds']['data']} against {second['seeds']['data']}")
-    if first["tapes"]["load"] != second["tapes"]["load"]:
-        reasons.append(f"the tapes differ: {_tape(first, second)}")
+    for what, describe in (("tapes", _tape), ("loads", _sending)):
+        names: dict[str, list[str]] = {}
+        for mine, other in compared:
+            if text := describe(a, b, mine, other):
+                names.setdefault(text, []).append(mine if mine == other else f"{mine} and {other}")
+        reasons += [f"the {what} differ for {join_names(of)}: {text}" for text, of in names.items()]
     if reasons:
         raise NotComparableError(f"{a.path.name} and {b.path.name} cannot be compared: {'; '.join(reasons)}")
 
@@ -104,18 +112,29 @@ def _loop(manifest: Mapping[str, Any]) -> str:
     return f"a closed loop of {loop_text(closed)}"
 
 
-def _tape(first: Mapping[str, Any], second: Mapping[str, Any]) -> str:
-    """Describes how the settings of two tapes differ, if they do."""
-    looked_at = {
-        "workload": (first.get("workload"), second.get("workload")),
-        "seed": (first["seeds"]["tape"], second["seeds"]["tape"]),
-        "rate": (first["profile"].get("rate"), second["profile"].get("rate")),
-    }
-    settings = [f"{name} {mine} against {other}" for name, (mine, other) in looked_at.items() if mine != other]
-    digests = f"{first['tapes']['load'][:12]}… against {second['tapes']['load'][:12]}…"
-    if not settings:
-        return f"{digests} (a workload file that was changed, or another scale)"
-    return f"{', '.join(settings)} ({digests})"
+def _tape(a: RunFiles, b: RunFiles, mine: str, other: str) -> str:
+    """Describes how two tapes differ: by their settings or, if these are equal, by their digests; empty if equal."""
+    first, second = a.tape_of(mine), b.tape_of(other)
+    if first == second:
+        return ""
+    settings = _differing(_settings_of_tape(a.manifest, mine), _settings_of_tape(b.manifest, other))
+    return settings or f"{first[:12]}… against {second[:12]}… (a workload file that was changed, or another scale)"
+
+
+def _settings_of_tape(manifest: Mapping[str, Any], name: str) -> dict[str, Any]:
+    rate = manifest.get("loads", {}).get(name, manifest["profile"]).get("rate")
+    return {"workload": manifest.get("workload"), "seed": manifest["seeds"]["tape"], "rate": rate}
+
+
+def _sending(a: RunFiles, b: RunFiles, mine: str, other: str) -> str:
+    """Describes how two tapes are sent differently, and how customers wait for updates meanwhile; empty if equal."""
+    return _differing(sending_of(a.manifest, mine), sending_of(b.manifest, other))
+
+
+def _differing(mine: Mapping[str, Any], other: Mapping[str, Any]) -> str:
+    """Lists the settings that both have, with different values."""
+    names = [name for name in mine if name in other and mine[name] != other[name]]
+    return ", ".join(f"{name} {mine[name]} against {other[name]}" for name in names)
 
 
 def _network(manifest: Mapping[str, Any]) -> str:

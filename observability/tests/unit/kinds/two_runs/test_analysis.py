@@ -16,6 +16,7 @@ from hops.kinds.two_runs.tables import findings, headline, runs_sections, thresh
 from hops.run.files import MANIFEST, TRIALS, read_run
 from hops.statistics.contrast import contrast, spread_if_independent
 from hops.statistics.over_blocks import Section, sections_of
+from synthetic.of_axes import arms_at_rates
 from synthetic.run import write_generated_run
 
 
@@ -115,6 +116,44 @@ def test_incomparable_runs_are_refused_with_the_reason(runs, changes, reason):
     change(runs[1], MANIFEST, **changes)
     with pytest.raises(NotComparableError, match=reason):
         compare_runs(*map(read_run, runs))
+
+
+@pytest.fixture(scope="module")
+def at_rates(tmp_path_factory):
+    """Two runs of `rest` at two rates, whose second arm is sent over 4 connections while customers poll every 5 s."""
+    folders = []
+    for name in ("a", "b"):
+        arms = arms_at_rates(("rest",), (20.0, 40.0))
+        folder = write_generated_run(
+            tmp_path_factory.mktemp("rates") / name, kind="rates", arms=arms, blocks=3, journeys_per_trial=400
+        )
+        change(folder, MANIFEST, watch={"rest-40": {"topology": "rest", "interval_s": 5.0}})
+        change(folder, MANIFEST, **{"loads__rest-40__sending": {"connections": 4, f"only_in_{name}": 1}})
+        folders.append(folder)
+    return folders
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"tape": "f" * 64, "rate": 44.0}, "the tapes differ for rest-40: rate 40.0 against 44.0"),
+        ({"tape": "f" * 64}, "the tapes differ for rest-40: 000000000000… against ffffffffffff…"),
+        ({"sending": {"connections": 8}}, "the loads differ for rest-40: connections 4 against 8"),
+    ],
+)
+def test_each_arm_must_have_the_same_load(at_rates, tmp_path, changes, reason):
+    first, second = at_rates[0], shutil.copytree(at_rates[1], tmp_path / "b")
+    assert compare_runs(read_run(first), read_run(second))["rows"]
+    change(second, MANIFEST, **{f"loads__rest-40__{name}": value for name, value in changes.items()})
+    with pytest.raises(NotComparableError, match=reason):
+        compare_runs(read_run(first), read_run(second))
+
+
+def test_customers_must_poll_as_often(at_rates, tmp_path):
+    second = shutil.copytree(at_rates[1], tmp_path / "b")
+    change(second, MANIFEST, **{"watch__rest-40__interval_s": 30.0})
+    with pytest.raises(NotComparableError, match=r"differ for rest-40: interval_s 5\.0 against 30\.0"):
+        compare_runs(read_run(at_rates[0]), read_run(second))
 
 
 def test_all_reasons_are_given_at_once(runs):
