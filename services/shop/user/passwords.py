@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, TypeVar
 
 import argon2
 from argon2.exceptions import InvalidHashError, VerifyMismatchError
@@ -39,7 +39,7 @@ class Argon2Passwords:
         )
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="argon2")
         self._max_wait_s = max_wait_s
-        self._pending = 0
+        self._pending: set[Future[Any]] = set()
         began = time.monotonic()
         # Passwords of unknown customers are checked against this hash, so that the answer takes equally long.
         self._nobody = self._argon2.hash("nobody has this password")
@@ -68,15 +68,16 @@ class Argon2Passwords:
             raise ValueError("a stored password hash is not argon2's") from error
 
     async def _in_thread(self, work: Callable[[], T]) -> T:
-        if self._pending >= THREADS and self._mean_s * self._pending / THREADS > self._max_wait_s:
+        pending = len(self._pending)
+        if pending >= THREADS and self._mean_s * pending / THREADS > self._max_wait_s:
             # Not UNAVAILABLE, which would make a proxy eject this instance.
             raise TooManyRequests("too many passwords are being hashed; try again in a second", retry_after_s=1)
-        self._pending += 1
-        try:
-            async with asyncio.timeout(remaining()):
-                result, seconds = await asyncio.get_running_loop().run_in_executor(self._threads, _run_timed, work)
-        finally:
-            self._pending -= 1
+        async with asyncio.timeout(remaining()):
+            hashing = self._threads.submit(_run_timed, work)
+            # Counted until the thread is free, because a hash that has begun continues when its caller has left.
+            self._pending.add(hashing)
+            hashing.add_done_callback(self._pending.discard)
+            result, seconds = await asyncio.wrap_future(hashing)
         self._mean_s += WEIGHT * (seconds - self._mean_s)
         return result
 
