@@ -7,6 +7,7 @@ from contextlib import closing
 
 import psycopg
 from psycopg import sql
+from psycopg.conninfo import make_conninfo
 
 from shop.database.roles import let_services_connect
 
@@ -25,7 +26,7 @@ def create_trial(admin_url: str, *, template: str, name: str, keep: bool = False
 
     Args:
         admin_url: URL of any other database of the server, with a role that may create databases.
-        name: The trial's database; not the template or a database of PostgreSQL itself.
+        name: The trial's database; if it exists, a copy of a template.
         keep: Whether to leave the trial's database as it is if it exists.
         cut: Whether to cut connections to the old database; otherwise, they must end within `LEAVE_LIMIT_S`.
 
@@ -41,7 +42,7 @@ def create_trial(admin_url: str, *, template: str, name: str, keep: bool = False
         if template not in known:
             seeds = ", ".join(sorted(other for other in known if other.startswith("shop_seed_"))) or "none"
             raise ValueError(f"there is no template database {template!r}; prepared ones: {seeds}")
-        if known.get(name) or name == admin.info.dbname or name == "postgres":
+        if name in known and (known[name] or name == admin.info.dbname or not _is_copy(admin_url, name)):
             raise ValueError(f"{name!r} is not a trial's database and stays as it is; choose another name")
         if keep and name in known:
             return name
@@ -56,6 +57,13 @@ def create_trial(admin_url: str, *, template: str, name: str, keep: bool = False
         )
         let_services_connect(admin, name)
     return name
+
+
+def _is_copy(admin_url: str, name: str) -> bool:
+    """Returns whether a database is a copy of a template: only templates have the table for the audit."""
+    with closing(psycopg.connect(make_conninfo(admin_url, dbname=name))) as connection:
+        row = connection.execute("SELECT to_regclass('shop_audit.seeded') IS NOT NULL").fetchone()
+    return row == (True,)
 
 
 def _require_unused(admin: psycopg.Connection, name: str) -> None:

@@ -175,6 +175,19 @@ def test_a_database_that_is_not_a_trials_stays(admin_url: str, template: str, na
         create_trial(admin_url, template=template, name=template if name == "@template" else name)
 
 
+@pytest.mark.parametrize("keep", [False, True])
+def test_a_database_that_is_no_copy_of_a_template_stays(
+    admin: psycopg.Connection, admin_url: str, template: str, keep: bool
+) -> None:
+    admin.execute("CREATE DATABASE other")
+    try:
+        with pytest.raises(ValueError, match="'other' is not a trial's database"):
+            create_trial(admin_url, template=template, name="other", keep=keep, cut=True)
+        assert databases(admin, "other") == ["other"]
+    finally:
+        admin.execute("DROP DATABASE IF EXISTS other WITH (FORCE)")
+
+
 def test_an_unknown_template_is_refused_with_the_known_ones(admin_url: str, template: str) -> None:
     with pytest.raises(ValueError, match=template):
         create_trial(admin_url, template="shop_seed_unknown", name="shop_trial")
