@@ -19,8 +19,11 @@ from shop.values.order import OrderStatus
 
 log = logging.getLogger(__name__)
 
-BATCH = 100
-"""Maximum number of orders per transaction, and of events per call: the notification service accepts no more."""
+MAX_EVENTS, MAX_STATUSES = 100, 4
+"""Maximum number of events per call, which the notification service accepts, and of events of one order."""
+ORDERS = MAX_EVENTS // MAX_STATUSES
+"""Maximum number of orders per transaction: one call takes all their events. If its answer is lost, they are delivered
+again, and the notification service, which still has all of them, stores none twice."""
 QUEUE = "shop_order.outbox"
 DELIVER_LIMIT_S = 5.0
 FIRST_PAUSE_S, MAX_PAUSE_S = 0.05, 1.0
@@ -82,14 +85,14 @@ class Relay:
             ShopError: The database or the notification service does not answer; all events are still in the outbox.
         """
         with own_deadline(DELIVER_LIMIT_S):
-            async with self._outbox.lend(BATCH) as events:
-                for first in range(0, len(events), BATCH):
-                    await self._notify(events[first : first + BATCH])
+            async with self._outbox.lend(ORDERS) as events:
+                if events:
+                    await self._notify(events)
         return len(events)
 
     async def _deliver_all(self) -> None:
-        # Fewer events than a batch mean that none are left; code that adds an event later calls `wake`.
-        while await self.deliver() >= BATCH:
+        # Fewer events mean fewer orders, so none are left; code that adds an event later calls `wake`.
+        while await self.deliver() >= ORDERS:
             pass
 
     async def _notify(self, events: Sequence[Event]) -> None:

@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from shop.errors import Unavailable
+from shop.notification.postgres import PostgresNotifications
 from shop.order.postgres_outbox import PostgresOutbox
 from shop.order.relay import Relay
 from shop.platform.database.pool import connect_database
@@ -38,6 +39,13 @@ FILL = """
     ORDER BY turn, number
 """
 """Adds three events for each order; their customers buy nothing in other tests."""
+FILL_MAILBOX = """
+    INSERT INTO shop_order.outbox (order_id, user_id, status)
+    SELECT 500000 + number, %s, status
+    FROM generate_series(1, 60) number, unnest(ARRAY['PENDING', 'CONFIRMED']) WITH ORDINALITY AS statuses (status, turn)
+    ORDER BY number, turn
+"""
+"""Adds 120 events of one customer, which are more than the notification service keeps."""
 RELAYED = """
     SELECT order_id, array_agg(status ORDER BY position) FROM shop_notification.notification
     WHERE order_id > 1000000 GROUP BY order_id
@@ -112,6 +120,27 @@ async def test_a_failure_does_not_end_the_relay(shop: Shop, relay_to: Any, user:
     async with in_background(relay.run()):
         await until(shop.is_all_delivered)
     assert [event.status for event in recorder.events] == ["PENDING", "CONFIRMED"]
+
+
+async def test_events_are_stored_once_although_an_answer_is_lost(
+    shop: Shop, relay_to: Any, store: PostgresNotifications, user: int
+) -> None:
+    class Unheard:
+        """Stores all events; the answer to the second call does not arrive."""
+
+        calls = 0
+
+        async def notify(self, events: Sequence[Event]) -> None:
+            await store.add(events)
+            self.calls += 1
+            if self.calls == 2:
+                raise Unavailable("the notification service does not answer; try again")
+
+    shop.rows(FILL_MAILBOX, user)
+    relay = await relay_to(Unheard())
+    async with in_background(relay.run()):
+        await until(shop.is_all_delivered)
+    assert await store.last_position(user) == 120
 
 
 async def test_relays_share_the_work(shop: Shop, relay_to: Any, user: int) -> None:
