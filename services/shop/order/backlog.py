@@ -63,10 +63,12 @@ class Backlog:
         self._rows = {(row["queue"], row["state"]): (row["things"], float(row["age_s"])) for row in rows}
 
     async def run(self) -> None:
-        """Reads the tables repeatedly until it is cancelled; no database failure ends it."""
+        """Reads the tables repeatedly until it is cancelled; no failure ends it."""
         while True:
             try:
                 await self.look()
             except ShopError as error:
                 log.warning("the backlog could not be read: %s", error.message)
+            except Exception:
+                log.exception("the backlog could not be read")
             await asyncio.sleep(LOOK_S)

@@ -19,6 +19,8 @@ AGAIN_S = 0.5
 CHECK_EVERY_S = 15.0
 CHECK_LIMIT_S = 5.0
 
+FAILURES = (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError)
+"""How a connection fails."""
 NotifyHandler = Callable[[str | None], None]
 """Takes the payload of a notification; None if notifications may have been missed."""
 
@@ -32,7 +34,7 @@ async def _keep_listening(channel: str, url: str, heard: NotifyHandler) -> None:
     while True:
         try:
             await _listen(channel, url, heard)
-        except (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
+        except FAILURES as error:
             log.warning("cannot listen to %s: %s; trying again", channel, type(error).__name__)
         await asyncio.sleep(AGAIN_S)
 
@@ -57,5 +59,5 @@ async def _listen(channel: str, url: str, heard: NotifyHandler) -> None:
                 # Without this, a server that vanishes silently would never be noticed.
                 await connection.execute("SELECT 1", timeout=CHECK_LIMIT_S)
     finally:
-        with contextlib.suppress(OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError):
+        with contextlib.suppress(*FAILURES):
             await connection.close(timeout=CHECK_LIMIT_S)

@@ -49,14 +49,20 @@ async def stop_signal() -> AsyncIterator[asyncio.Event]:
 
 @contextlib.asynccontextmanager
 async def in_background(work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
-    """Runs endless work in the background for as long as the context lasts."""
+    """Runs endless work in the background for as long as the context lasts; logs at once if the work fails."""
     task = asyncio.create_task(work)
+    task.add_done_callback(_log_failure)
     try:
         yield
     finally:
         task.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await task
+
+
+def _log_failure(task: asyncio.Task[None]) -> None:
+    if not task.cancelled() and (error := task.exception()) is not None:
+        log.error("work in the background has failed", exc_info=error)
 
 
 def spare_collections() -> None:
