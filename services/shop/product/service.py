@@ -233,6 +233,7 @@ def _check_fields(given: NewProduct | ProductChange) -> None:
 def _check_expected(expected: Product, product_id: int) -> None:
     """Checks that an expected product can be compared with the row."""
     validation.between(expected.id, "expected.id", product_id, product_id)
+    validation.between(expected.stock, "expected.stock", 0, MAX_ID)
     for field, value in (
         ("title", expected.title),
         ("description", expected.description),

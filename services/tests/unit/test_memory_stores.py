@@ -251,6 +251,7 @@ async def test_failed_logins_are_forgotten_in_time() -> None:
         ("expected.id", Product(2, "", "", "", EUR, 1)),
         ("expected.title", Product(1, "nul \x00", "", "", EUR, 1)),
         ("expected.price.currency", Product(1, "", "", "", Money(1, "\ud800"), 1)),
+        ("expected.stock", Product(1, "", "", "", EUR, -(2**63))),
     ],
 )
 async def test_an_expected_product_can_be_compared(field: str, expected: Product) -> None:

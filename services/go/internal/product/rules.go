@@ -3,6 +3,7 @@ package product
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"regexp"
 	"slices"
 	"strings"
@@ -94,6 +95,9 @@ func checkExpected(expected *pb.Product, id int64) error {
 		return nil
 	}
 	err := validate.Between(expected.Id, "expected.id", id, id)
+	if err == nil {
+		err = validate.Between(expected.Stock, "expected.stock", 0, math.MaxInt64)
+	}
 	for _, field := range []struct{ name, value string }{
 		{"title", expected.Title}, {"description", expected.Description}, {"category", expected.Category},
 		{"price.currency", expected.GetPrice().GetCurrency()},

@@ -2,6 +2,7 @@ package product
 
 import (
 	"errors"
+	"math"
 	"testing"
 
 	pb "hopwise/proto/stubs/productv1"
@@ -88,5 +89,13 @@ func TestMask(t *testing.T) {
 	changed, err = changeOf(nil, []string{"price"})
 	if err != nil || code(changed.check()) != shoperr.InvalidArgument {
 		t.Errorf("got %v, %v", changed, err)
+	}
+}
+
+func TestExpectedStock(t *testing.T) {
+	for stock, want := range map[int64]shoperr.Code{math.MinInt64: shoperr.InvalidArgument, 0: "", math.MaxInt64: ""} {
+		if err := checkExpected(&pb.Product{Id: 1, Stock: stock}, 1); code(err) != want {
+			t.Errorf("%d: got %v", stock, err)
+		}
 	}
 }
