@@ -44,9 +44,7 @@ def read_acknowledged(path: Path, tape: Path | None = None) -> Iterator[Acknowle
         ValueError: A line is not valid.
         OSError: A file cannot be read.
     """
-    by_seq: dict[Any, dict[str, Any]] = (
-        {} if tape is None else {row["seq"]: row["params"] for _, row in _rows(tape) if "seq" in row}
-    )
+    by_seq: dict[int | None, dict[str, Any]] = {} if tape is None else dict(_read_tape(tape))
     for number, row in _rows(path):
         if row.get("journey") != "checkout" or row.get("outcome") != "ok":
             continue
@@ -57,6 +55,15 @@ def read_acknowledged(path: Path, tape: Path | None = None) -> Iterator[Acknowle
         if not isinstance(user_id, int | None):
             raise ValueError(f"{path}, line {number}: user_id must be a number")
         yield Acknowledgement(number, order_id, user_id, None if key is None else str(key))
+
+
+def _read_tape(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Reads the number and the parameters of each journey."""
+    for number, row in _rows(path):
+        if row.get("seq") is not None:
+            if row.get("params") is None:
+                raise ValueError(f"{path}, line {number}: a journey on a tape needs params")
+            yield row["seq"], row["params"]
 
 
 def _rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -70,4 +77,8 @@ def _rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
                 raise ValueError(f"{path}, line {number}: not JSON: {error}") from None
             if not isinstance(row, dict):
                 raise ValueError(f"{path}, line {number}: not a JSON object")
+            if not isinstance(row.get("seq"), int | None):
+                raise ValueError(f"{path}, line {number}: seq must be a number")
+            if not isinstance(row.get("params"), dict | None):
+                raise ValueError(f"{path}, line {number}: params must be a JSON object")
             yield number, row

@@ -47,8 +47,24 @@ def test_a_tape_says_whose_checkout_it_was(tmp_path: Path) -> None:
         ({"journey": "checkout", "outcome": "ok"}, "line 1: a checkout that is ok needs an order_id"),
         ({"journey": "checkout", "outcome": "ok", "order_id": "x"}, "needs an order_id"),
         ({"journey": "checkout", "outcome": "ok", "order_id": 1, "user_id": "x"}, "user_id must be a number"),
+        ({"seq": [1], "journey": "checkout", "outcome": "ok", "order_id": 1}, "line 1: seq must be a number"),
+        ({"journey": "checkout", "outcome": "ok", "order_id": 1, "params": [1]}, "params must be a JSON object"),
     ],
 )
 def test_a_line_that_is_wrong_is_named(tmp_path: Path, row: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         list(read_acknowledged(write_rows(tmp_path / "journeys.jsonl", row)))
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ({"seq": 1, "journey": "checkout"}, "line 1: a journey on a tape needs params"),
+        ({"seq": 1, "params": [1]}, "line 1: params must be a JSON object"),
+        ({"seq": [1], "params": {}}, "line 1: seq must be a number"),
+    ],
+)
+def test_a_line_of_a_tape_that_is_wrong_is_named(tmp_path: Path, row: Any, message: str) -> None:
+    tape, journeys = write_rows(tmp_path / "tape.jsonl", row), write_rows(tmp_path / "journeys.jsonl")
+    with pytest.raises(ValueError, match=rf"tape\.jsonl, {message}"):
+        list(read_acknowledged(journeys, tape))
