@@ -29,6 +29,7 @@ _DATABASE, _HERE = SHOP / "database", Path(__file__).parent
 CODE = (
     *(_DATABASE / name for name in ("schemas.py", "migrate.py", "roles.py")),
     *(_HERE / name for name in ("seed.py", "rows.py", "documents.py", "words.py")),
+    SHOP / "values" / "product.py",
 )
 """The code that determines the content of a prepared database."""
 
