@@ -61,7 +61,7 @@ def show_run(summary: Summary, *, brief: bool = False) -> Group:
     kind, view = _load(summary["kind"]), SummaryView(summary)
     if kind.terminal is not None:
         return main_figures(summary) if brief else kind.terminal(summary)
-    section = kind.conclusions(view)
+    section = kind.first_section(view)
     if brief:
         first = takewhile(lambda element: not isinstance(element, Heading), section.elements)
         return render([Text(verdict_sentence(summary), tone="verdict"), *first])

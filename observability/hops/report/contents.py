@@ -26,7 +26,7 @@ def all_sections(view: View) -> list[Section]:
     few = len(view.topologies) <= MAX_IN_DETAIL
     traced, in_detail = view.traced and few, view.kind.in_detail and few
     sections = [
-        add_picture(view.kind.conclusions(view), view),
+        add_picture(view.kind.first_section(view), view),
         *([budget.section(view)] if traced else []),
         *([meetings.section(view)] if view.summary.get("meetings") and in_detail else []),
         *([distance.section(modelled, view.summary["distance"])] if "distance" in view.summary else []),

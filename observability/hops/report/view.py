@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import polars as pl
 from rich.console import Group
@@ -37,6 +37,9 @@ class Kind:
         figures_of: Computes the figures that the summary has in addition to those of every run.
         gates_of: Evaluates the gates that decide whether the run can be trusted; by default, the gates of all its
             trials.
+        conclusions: Makes the first section of the report, without marks of the verdict.
+        marked: Whether the first section's tables have the run's verdict in their captions; not if the section gives a
+            verdict on each part of the run.
         arms: Name of a block's trials, if topologies have several trials in a block.
         in_detail: Whether the report has the sections that show each arm.
         network: Describes the emulated network, if arms have different networks.
@@ -53,6 +56,7 @@ class Kind:
     figures_of: FiguresOf = distance_figures
     gates_of: GatesOf = every_gate
     conclusions: Callable[[SummaryView], Section] = what_it_says
+    marked: bool = True
     arms: str = ""
     order: str = "in random order"
     in_detail: bool = True
@@ -61,6 +65,11 @@ class Kind:
     traced: bool = True
     picture: Callable[[View], Figures] | None = None
     answer: Callable[[Summary], str] = answer_title
+
+    def first_section(self, view: SummaryView) -> Section:
+        """Makes the first section of the report, with the verdict before the captions of its tables."""
+        section = self.conclusions(view)
+        return replace(section, elements=view.mark_tables(section.elements)) if self.marked else section
 
 
 @dataclass(frozen=True)

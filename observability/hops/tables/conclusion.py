@@ -60,7 +60,7 @@ def fastest_table(view: SummaryView) -> Table:
             row += _cells(view, place, value)
         rows.append(row)
     caption = f"Fastest {view.compared.one} for each journey, at the median and at p99"
-    return Table("fastest", view.mark_caption(caption), columns, rows, totals=1)
+    return Table("fastest", caption, columns, rows, totals=1)
 
 
 def _cells(view: SummaryView, place: Standing | None, value: float | None) -> list[Cell]:

@@ -46,8 +46,7 @@ def section(view: SummaryView) -> Section:
         steps_table(capacity, view.compared),
         Text(_ONE_MACHINE.format(noun=view.compared), tone="note"),
     ]
-    title = f"What {view.compared.many} hold" if load == "sweep" else "What is left under load"
-    return Section(load, title, view.mark_tables(elements))
+    return Section(load, f"What {view.compared.many} hold" if load == "sweep" else "What is left under load", elements)
 
 
 def _results_table(capacity: Capacity, compared: Compared) -> Table:

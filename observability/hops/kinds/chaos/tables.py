@@ -33,7 +33,7 @@ def section(view: SummaryView) -> Section:
         errors_table(struck),
         messages_table(struck),
     ]
-    return Section("faults", "How faults affect customers and data", view.mark_tables(elements))
+    return Section("faults", "How faults affect customers and data", elements)
 
 
 def sentences(struck: Sequence[Struck]) -> Iterator[str]:

@@ -33,7 +33,7 @@ def section(view: SummaryView) -> Section:
             "would have shown with 80 % power. Ratios carry over to another machine; milliseconds hold for this run."
         ),
     ]
-    return Section("versions", "What changed from a to b", view.mark_tables(elements))
+    return Section("versions", "What changed from a to b", elements)
 
 
 def answer(summary: Summary) -> str:

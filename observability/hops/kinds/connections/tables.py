@@ -19,8 +19,7 @@ def section(view: SummaryView) -> Section:
     connections = connections_of(view.summary)
     unsteady = [f"{where}: memory was still changing." for where in connections["unsteady"]]
     sentences = unsteady or ["Memory was steady at every number of connections."]
-    elements = view.mark_tables([Points(sentences), memory_table(connections)])
-    return Section("memory", "Memory with open connections", elements)
+    return Section("memory", "Memory with open connections", [Points(sentences), memory_table(connections)])
 
 
 def memory_table(connections: Connections) -> Table:

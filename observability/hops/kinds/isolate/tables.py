@@ -32,7 +32,7 @@ def section(view: SummaryView) -> Section:
         ),
         Fold("Each kind of journey", [_table("isolation_journeys", each, apart)]),
     ]
-    return Section("isolation", "What others gain", view.mark_tables(elements))
+    return Section("isolation", "What others gain", elements)
 
 
 def _sentence(row: IsolationRow) -> str:

@@ -20,8 +20,7 @@ def section(view: SummaryView) -> Section:
     ladder = ladder_of(view.summary)
     text, sentences, *tables = ladder_elements(ladder)
     figures = Figures([ladder_chart(ladder)], wide=True, text="Filled: measured. Hollow: attributed. 95 % intervals.")
-    marked = view.mark_tables([text, sentences, figures, *tables, *ladder_details(ladder)])
-    return Section("ladder", "What each step adds", marked)
+    return Section("ladder", "What each step adds", [text, sentences, figures, *tables, *ladder_details(ladder)])
 
 
 def ladder_chart(ladder: Ladder) -> Chart:

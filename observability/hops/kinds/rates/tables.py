@@ -40,7 +40,7 @@ def section(view: SummaryView) -> Section:
         fillings_table(view),
         Fold("At which rate the ranking flips, by journey", [crossings_table(view, journeys)]),
     ]
-    return Section("rates", "What load does", view.mark_tables(elements))
+    return Section("rates", "What load does", elements)
 
 
 def points_table(view: SummaryView) -> Table:

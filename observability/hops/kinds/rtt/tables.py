@@ -41,7 +41,7 @@ def section(view: SummaryView) -> Section:
         Fold(f"Every pair of {view.compared.many}", [break_evens_table(view)]),
         Fold("Every measured p50 and its prediction", [points_table(view)]),
     ]
-    return Section("rtt", "What distance does", view.mark_tables(elements))
+    return Section("rtt", "What distance does", elements)
 
 
 def fastest_table(view: SummaryView) -> Table:

@@ -24,7 +24,7 @@ def section(view: SummaryView) -> Section:
         Heading("Database and latencies"),
         shop_table(soak, view.compared),
     ]
-    return Section("trends", "What grows", view.mark_tables(elements))
+    return Section("trends", "What grows", elements)
 
 
 def sentences(soak: Soak) -> Iterator[str]:

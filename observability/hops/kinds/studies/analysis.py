@@ -130,10 +130,13 @@ class _Judged:
         users = [self.study["loads"][load]["users_replayed"] for load in claim["loads"]]
         sides = [[arm_label(self.study["id"], side, load) for load in claim["loads"]] for side in claim["topologies"]]
         arms = [arm for side in sides for arm in side]
-        ladders = [self.figures.ladder(side, claim["tolerance"] or 0.0) for side in sides]
-        order, p, turned = judge_order(ladders)
+        saturations = [self.figures.saturation(side, claim["tolerance"] or 0.0) for side in sides]
+        order, p, turned = judge_order(saturations)
         judgement = self._require_sound(order, arms)
-        levels = [f"{side} {ladder.describe(users)}" for side, ladder in zip(claim["topologies"], ladders, strict=True)]
+        levels = [
+            f"{side} {saturation.describe(users)}"
+            for side, saturation in zip(claim["topologies"], saturations, strict=True)
+        ]
         why = [] if turned is None else self._why("cpu_percent", [sides[turned][-1], sides[turned + 1][-1]], None)
         return {
             **_none(claim, ""),

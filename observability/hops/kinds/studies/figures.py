@@ -11,7 +11,7 @@ import polars as pl
 from hops.analysis.cost import component_group
 from hops.analysis.summary import Measured
 from hops.kinds.studies.document import Metric
-from hops.kinds.studies.verdict import Effect, Ladder
+from hops.kinds.studies.verdict import Effect, Saturation
 from hops.run.documents.trial import TrialRecord
 from hops.run.loads import length_s
 from hops.statistics.contrast import NO_SCATTER, contrast, spread_if_paired
@@ -60,18 +60,18 @@ class Figures:
         p = spread.p_value(float(np.log(value)))
         return Effect(value, (value / reach, value * reach), p, len(blocks)), values[::-1]
 
-    def ladder(self, arms: Sequence[str], gain: float) -> Ladder:
+    def saturation(self, arms: Sequence[str], gain: float) -> Saturation:
         """Tests above which of rising numbers of users throughput still grows by more than `gain` (0.05 is 5 %)."""
         blocks = self.blocks(*arms)
         steps = [self.section("throughput", arm, blocks, compared=arms) for arm in arms]
         if reason := next((step.reason for step in steps if step.reason), None):
-            return Ladder((), (), reason)
+            return Saturation((), (), reason)
         grows, full = [], []
         for index, here in enumerate(steps[:-1]):
             p_more = [_p_above(later, here, 1 + gain) for later in steps[index + 1 :]]
             grows.append(min(1.0, len(p_more) * min(p_more)))  # one later step is enough (Bonferroni)
             full.append(max(1 - p for p in p_more))  # no later step may have the gain
-        return Ladder(grows, full)
+        return Saturation(grows, full)
 
     def cores(self, arm: str) -> float:
         """Computes the CPU in use during the load, in percent of a core, of the components that speak the protocol."""

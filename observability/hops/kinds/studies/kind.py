@@ -11,6 +11,7 @@ KIND = Kind(
     pairs_of=pairs_of,
     figures_of=figures_of,
     conclusions=section,
+    marked=False,
     arms="arms (a topology under one load of a study)",
     picture=picture,
 )

@@ -80,7 +80,7 @@ def judge(claim: Claim, effect: Effect) -> Judgement:
 
 
 @dataclass(frozen=True, slots=True)
-class Ladder:
+class Saturation:
     """Tests of one side at rising numbers of users, one for each step except the last.
 
     Args:
@@ -101,7 +101,7 @@ class Ladder:
         return ", ".join([*parts, *([f"at most {most[0]}"] if most else [])]) or "unknown"
 
 
-def p_earlier(first: Ladder, second: Ladder) -> float:
+def p_earlier(first: Saturation, second: Saturation) -> float:
     """Tests that one side levels off earlier than another: at some step it is full, and the other still gains.
 
     Both must be shown, so the larger of both probabilities counts. The step is chosen after the measurement, so its
@@ -111,15 +111,15 @@ def p_earlier(first: Ladder, second: Ladder) -> float:
     return min(1.0, 2 * len(both) * min(both))
 
 
-def judge_order(ladders: Sequence[Ladder]) -> tuple[Judgement, float | None, int | None]:
+def judge_order(saturations: Sequence[Saturation]) -> tuple[Judgement, float | None, int | None]:
     """Judges a claimed order by the users from which each side levels off.
 
     Returns:
         The judgement, its p value, and the pair (from 0) that is shown to be in the other order, if there is one.
     """
-    if reason := next((ladder.reason for ladder in ladders if ladder.reason), None):
+    if reason := next((saturation.reason for saturation in saturations if saturation.reason), None):
         return _without_interval(reason), None, None
-    pairs = list(pairwise(ladders))
+    pairs = list(pairwise(saturations))
     claimed = max(p_earlier(one, next_) for one, next_ in pairs)  # all pairs must be shown
     others = [min(1.0, len(pairs) * p_earlier(next_, one)) for one, next_ in pairs]  # one pair is enough
     if claimed < SIGNIFICANCE:

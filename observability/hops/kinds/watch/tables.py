@@ -35,7 +35,7 @@ def section(view: SummaryView) -> Section:
         cost_table(watched),
         *([budget_table(watched)] if traced else []),
     ]
-    return Section("lateness", "Lateness and cost", view.mark_tables(elements))
+    return Section("lateness", "Lateness and cost", elements)
 
 
 def lateness_table(watched: Watched) -> Table:

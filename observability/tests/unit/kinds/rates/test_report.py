@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from hops.kinds.rates.document import rates_of
-from hops.kinds.rates.tables import section
+from hops.kinds.rates.kind import KIND
 from hops.report.csv_files import tables_of
 from hops.run.documents.gate import NOISY
 from hops.run.files import SUMMARY, read_document
@@ -68,7 +68,7 @@ def test_the_picture_is_latency_over_the_rate(loaded: Path) -> None:
 
 def test_the_tables_of_a_noisy_run_say_so(loaded: Path) -> None:
     summary = json.loads((loaded / "summary.json").read_text(encoding="utf-8")) | {"verdict": NOISY}
-    captions = [table.caption for table in tables_of(section(SummaryView(summary)).elements)]
+    captions = [table.caption for table in tables_of(KIND.first_section(SummaryView(summary)).elements)]
     assert len(captions) == 4
     assert [caption for caption in captions if not caption.startswith("NOISY: ")] == []
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from hops.kinds.studies.verdict import Effect, Ladder, holm, judge, judge_order, size_of
+from hops.kinds.studies.verdict import Effect, Saturation, holm, judge, judge_order, size_of
 from synthetic.of_studies import synthetic_claim
 
 BELOW = {"relation": "ratio", "value": 0.5}
@@ -91,14 +91,14 @@ def test_holm_steps_down_and_never_falls() -> None:
     assert holm([0.04, None, 0.01, 0.03]) == [pytest.approx(0.06), None, pytest.approx(0.03), pytest.approx(0.06)]
 
 
-EARLY = Ladder(grows=(0.9, 0.9, 0.9), full=(0.001, 0.001, 0.001))  # full from the first step on
-MIDDLE = Ladder(grows=(0.001, 0.9, 0.9), full=(0.9, 0.001, 0.001))
-NEVER = Ladder(grows=(0.001, 0.001, 0.001), full=(0.9, 0.9, 0.9))
-UNCLEAR = Ladder(grows=(0.1, 0.1, 0.1), full=(0.1, 0.1, 0.1))
+EARLY = Saturation(grows=(0.9, 0.9, 0.9), full=(0.001, 0.001, 0.001))  # full from the first step on
+MIDDLE = Saturation(grows=(0.001, 0.9, 0.9), full=(0.9, 0.001, 0.001))
+NEVER = Saturation(grows=(0.001, 0.001, 0.001), full=(0.9, 0.9, 0.9))
+UNCLEAR = Saturation(grows=(0.1, 0.1, 0.1), full=(0.1, 0.1, 0.1))
 
 
 @pytest.mark.parametrize(
-    ("ladders", "outcome", "turned"),
+    ("saturations", "outcome", "turned"),
     [
         ([EARLY, MIDDLE, NEVER], "holds", None),
         ([EARLY, EARLY, NEVER], "not shown", None),
@@ -107,13 +107,13 @@ UNCLEAR = Ladder(grows=(0.1, 0.1, 0.1), full=(0.1, 0.1, 0.1))
         ([NEVER, NEVER, NEVER], "not shown", None),
         ([EARLY, UNCLEAR, NEVER], "not shown", None),  # that no gain is shown does not make a side full
         ([EARLY, MIDDLE, UNCLEAR], "not shown", None),
-        ([EARLY, MIDDLE, Ladder((), (), "needs at least 2 blocks")], "not shown", None),
+        ([EARLY, MIDDLE, Saturation((), (), "needs at least 2 blocks")], "not shown", None),
     ],
 )
 def test_an_order_holds_if_each_side_is_shown_to_level_off_later(
-    ladders: list[Ladder], outcome: str, turned: int | None
+    saturations: list[Saturation], outcome: str, turned: int | None
 ) -> None:
-    judgement, _, pair = judge_order(ladders)
+    judgement, _, pair = judge_order(saturations)
     assert (judgement.outcome, pair) == (outcome, turned)
 
 
@@ -124,5 +124,5 @@ def test_the_p_value_of_an_order_counts_its_steps_and_its_pairs() -> None:
 
 def test_a_side_levels_off_within_the_steps_that_are_shown() -> None:
     users = [10, 100, 500, 1000]
-    texts = [ladder.describe(users) for ladder in (EARLY, MIDDLE, NEVER, UNCLEAR)]
+    texts = [saturation.describe(users) for saturation in (EARLY, MIDDLE, NEVER, UNCLEAR)]
     assert texts == ["at most 10", "above 10, at most 100", "above 500", "unknown"]
