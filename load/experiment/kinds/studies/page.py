@@ -48,7 +48,10 @@ _HEADS = ("claim", "the study says", "its condition", "arms", "direction", "size
 def digest_rules(folder: Path = STUDIES) -> dict[str, str]:
     """Returns a digest of each study and of the rules for its verdicts; a run's manifest contains the same digests."""
     studies = {name: read_study(folder / f"{name}.yaml") for name in all_studies(folder)}
-    rules = {name: rules_for([claim.metric for claim in study.claims]) for name, study in studies.items()}
+    rules = {
+        name: rules_for((claim.metric, claim.relation, claim.tolerance) for claim in study.claims)
+        for name, study in studies.items()
+    }
     contents = {name: [rules[name], study.model_dump(mode="json")] for name, study in studies.items()}
     return {
         name: hashlib.sha256(json.dumps(one, sort_keys=True).encode()).hexdigest() for name, one in contents.items()

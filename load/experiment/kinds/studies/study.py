@@ -12,6 +12,7 @@ from experiment.arguments import read_items
 from experiment.errors import UsageError
 from hops.conclusions.wording import join_names
 from hops.kinds.studies.document import OF_AN_ORDER, SIDES, Metric, Relation
+from hops.kinds.studies.verdict import ends_of
 from mesh.paths import ROOT
 from user_files.mistakes import validate
 from user_files.words import describe, valid
@@ -32,7 +33,11 @@ class _Strict(BaseModel):
 
 
 class ClaimEntry(_Strict):
-    """A claim in the file of a study."""
+    """A claim in the file of a study.
+
+    Attributes:
+        tolerance: The largest difference that counts as none, as a share (0.05 is 5 %).
+    """
 
     id: Name
     metric: Metric
@@ -238,6 +243,11 @@ def _problems_of(claim: ClaimEntry, study: StudyFile) -> Sequence[str]:
             problems.append(f"value {claim.value} is neither above nor below 1, so the claim says nothing")
     if claim.relation == "eq" and claim.tolerance is None:
         problems.append("eq needs a tolerance, such as 0.01")
+    if claim.relation != "eq" and claim.tolerance is not None:
+        if claim.metric == "success_rate":
+            problems.append("a tolerance is a share, and success rates are compared in points: leave it out")
+        if claim.value is not None and any(abs(end - 1) <= claim.tolerance for end in ends_of(claim.value)):
+            problems.append(f"value {claim.value} is within its tolerance, which counts as no difference")
     loads, reason = study.loads_of(claim.id), study.replay.not_comparable.get(claim.id)
     if bool(loads) == bool(reason):
         problems.append("it needs either a load that answers it, or a reason in not_comparable")

@@ -81,6 +81,11 @@ def test_a_load_keeps_the_studys_pace_and_reports_its_scale() -> None:
         ({"value": None}, r"claims\[0\]: claim N1: a ratio needs its value"),
         ({"value": [0.9, 1.1]}, r"claims\[0\]: claim N1: value \[0.9, 1.1\] is neither above nor below 1"),
         ({"relation": "eq", "value": None}, r"claims\[0\]: claim N1: eq needs a tolerance"),
+        (
+            {"metric": "success_rate", "tolerance": 0.1},
+            r"claims\[0\]: claim N1: a tolerance is a share, and success rates are compared in points",
+        ),
+        ({"value": 0.93, "tolerance": 0.1}, r"claims\[0\]: claim N1: value 0.93 is within its tolerance"),
         ({"left": "thrift"}, r"claims\[0\]: claim N1: its load flat-100 does not run thrift"),
         ({"id": "N2"}, r"claims\[1\]: claim N2: appears twice"),
         (

@@ -19,6 +19,7 @@ from hops.kinds.studies.document import (
     METRICS,
     NAIVE,
     OF_AN_ORDER,
+    OF_THE_ANSWERS,
     Claim,
     Metric,
     OtherClient,
@@ -32,7 +33,7 @@ from hops.kinds.studies.document import (
 from hops.kinds.studies.figures import Figures
 from hops.kinds.studies.verdict import Effect, Judgement, holm, judge, judge_order, size_of
 from hops.run.documents.estimate import Estimate
-from hops.run.documents.gate import VALID
+from hops.run.documents.gate import NOISY, VALID
 from hops.run.files import RunFiles
 from hops.units import ALL
 
@@ -96,7 +97,8 @@ class _Judged:
             effect, values = self.figures.payload_effect(arms[::2], arms[1::2])
         else:
             effect, values = self.figures.effect(claim["metric"], arms[0], arms[1])
-        judgement = self._require_sound(judge(claim, effect), arms)
+        judgement = self._require_sound(judge(claim, effect), arms, claim["metric"])
+        differs = judgement.outcome == "contradicted" and judgement.p_unequal is None
         return Verdict(
             claim=claim,
             outcome=judgement.outcome,
@@ -106,21 +108,22 @@ class _Judged:
             unit=METRICS[claim["metric"]][1],
             effect=_estimate(effect),
             difference=effect.difference,
-            p=effect.p,
+            p=effect.p if judgement.p_unequal is None else judgement.p_unequal,
             p_holm=None,
             size=size_of(claim, effect),
             blocks=judgement.blocks,
             beside=self._beside(claim, arms),
-            why=self._why(claim["metric"], arms[-2:], effect.value) if judgement.outcome == "contradicted" else [],
+            why=self._why(claim["metric"], arms[-2:], effect.value) if differs else [],
             other_client=self._other_client(claim),
             other_loads=list(self._other_loads(claim)),
         )
 
-    def _require_sound(self, judgement: Judgement, arms: list[str]) -> Judgement:
-        """Returns the judgement, or a judgement without a direction if the trials fail a gate."""
+    def _require_sound(self, judgement: Judgement, arms: list[str], metric: Metric) -> Judgement:
+        """Returns the judgement, or a judgement without a direction if the trials fail a gate that the metric needs."""
         gates = experiment_gates(self.measured.run.of_arms({arm: arm for arm in arms}))
         trust = verdict_of(gates)
-        if trust == VALID or judgement.outcome == "not shown":
+        enough = (VALID, NOISY) if metric == OF_THE_ANSWERS else (VALID,)
+        if trust in enough or judgement.outcome == "not shown":
             return judgement
         failing = join_names([gate_failure(gate) for gate in gates if not gate["ok"]])
         return Judgement("not shown", f"Its trials are {trust}: {failing}. Without that: {judgement.outcome}.")
@@ -132,7 +135,7 @@ class _Judged:
         arms = [arm for side in sides for arm in side]
         saturations = [self.figures.saturation(side, claim["tolerance"] or 0.0) for side in sides]
         order, p, turned = judge_order(saturations)
-        judgement = self._require_sound(order, arms)
+        judgement = self._require_sound(order, arms, claim["metric"])
         levels = [
             f"{side} {saturation.describe(users)}"
             for side, saturation in zip(claim["topologies"], saturations, strict=True)
@@ -149,7 +152,7 @@ class _Judged:
 
     def _beside(self, claim: Claim, arms: list[str]) -> str:
         """Gives the figure in the study's own terms, if the verdict uses another figure."""
-        if claim["metric"] == "payload_bytes":
+        if claim["metric"] == OF_THE_ANSWERS:
             (_, mine), (_, other) = self.figures.bytes_by_part(arms[0], arms[1])
             return f"Before compression: {times(mine / other)}." if mine and other else ""
         if claim["metric"].startswith("latency_"):
@@ -167,7 +170,7 @@ class _Judged:
         if metric in UNITS_BY_COMPONENT:
             sides = [figures.by_component(metric, arm) for arm in arms]
             return [f"{UNITS_BY_COMPONENT[metric]}: {_side_by_side(*sides)}."]
-        if metric == "payload_bytes":
+        if metric == OF_THE_ANSWERS:
             mine, other = figures.bytes_by_part(arms[0], arms[1])
             texts = [f"{plain(came)} bytes ({plain(raw)} before compression)" for came, raw in (mine, other)]
             return [f"A journey's answers have {join_names(texts)}."]
@@ -214,7 +217,7 @@ class _Judged:
                 continue
             effect, _ = self.figures.effect(claim["metric"], arms[0], arms[1])
             if (estimate := _estimate(effect)) is not None:
-                outcome = self._require_sound(judge(claim, effect), arms).outcome
+                outcome = self._require_sound(judge(claim, effect), arms, claim["metric"]).outcome
                 yield OtherLoad(load=load, arms=arms, effect=estimate, outcome=outcome)
 
 

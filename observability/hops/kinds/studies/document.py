@@ -38,6 +38,8 @@ METRICS: dict[Metric, tuple[str, str]] = {
 """Name and unit of each metric of a claim."""
 OF_AN_ORDER: Final = "saturation_users"
 """The metric of a claim that ranks several sides."""
+OF_THE_ANSWERS: Final = "payload_bytes"
+"""The metric that NOISY trials measure as well as VALID ones, because their answers are right."""
 Outcome = Literal["holds", "contradicted", "not shown", "not comparable"]
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 NAIVE = "-naive"

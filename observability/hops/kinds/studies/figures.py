@@ -58,7 +58,8 @@ class Figures:
         spread = spread_of(deviations)
         reach = float(np.exp(spread.half_width))
         p = spread.p_value(float(np.log(value)))
-        return Effect(value, (value / reach, value * reach), p, len(blocks)), values[::-1]
+        interval = (value / reach, value * reach)
+        return Effect(value, interval, p, len(blocks), freedom=spread.widest.freedom), values[::-1]
 
     def saturation(self, arms: Sequence[str], gain: float) -> Saturation:
         """Tests above which of rising numbers of users throughput still grows by more than `gain` (0.05 is 5 %)."""
@@ -180,4 +181,4 @@ def _ratio(left: Section, right: Section, blocks: int) -> Effect:
     if result.reason == NO_SCATTER:  # a figure that is the same in each block, such as bytes
         assert result.ratio is not None
         return Effect(result.ratio, (result.ratio, result.ratio), 0.0, blocks)
-    return Effect(result.ratio, result.ratio_interval, result.p, blocks, reason=result.reason)
+    return Effect(result.ratio, result.ratio_interval, result.p, blocks, reason=result.reason, freedom=result.freedom)

@@ -13,10 +13,12 @@ from hops.kinds.studies.document import (
     METRICS,
     NAIVE,
     OF_AN_ORDER,
+    OF_THE_ANSWERS,
     OUTCOMES,
     Claim,
     Metric,
     Outcome,
+    Relation,
     Replayed,
     Study,
     Verdict,
@@ -52,6 +54,13 @@ ORDER_RULE = (
     "than the claim's tolerance to its throughput, and they add more than that to the other's."
 )
 """Extends `RULE` for claims about `saturation_users`."""
+EQUAL_RULE = (
+    "A claim with a tolerance is also contradicted if the whole interval lies within that share of no effect: then the "
+    "sides are shown to be equal."
+)
+"""Extends `RULE` for claims about a difference that have a tolerance."""
+BYTES_RULE = "NOISY trials decide claims about bytes of answers, because noise changes latencies and not answers."
+"""Extends `RULE` for claims about `payload_bytes`."""
 
 
 def section(view: SummaryView) -> Section:
@@ -87,13 +96,22 @@ def verdict_elements(studies: Sequence[Replayed]) -> list[Element]:
         elements.append(_studies_table(studies))
     for one in studies:
         elements += _study_elements(one, alone=len(studies) == 1)
-    rules = rules_for([verdict["claim"]["metric"] for verdict in verdicts])
+    claims = [verdict["claim"] for verdict in verdicts]
+    rules = rules_for((claim["metric"], claim["relation"], claim["tolerance"]) for claim in claims)
     return [*elements, Text(f"{rules} {several_note(verdicts)}"), Text(ONE_MACHINE)]
 
 
-def rules_for(metrics: Iterable[Metric]) -> str:
-    """Returns the rules by which claims with these metrics are judged."""
-    return f"{RULE} {ORDER_RULE}" if OF_AN_ORDER in metrics else RULE
+def rules_for(claims: Iterable[tuple[Metric, Relation, float | None]]) -> str:
+    """Returns the rules by which claims with these metrics, relations and tolerances are judged."""
+    rules = {RULE: None}
+    for metric, relation, tolerance in claims:
+        if metric == OF_AN_ORDER:
+            rules[ORDER_RULE] = None
+        elif tolerance is not None and relation != "eq":
+            rules[EQUAL_RULE] = None
+        if metric == OF_THE_ANSWERS:
+            rules[BYTES_RULE] = None
+    return " ".join(rule for rule in (RULE, ORDER_RULE, EQUAL_RULE, BYTES_RULE) if rule in rules)
 
 
 def _studies_table(studies: Sequence[Replayed]) -> Table:

@@ -10,7 +10,8 @@ from itertools import pairwise
 from hops.elements.numbers import figure, share, times
 from hops.kinds.studies.document import Claim, Outcome, Size
 from hops.statistics.correction import SIGNIFICANCE, correct_tests
-from hops.statistics.intervals import Interval
+from hops.statistics.intervals import Interval, t_quantile
+from hops.statistics.student import two_sided
 from hops.statistics.two_stage import blocks_for
 from hops.units import ALL
 
@@ -24,6 +25,7 @@ class Effect:
     Args:
         value: Left divided by right, or left minus right.
         p: Probability that chance alone shows an effect at least this large; None if it was not tested.
+        freedom: Degrees of freedom of the interval; None if all blocks have the same ratio.
         difference: Whether the value is left minus right, in points.
         reason: Why there is no interval; None if there is one.
     """
@@ -34,6 +36,7 @@ class Effect:
     blocks: int
     difference: bool = False
     reason: str | None = None
+    freedom: float | None = None
 
     @property
     def none(self) -> float:
@@ -50,18 +53,24 @@ class Effect:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """Judgement of a claim; `blocks` would show a direction, and is None if that takes too many or one is shown."""
+    """Judgement of a claim.
+
+    Args:
+        blocks: Number of blocks that would decide the claim; None if that takes too many, or it is decided.
+        p_unequal: If the sides are shown to be equal, the probability of such figures from sides that are not.
+    """
 
     outcome: Outcome
     reason: str
     blocks: int | None = None
+    p_unequal: float | None = None
 
 
 def judge(claim: Claim, effect: Effect) -> Judgement:
     """Judges the direction of a claim: it holds if the whole interval is on the claimed side of no effect.
 
-    It is contradicted if the whole interval is on the other side, and not shown otherwise. The size of the effect is
-    judged by `size_of`.
+    It is contradicted if the whole interval is on the other side, or so near to no effect that the claim's tolerance
+    counts it as none. It is not shown otherwise. The size of the effect is judged by `size_of`.
     """
     low, high = effect.interval
     if effect.value is None or low is None or high is None:
@@ -71,9 +80,13 @@ def judge(claim: Claim, effect: Effect) -> Judgement:
         return Judgement("holds", f"The whole interval lies {_where(claim)}.")
     if high < bounds[0] or low > bounds[1]:
         return Judgement("contradicted", f"The whole interval lies {_where(claim, other=True)}.")
+    equal = _equal_range(claim, effect.none)
+    if equal and equal[0] < low and high < equal[1]:
+        reason = f"Both sides are equal: the whole interval lies {_around(claim)}."
+        return Judgement("contradicted", reason, p_unequal=_p_unequal(effect, equal))
     if low == high == effect.none:
         return Judgement("not shown", "Both sides are exactly equal: this load shows no difference either way.")
-    needed = _blocks(effect, bounds)
+    needed = _blocks(effect, bounds, equal)
     takes = f"about {needed} blocks would decide it" if needed else f"{MAX_BLOCKS} blocks would not decide it either"
     around = "the limits of the claim" if claim["relation"] == "eq" else "no effect"
     return Judgement("not shown", f"The interval includes {around}; {takes}.", needed)
@@ -169,6 +182,29 @@ def _claimed_range(claim: Claim, none: float) -> tuple[float, float]:
     return (-math.inf, none) if _below(claim) else (none, math.inf)
 
 
+def _equal_range(claim: Claim, none: float) -> tuple[float, float] | None:
+    """Gives the effects that count as none, if the claim is about a difference and has a tolerance."""
+    if claim["relation"] == "eq" or claim["tolerance"] is None:
+        return None
+    return (none - claim["tolerance"], none + claim["tolerance"])
+
+
+def _p_unequal(effect: Effect, equal: tuple[float, float]) -> float:
+    """Tests equality by two one-sided tests (D. J. Schuirmann, *J. Pharmacokinetics and Biopharmaceutics* 15, 1987).
+
+    Like all p values here, it is below 5 % if and only if the 95 % interval is within the range.
+    """
+    low, high = effect.interval
+    assert effect.value is not None
+    assert low is not None
+    assert high is not None
+    if effect.freedom is None:
+        return 0.0
+    error = math.log(high / low) / 2 / t_quantile(effect.freedom)
+    nearest = min(math.log(effect.value / equal[0]), math.log(equal[1] / effect.value))
+    return two_sided(nearest / error, effect.freedom)
+
+
 def _below(claim: Claim) -> bool:
     """Whether a claim says that left is lower than right."""
     if claim["relation"] == "ratio":
@@ -179,22 +215,37 @@ def _below(claim: Claim) -> bool:
 
 def _where(claim: Claim, *, other: bool = False) -> str:
     if claim["relation"] == "eq":
-        return f"{'outside' if other else 'within'} {share(claim['tolerance'] or 0.0, 0)} of equal"
+        return _around(claim, other=other)
     below = _below(claim) != other
     return f"{'below' if below else 'above'} no effect{', on the other side' if other else ''}"
 
 
-def _blocks(effect: Effect, bounds: tuple[float, float]) -> int | None:
-    """Estimates how many blocks an interval around the same effect needs to exclude the boundary; None if too many."""
+def _around(claim: Claim, *, other: bool = False) -> str:
+    return f"{'outside' if other else 'within'} {share(claim['tolerance'] or 0.0, 0)} of equal"
+
+
+def _blocks(effect: Effect, bounds: tuple[float, float], equal: tuple[float, float] | None) -> int | None:
+    """Estimates how many blocks an interval around the same effect needs to be decided; None if too many.
+
+    It must exclude the nearest of the claim's bounds, or fit into the range that counts as equal.
+    """
     low, high = effect.interval
     assert effect.value is not None
     assert low is not None
     assert high is not None
-    edges = [edge for edge in bounds if math.isfinite(edge)]
-    away = [edge - effect.value if effect.difference else math.log(edge / effect.value) for edge in edges]
-    nearest = min(abs(one) for one in away)
+    nearest = _distance(effect, bounds)
+    if equal and equal[0] < effect.value < equal[1]:
+        nearest = max(nearest, _distance(effect, equal))
     half = (high - low) / 2 if effect.difference else math.log(high / low) / 2
     if not nearest:
         return None
     needed = blocks_for(half, effect.blocks, nearest)
     return needed if needed <= MAX_BLOCKS else None
+
+
+def _distance(effect: Effect, edges: tuple[float, float]) -> float:
+    """Computes the effect's distance from the nearest finite edge: the logarithm of a ratio, or a difference."""
+    value = effect.value
+    assert value is not None
+    finite = [edge for edge in edges if math.isfinite(edge)]
+    return min(abs(edge - value if effect.difference else math.log(edge / value)) for edge in finite)

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pytest
+from scipy import stats
 
 from hops.kinds.studies.verdict import Effect, Saturation, holm, judge, judge_order, size_of
+from hops.statistics.intervals import t_quantile
+from hops.statistics.two_stage import blocks_for
 from synthetic.of_studies import synthetic_claim
 
 BELOW = {"relation": "ratio", "value": 0.5}
 EQUAL = {"relation": "eq", "tolerance": 0.1}
+TOLERANT = {**BELOW, "tolerance": 0.1}
 
 
 @pytest.mark.parametrize(
@@ -34,11 +39,44 @@ EQUAL = {"relation": "eq", "tolerance": 0.1}
         (EQUAL, (0.7, 0.89), "contradicted"),
         ({"relation": "lt"}, (0.5, 0.5), "holds"),  # bytes do not scatter
         ({"relation": "lt"}, (1.0, 1.0), "not shown"),
+        (TOLERANT, (0.91, 1.09), "contradicted"),  # both sides are equal, so left is not half of right
+        (TOLERANT, (1.0, 1.0), "contradicted"),
+        (TOLERANT, (0.9, 1.05), "not shown"),
+        (TOLERANT, (0.95, 1.1), "not shown"),
+        (TOLERANT, (0.92, 0.99), "holds"),  # a small difference on the claimed side is a difference
     ],
 )
 def test_the_interval_decides(claim: dict[str, Any], interval: tuple[float, float], outcome: str) -> None:
     effect = Effect((interval[0] * interval[1]) ** 0.5, interval, 0.01, 5)
     assert judge(synthetic_claim("X1", **claim), effect).outcome == outcome
+
+
+@pytest.mark.parametrize("value", [0.96, 1.0, 1.04])
+def test_two_one_sided_tests_agree_with_the_interval(value: float) -> None:
+    claim, freedom = synthetic_claim("X1", **TOLERANT), 7
+    nearest = min(math.log(value / 0.9), math.log(1.1 / value))
+    for share, outcome in ((0.99, "contradicted"), (1.01, "not shown")):
+        reach = math.exp(share * nearest)
+        interval = (value / reach, value * reach)
+        judged = judge(claim, Effect(value, interval, 0.3, 8, freedom=freedom))
+        assert judged.outcome == outcome
+        if outcome == "contradicted":
+            error = share * nearest / t_quantile(freedom)
+            one_sided = [
+                stats.t.sf(math.log(value / 0.9) / error, freedom),
+                stats.t.sf(math.log(1.1 / value) / error, freedom),
+            ]
+            assert judged.p_unequal == pytest.approx(2 * max(one_sided), rel=1e-4)
+            assert judged.reason == "Both sides are equal: the whole interval lies within 10 % of equal."
+    exact = judge(claim, Effect(1.0, (1.0, 1.0), 1.0, 8))
+    assert exact.p_unequal == 0.0
+
+
+def test_equality_may_take_fewer_blocks_than_a_direction() -> None:
+    effect = Effect(1.01, (1.01 / 1.2, 1.01 * 1.2), 0.9, 5, freedom=4)
+    assert judge(synthetic_claim("X1"), effect).blocks is None
+    needed = judge(synthetic_claim("X1", tolerance=0.1), effect).blocks
+    assert needed == blocks_for(math.log(1.2), 5, math.log(1.1 / 1.01))
 
 
 def test_of_success_rates_it_is_the_difference_that_decides() -> None:
