@@ -39,6 +39,8 @@ MACHINE = "machine"
 _LOOPS = ("services", "gateways")
 """Groups of components whose processes have one event loop each, if their implementation is in `_ONE_LOOP`."""
 _ONE_LOOP = ("python", "hive")
+MIN_RATIO = 1.2
+"""Minimum ratio of the highest to the lowest rate of a line; closer rates do not show how the use of CPU grows."""
 _PIECES = 200
 """Number of intervals into which the range of rates is divided."""
 
@@ -164,7 +166,13 @@ def _limits_of_loops(manifest: Mapping[str, Any], label: str, names: Iterable[st
 
 
 def _full_at(rates: Floats, cores: Floats, limit: float) -> Estimate | None:
-    """Finds the rate at which lines fitted to the use of cores (block x arm) reach the limit; None if none grows."""
+    """Finds the rate at which lines fitted to the use of cores (block x arm) reach the limit.
+
+    Returns:
+        None if no line grows, or the rates are too close for a line.
+    """
+    if (rates.max(axis=1) < MIN_RATIO * rates.min(axis=1)).any():
+        return None
     value = _reaches(rates.ravel(), cores.ravel(), limit)
     by_block = [_reaches(*block, limit) for block in zip(rates, cores, strict=True)]
     if value is None:
