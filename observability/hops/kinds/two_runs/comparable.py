@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypedDict
 
 from hops.conclusions.wording import join_names, loop_text
@@ -11,7 +11,7 @@ from hops.run.files import RunFiles
 from hops.run.loads import sending_of
 from hops.run.network import SWITCHES as NETWORK
 from hops.run.network import network_text
-from hops.run.switches import value_text
+from hops.run.switches import switches_of, value_text
 
 _OF_THE_DATA = ("scale", "payload")
 """Switches that change the work itself, not how it is done."""
@@ -44,13 +44,9 @@ def require_comparable(a: RunFiles, b: RunFiles, compared: Sequence[tuple[str, s
         mine, other = first["profile"][name], second["profile"][name]
         if mine != other:
             reasons.append(f"{word} differs: {mine:g} s against {other:g} s")
-    for name in _OF_THE_DATA:
-        mine, other = value_text(first["switches"], name), value_text(second["switches"], name)
-        if mine != other:
-            reasons.append(f"the data differ: {name} {mine} against {other}")
     if first["seeds"]["data"] != second["seeds"]["data"]:
         reasons.append(f"the data differ: seed {first['seeds']['data']} against {second['seeds']['data']}")
-    for what, describe in (("tapes", _tape), ("loads", _sending)):
+    for what, describe in (("data", _data), ("tapes", _tape), ("loads", _sending)):
         names: dict[str, list[str]] = {}
         for mine, other in compared:
             if text := describe(a, b, mine, other):
@@ -77,8 +73,12 @@ def pairs(a: RunFiles, b: RunFiles) -> list[tuple[str, str]]:
     )
 
 
-def what_differs(a: RunFiles, b: RunFiles) -> list[Differs]:
-    """Lists allowed differences, which often explain the results: commit, machine, switches, versions, topologies."""
+def what_differs(a: RunFiles, b: RunFiles, compared: Sequence[tuple[str, str]]) -> list[Differs]:
+    """Lists allowed differences, which often explain the results: commit, machine, switches, versions, topologies.
+
+    Args:
+        compared: As in `require_comparable`.
+    """
     first, second = a.manifest, b.manifest
     rows = [
         Differs(what="commit", a=_commit(first), b=_commit(second)),
@@ -86,15 +86,11 @@ def what_differs(a: RunFiles, b: RunFiles) -> list[Differs]:
         Differs(what="source of CPU time", a=_source(a), b=_source(b)),
         Differs(what="network", a=_network(first), b=_network(second)),
     ]
-    for title, key, text in (
-        ("machine", "machine", _text),
-        ("cluster", "cluster", _text),
-        ("switch", "switches", value_text),
-        ("version", "versions", _text),
-    ):
+    for title, key in (("machine", "machine"), ("cluster", "cluster"), ("version", "versions")):
         mine, other = first.get(key, {}), second.get(key, {})
-        names = [name for name in dict.fromkeys((*mine, *other)) if key != "switches" or name not in NETWORK]
-        rows += [Differs(what=f"{title}: {name}", a=text(mine, name), b=text(other, name)) for name in names]
+        names = dict.fromkeys((*mine, *other))
+        rows += [Differs(what=f"{title}: {name}", a=_text(mine, name), b=_text(other, name)) for name in names]
+    rows += _switches(first, second, compared)
     for name in a.topologies:
         if name in b.topologies and first["topologies"][name] != second["topologies"][name]:
             mine, other = first["topologies"][name], second["topologies"][name]
@@ -105,11 +101,33 @@ def what_differs(a: RunFiles, b: RunFiles) -> list[Differs]:
     return [row for row in rows if row["a"] != row["b"]]
 
 
+def _switches(
+    first: Mapping[str, Any], second: Mapping[str, Any], compared: Sequence[tuple[str, str]]
+) -> Iterator[Differs]:
+    """Lists the switches with different values, and the arms that they concern if these are not all."""
+    differing: dict[tuple[str, str, str], list[str]] = {}
+    for mine, other in compared:
+        left, right = switches_of(first, mine), switches_of(second, other)
+        for name in dict.fromkeys((*left, *right)):
+            if name not in NETWORK and (value := value_text(left, name)) != (changed := value_text(right, name)):
+                differing.setdefault((name, value, changed), []).append(mine)
+    for (name, value, changed), arms in differing.items():
+        whose = "" if len(arms) == len(compared) else f" of {join_names(arms)}"
+        yield Differs(what=f"switch: {name}{whose}", a=value, b=changed)
+
+
 def _loop(manifest: Mapping[str, Any]) -> str:
     closed = manifest.get("closed")
     if manifest["mode"] == "open" or closed is None:
         return "an open loop"
     return f"a closed loop of {loop_text(closed)}"
+
+
+def _data(a: RunFiles, b: RunFiles, mine: str, other: str) -> str:
+    """Describes how the data of two arms differ; empty if equal."""
+    left, right = switches_of(a.manifest, mine), switches_of(b.manifest, other)
+    values = [{name: value_text(one, name) for name in _OF_THE_DATA} for one in (left, right)]
+    return _differing(values[0], values[1])
 
 
 def _tape(a: RunFiles, b: RunFiles, mine: str, other: str) -> str:

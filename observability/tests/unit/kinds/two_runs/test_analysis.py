@@ -106,7 +106,7 @@ def test_a_threshold_applies_to_the_given_metrics(originals):
         ({"tapes__load": "f" * 64}, "the tapes differ"),
         ({"tapes__load": "f" * 64, "workload": "mine.yaml"}, "workload default.yaml against mine.yaml"),
         ({"seeds__data": 7}, "the data differ: seed 1 against 7"),
-        ({"switches__scale": 3}, "the data differ: scale 1 against 3"),
+        ({"switches__scale": 3}, "the data differ for rest and hybrid: scale 1 against 3"),
         ({"mode": "closed", "closed": {"vus": 4, "think_s": 0.1}}, "a closed loop of 4 virtual users"),
         ({"profile__warmup_s": 9}, "the warm-up differs: 4 s against 9 s"),
         ({"profile__duration_s": 9}, "the length of the load differs"),
@@ -203,6 +203,15 @@ def test_another_network_is_reported(runs):
     change(runs[1], MANIFEST, arms={"rest": near, "hybrid": manifest["switches"]})
     of_b = "rest: none; hybrid: 4g (70 ms, 12/12 Mbit/s), connections open from an earlier visit"
     assert differing(runs)["network"][1] == of_b
+
+
+def test_switches_of_each_arm_count(runs):
+    switches = json.loads((runs[1] / MANIFEST).read_text(encoding="utf-8"))["switches"]
+    change(runs[1], MANIFEST, arms={"rest": switches, "hybrid": {**switches, "http": 1}})
+    assert differing(runs)["switch: http of hybrid"] == ("2", "1")
+    change(runs[1], MANIFEST, arms={"rest": switches, "hybrid": {**switches, "scale": 3}})
+    with pytest.raises(NotComparableError, match="the data differ for hybrid: scale 1 against 3"):
+        compare_runs(*map(read_run, runs))
 
 
 def test_a_run_from_before_a_switch_existed_had_its_default(runs):
