@@ -125,7 +125,8 @@ def block_spread(run: RunFiles) -> list[Gate]:
     arms = run.manifest.get("arms", {})
     near = {label: f"{arms.get(label, {}).get('rtt_ms') or 0:g} {run.tape_of(label)}" for label in run.topologies}
     beside_whom = pl.col("topology").replace_strict(near, return_dtype=pl.String).alias("near")
-    quarter = (pl.col("seq") * _QUARTERS // (pl.col("seq").max() + 1)).alias("quarter")
+    length = pl.col("seq").max().over("topology") + 1  # arms at different rates have tapes of different lengths
+    quarter = (pl.col("seq") * _QUARTERS // length).alias("quarter")
     looked_at = (pl.col("outcome") == "ok") & ~pl.col("topology").is_in(full)
     ok = run.journeys.filter(looked_at).with_columns(beside_whom, quarter)
     logarithm = pl.col("latency_ns").median().log().alias("log")

@@ -114,6 +114,10 @@ def test_what_differs_within_blocks_as_much_as_between_them_is_chance(make_run):
     beside = p50.with_columns(pl.col("p50") - pl.col("p50").mean().over("block"))
     assert beside.group_by("topology").agg(pl.col("p50").std())["p50"].max() > SPREAD_LIMIT
     assert failing_gates(experiment_gates(rough)) == []
+    # An arm at four times the rate has a tape of four times the length.
+    longer = pl.when(pl.col("topology") == "grpc").then(pl.col("seq") * 4).otherwise("seq")
+    at_rates = dataclasses.replace(rough, journeys=rough.journeys.with_columns(seq=longer))
+    assert failing_gates(experiment_gates(at_rates)) == []
 
 
 def test_arms_at_one_distance_are_compared(make_run):
