@@ -81,7 +81,6 @@ class Blocks:
         self._ports = ports
         self._makers = makers
         self._say = Progress(brief=brief)
-        self._checked: set[str] = set()
         self._durations_s: list[float] = []
         self._decided: Decided | None = None
         self._noise = NoiseWarning()
@@ -173,11 +172,10 @@ class Blocks:
             check_room(self._folder.path)
             began = time.monotonic()
             with self._say.within(title + (f", attempt {attempt}" if title and attempt > 1 else "")):
-                record = self._trial(planned, attempt, parity_in_full=planned.arm.label not in self._checked)
+                record = self._trial(planned, attempt)
             self._durations_s.append(time.monotonic() - began)
             if report:
                 report(self._judge(record))
-        self._checked.add(planned.arm.label)
         return record
 
     def _judge(self, record: TrialRecord) -> TrialRecord:
@@ -234,7 +232,7 @@ class Blocks:
         self._folder.write_json(TRIALS, {"schema": SCHEMA, "trials": records})
         self._folder.write_json(MANIFEST, self._manifest(max(row["memory_peak_mb"] for row in records if row["used"])))
 
-    def _trial(self, planned: Planned, attempt: int, *, parity_in_full: bool) -> TrialRecord:
+    def _trial(self, planned: Planned, attempt: int) -> TrialRecord:
         began = datetime.now(UTC)
         arm, name = planned.arm, trial_name(self._folder.final.name, planned.name)
         trial = self._makers.run(
@@ -245,7 +243,8 @@ class Blocks:
             self.plan,
             self._files.scratch(planned),
             say=self._say,
-            parity_in_full=parity_in_full,
+            # Figures on bytes come from the sample in the first block, which must be the same for all arms.
+            parity_in_full=planned.block == 1,
             meanwhile=_import_conclusions,
         )
         return self._files.finish(planned, trial, attempt=attempt, began=began, commit=git_state(ROOT)["commit"])

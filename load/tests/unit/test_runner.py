@@ -180,6 +180,7 @@ def test_an_early_trial_whose_speed_turns_out_to_be_unusual_is_repeated_at_the_e
     with pytest.raises(AtTheEndError):
         run(tmp_path, runs, retry=1)
     assert runs.ran == [*order, order[0]]
+    assert runs.in_full == [True, True, False, False, True]  # so all arms have the same sample of bytes
 
 
 def test_the_default_comparison_takes_25_minutes_at_most() -> None:
