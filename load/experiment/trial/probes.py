@@ -68,7 +68,7 @@ def observe(
             yield observed
         case Looking(every_s):
             with _looks(system) as looks:
-                observed.sender = LocalSender(system, shopload, lambda: looks.take_during(load.duration_s, every_s))
+                observed.sender = LocalSender(system, shopload, watch=lambda: looks.take_if_due(every_s))
                 yield observed
             observed.rows["looks"] = looks.rows
         case Holding(counts):
@@ -99,6 +99,7 @@ class Looks:
     def __init__(self, system: Loaded, database: psycopg.Connection | None) -> None:
         self._system, self._database = system, database
         self._began = time.monotonic()
+        self._taken = 0
         self._rows: list[tuple[object, ...]] = []
 
     @property
@@ -106,13 +107,13 @@ class Looks:
         """A row for each component and sample (`hops.run.rows.LOOKS`)."""
         return pl.DataFrame(self._rows, schema=LOOKS, orient="row")
 
-    def take_during(self, duration_s: float, every_s: float) -> None:
-        """Samples at equal intervals during a load that has just begun."""
-        self._began, looks = time.monotonic(), 0
-        while time.monotonic() - self._began < duration_s:
+    def take_if_due(self, every_s: float) -> None:
+        """Takes the next of the samples at equal intervals if it is due; the first call begins the intervals."""
+        if not self._taken:
+            self._began = time.monotonic()
+        if time.monotonic() - self._began >= self._taken * every_s:
             self.take(0)
-            looks += 1
-            time.sleep(max(0.0, looks * every_s - (time.monotonic() - self._began)))
+            self._taken += 1
 
     def take_until_steady(self, held: int) -> float:
         """Samples until the memory of all components is steady, or for `MAX_HOLD_S`; returns that memory in MiB."""

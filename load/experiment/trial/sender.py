@@ -59,12 +59,15 @@ class LocalSender:
     """Sends loads from this machine.
 
     Attributes:
+        meanwhile: Called once the load has begun.
+        watch: Called again and again while the generator runs.
         helpers: Process ids of other parts of the generator, by name; their CPU time counts as the generator's.
     """
 
     system: Loaded
     shopload: Shopload
     meanwhile: Callable[[], None] = lambda: None
+    watch: Callable[[], None] = lambda: None
     helpers: Mapping[str, Sequence[int]] = field(default_factory=dict)
 
     def warm_up(self, load: Load, out: Path) -> None:
@@ -81,6 +84,7 @@ class LocalSender:
                 self.meanwhile()
                 while process.poll() is None and time.monotonic() < load_over:
                     system.check()
+                    self.watch()
                     time.sleep(min(WATCH_S, max(0.0, load_over - time.monotonic())))
                 self.shopload.finish_replay(process)
             finally:

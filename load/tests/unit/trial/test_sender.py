@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from experiment.errors import GeneratorError
 from experiment.generator.shopload import Load, Shopload, Tape
+from experiment.plan.probes import Looking
+from experiment.trial.outcome import Clock
+from experiment.trial.probes import observe
 from experiment.trial.sender import LocalSender
 from mesh.description.switches import Switches
 
@@ -20,6 +27,7 @@ class Target:
     target: Path
     noted: list[str] = field(default_factory=list)
     switches: Switches = field(default_factory=Switches)
+    database: None = None
 
     def pids(self) -> dict[str, list[int]]:
         self.noted.append("look")
@@ -41,3 +49,20 @@ def test_the_first_look_is_over_before_the_load_begins(tmp_path: Path) -> None:
 
     LocalSender(target, Noting(tmp_path)).replay(Load(Tape(tmp_path, "", 0, 1), 1.0), tmp_path)
     assert target.noted.index("load") == 1
+
+
+def test_a_soak_test_ends_when_the_generator_does(tmp_path: Path) -> None:
+    class Ending(Shopload):
+        """Ends with an error soon after the load has begun."""
+
+        def start_replay(self, *_: Any, **__: Any) -> subprocess.Popen[bytes]:
+            return subprocess.Popen([sys.executable, "-c", "import time; time.sleep(1); raise SystemExit(3)"])
+
+    target, shopload, load = Target(tmp_path), Ending(tmp_path), Load(Tape(tmp_path, "", 0, 1), 15.0)
+    began = time.monotonic()
+    with observe(Looking(0.5), target, shopload, load, tmp_path, Clock(), print) as observed:
+        assert observed.sender
+        with pytest.raises(GeneratorError, match="exit code 3"):
+            observed.sender.replay(load, tmp_path)
+    assert time.monotonic() - began < 10
+    assert target.noted.count("look") > 3  # those of the probe, too
