@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from contextlib import suppress
 from dataclasses import asdict
 from typing import Annotated
 
@@ -12,6 +11,7 @@ import typer
 
 from experiment.arguments import checked_seed, topologies_of
 from experiment.commands.options import console, reported_errors
+from experiment.errors import UsageError
 from experiment.generator.shopload import BINARY, Shopload
 from experiment.generator.tapes import parity_tape
 from experiment.parity.across import check_topologies, parity_table
@@ -60,12 +60,16 @@ def parity_command(
 
 
 def _all_that_fit(switches: Switches) -> list[Topology]:
-    fitting = []
+    fitting, why = [], ""
     for name in names(updates=switches.updates):
         topology = load_topology(name, updates=switches.updates)
         if topology.programs:  # the programs would have to be built first
             continue
-        with suppress(SwitchError):
+        try:
             require_fit(topology, as_it_runs(topology, switches))
             fitting.append(topology)
+        except SwitchError as error:
+            why = str(error)
+    if not fitting:  # a check of nothing must not pass
+        raise UsageError(f"no topology can run with these switches; for example, {why}")
     return fitting

@@ -47,6 +47,12 @@ def test_parity_refuses_at_once_a_topology_that_the_edge_cannot_serve() -> None:
     assert "edge=kong: hybrid-transcoded needs" in done.stderr
 
 
+def test_parity_without_a_fitting_topology_does_not_pass() -> None:
+    done = CliRunner().invoke(app, ["parity", "--replicas", "notification:2"], env={"COLUMNS": "200"})
+    assert done.exit_code == 2
+    assert "no topology can run with these switches; for example, replicas=" in done.stderr
+
+
 @pytest.mark.parametrize(
     ("arms", "message"),
     [
