@@ -102,7 +102,10 @@ def _decide_how_to_wait(run: str, watchers: str, lateness: str, others: list[str
     there = finished_runs(RESULTS, WATCHED)
     if run == "latest" and not there:
         raise UsageError("there is no run of watchers yet: run `make watch` first")
-    folder = find_run(RESULTS, there[0] if run == "latest" else run, holds=(WATCHED, SUMMARY))
+    folder = find_run(RESULTS, there[0] if run == "latest" else run)
+    if not (folder / WATCHED).is_file():
+        listed = f"available: {', '.join(there[:5])}" if there else "there are none yet"
+        raise UsageError(f"run={run} has no waiting customers; watchers= needs a run of `make watch`; {listed}")
     summary = cast("Summary", read_document(folder / SUMMARY, form=Summary))
     watched = watched_of(summary)
     count = whole_number("watchers", watchers, 1, watched["counts"][-1])

@@ -142,6 +142,13 @@ def test_a_run_that_is_not_a_comparison_is_refused_with_a_list_of_comparisons():
     assert "available: 20260103T000000Z-compare, 20260102T000000Z-compare" in done.stderr
 
 
+def test_a_run_without_waiting_customers_cannot_say_how_to_wait():
+    done = invoke("--watchers", "100")
+    assert done.exit_code == 2
+    assert "run=20260101T000000Z-compare has no waiting customers" in done.stderr
+    assert "needs a run of `make watch`; there are none yet" in done.stderr
+
+
 def test_without_any_results_it_says_what_to_run(tmp_path, monkeypatch):
     monkeypatch.setattr(decide, "RESULTS", tmp_path)
     done = invoke(run="latest")
