@@ -55,6 +55,9 @@ def command(
         if not a:
             raise UsageError("give the baseline run, such as a=20260102T030405Z-compare")
         limit = checked_threshold(threshold, metrics)
+        # A device would be replaced by a file.
+        if out and (not Path(out).parent.is_dir() or (Path(out).exists() and not Path(out).is_file())):
+            raise UsageError(f"out={out} is not a file in an existing folder: give a file, such as out=change.md")
         allowed, ends_noisy = is_yes("allow-wrong", allow_wrong), is_strict(strict)
         folders = [find_run(RESULTS, run, name, (MANIFEST, SUMMARY)) for name, run in (("a", a), ("b", b))]
         if folders[0] == folders[1]:

@@ -91,6 +91,8 @@ def test_a_file_cut_short_exits_with_1_and_its_name(runs, tmp_path):
         (["--metrics", "p50"], "add threshold=10%"),
         (["--threshold", "10%", "--metrics", "p51"], "metrics=p51 is not known"),
         (["--allow-wrong", "perhaps"], "allow-wrong=perhaps is not valid"),
+        (["--out", "no/such/folder.md"], "out=no/such/folder.md is not a file in an existing folder"),
+        (["--out", "."], "out=. is not a file in an existing folder"),
     ],
 )
 def test_bad_input_exits_with_2(runs, arguments, words):
