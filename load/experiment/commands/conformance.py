@@ -58,7 +58,11 @@ def program_of(component: str, command: str, implementation: str) -> tuple[str, 
         SwitchError: There is no such implementation.
         StartError: The program does not exist, or cannot be built.
     """
-    program = Program(command=tuple(shlex.split(command))) if command.strip() else None
+    try:
+        words = tuple(shlex.split(command))
+    except ValueError as error:
+        raise UsageError(f"command={command}: {error}; quote it as for a shell") from error
+    program = Program(command=words) if words else None
     if implementation:
         if command:
             raise UsageError("implementation= and command= each name a program; give only one of them")

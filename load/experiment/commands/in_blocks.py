@@ -154,7 +154,7 @@ def experiment(
         def command(*, given: typer.Context, running: Running, as_json: Json = False, **chosen: Any) -> None:
             with options.reported_errors():
                 repeats = whole_number("retry", running.retry, 0, MAX_RETRIES)
-                is_strict = options.is_strict(running.strict)
+                is_strict, ports = options.is_strict(running.strict), load_ports(os.environ)
                 look, in_brief = Preflight(), not options.is_on("verbose", running.verbose)
                 common = chosen.get("common")
                 results = RESULTS if common is None else common.folder
@@ -173,7 +173,6 @@ def experiment(
                     look.end([*announce(plan), *foresee_run(plan, results)])
                     folder = begin(plan, results) if is_of_the_shop(plan.about) else begin_targets(plan, results)
                 run = run_plan if is_of_the_shop(plan.about) else run_targets
-                ports = load_ports(os.environ)
                 summary, path = run(plan, folder, ports, retry=repeats, brief=in_brief, makers=makers)
                 show(summary, path, strict=is_strict, as_json=as_json, brief=in_brief)
 

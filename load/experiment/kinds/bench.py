@@ -57,7 +57,8 @@ def command(
         from experiment.runner import begin, run_plan
 
         look.end([f"One trial of {measured.name}, {minutes(expected_s(plan))}. Leave the machine idle until then."])
-        summary, folder = run_plan(plan, begin(plan, RESULTS), load_ports(os.environ), brief=not is_verbose)
+        ports = load_ports(os.environ)
+        summary, folder = run_plan(plan, begin(plan, RESULTS), ports, brief=not is_verbose)
         if as_json:
             from hops.run.files import SUMMARY
 

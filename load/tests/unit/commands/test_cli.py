@@ -53,6 +53,14 @@ def test_parity_without_a_fitting_topology_does_not_pass() -> None:
     assert "no topology can run with these switches; for example, replicas=" in done.stderr
 
 
+def test_a_wrong_port_is_refused_before_a_run_has_a_folder(tmp_path: Path) -> None:
+    asked = ["compare", "--topologies", "rest,grpc", "--results", str(tmp_path)]
+    done = CliRunner().invoke(app, asked, env={"COLUMNS": "200", "SHOP_PORT_BASE": "abc"})
+    assert done.exit_code == 2
+    assert "SHOP_PORT_BASE=abc" in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.parametrize(
     ("arms", "message"),
     [

@@ -64,6 +64,7 @@ def test_program_is_ours_unless_one_is_given() -> None:
         (("edge", "", ""), "component=edge: there are no tests for it; valid: product, user"),
         (("product", "", "user:go"), "there is no such component; valid: product:go, graphql-gateway:go"),
         (("product", "", "product:go,user:python"), "give only one program"),
+        (("product", "./product 'x", ""), "command=./product 'x: No closing quotation; quote it as for a shell"),
         (("product", "", "product:rust"), "valid languages: python, go"),
     ],
 )

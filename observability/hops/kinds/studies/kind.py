@@ -2,7 +2,7 @@
 
 from hops.kinds.studies.analysis import figures_of, pairs_of
 from hops.kinds.studies.charts import picture
-from hops.kinds.studies.tables import section
+from hops.kinds.studies.tables import answer, section
 from hops.report.view import Kind
 
 KIND = Kind(
@@ -14,4 +14,5 @@ KIND = Kind(
     marked=False,
     arms="arms (a topology under one load of a study)",
     picture=picture,
+    answer=answer,
 )

@@ -25,6 +25,7 @@ from hops.kinds.studies.document import (
     replayed_in,
 )
 from hops.kinds.studies.verdict import ends_of
+from hops.run.documents.summary import Summary
 from hops.statistics.correction import SIGNIFICANCE
 from hops.tables.view import SummaryView
 
@@ -61,6 +62,14 @@ EQUAL_RULE = (
 """Extends `RULE` for claims about a difference that have a tolerance."""
 BYTES_RULE = "NOISY trials decide claims about bytes of answers, because noise changes latencies and not answers."
 """Extends `RULE` for claims about `payload_bytes`."""
+
+
+def answer(summary: Summary) -> str:
+    """Writes the report's title; empty if no claim was decided."""
+    verdicts = [verdict for one in replayed_in(summary) for verdict in one["verdicts"]]
+    counts = Counter(verdict["outcome"] for verdict in verdicts)
+    decided = [f"{counts[name]} {_IS[name][counts[name] != 1]}" for name in ("holds", "contradicted") if counts[name]]
+    return f"Of {plural(len(verdicts), 'published claim')}, {join_names(decided)}" if decided else ""
 
 
 def section(view: SummaryView) -> Section:
