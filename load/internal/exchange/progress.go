@@ -48,8 +48,18 @@ func (p *progress) failure(method string, err error) error {
 	case strings.HasPrefix(s.Message(), notGRPC):
 		return outcome.Wrong("%s: the answer is not gRPC: %w", name, err)
 	}
-	return outcome.Failed(outcome.OfGRPC(s.Code()), "%s: %s: %s", name, s.Code(), s.Message())
+	failed := outcome.Failed(outcome.OfGRPC(s.Code()), "%s: %s: %s", name, s.Code(), s.Message())
+	if p.trailer.Load() {
+		return &Refusal{failed}
+	}
+	return failed
 }
+
+// Refusal is the failure of an RPC whose code the server sent. The library chooses the code of any other failure, such
+// as UNAVAILABLE if no connection can be opened.
+type Refusal struct{ error }
+
+func (r *Refusal) Unwrap() error { return r.error }
 
 // notGRPC is the prefix of grpc-go's message for a successful answer with another content type.
 const notGRPC = "unexpected HTTP status code received from server: 200 "

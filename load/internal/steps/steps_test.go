@@ -545,6 +545,25 @@ func TestStreamsOfGRPC(t *testing.T) {
 	}
 }
 
+// A code that the target did not send is a failure, even if the step expects this code.
+func TestExpectedCodesComeFromTheTarget(t *testing.T) {
+	aborting := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))
+	var protocols http.Protocols
+	protocols.SetUnencryptedHTTP2(true)
+	aborting.Config.Protocols = &protocols
+	aborting.Start()
+	defer aborting.Close()
+	const nobody = "127.0.0.1:1"
+	for code, address := range map[string]string{"UNAVAILABLE": nobody, "INTERNAL": strings.TrimPrefix(aborting.URL, "http://")} {
+		step := Step{At: "e", RPC: string(productv1.ProductService_ServiceDesc.ServiceName) + "/GetProduct", Code: code, Set: "set.pb"}
+		p := plan(t, step)
+		p.Descriptors = map[string][]byte{"set.pb": set(t)}
+		if got, err := run(t, p, target.GRPC, address); err == nil || !strings.Contains(strings.ToUpper(err.Error()), code) {
+			t.Errorf("%s: %s, %v", code, got, err)
+		}
+	}
+}
+
 // A pause is within its bounds, is the same for the same journey, and differs between journeys and steps.
 func TestPauses(t *testing.T) {
 	think := func() Step {
