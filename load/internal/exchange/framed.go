@@ -71,7 +71,7 @@ func (f *framed) take(ctx context.Context) (*framedConn, error) {
 		opened, err := f.client.dial(ctx, "tcp", c.address)
 		if err != nil {
 			f.free <- c
-			return nil, err
+			return nil, &unopened{err} // as for HTTP
 		}
 		c.Conn, c.used = opened, time.Now()
 	}

@@ -56,16 +56,20 @@ func TestClassesOfFramedFailures(t *testing.T) {
 			defer client.Close()
 			ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 			defer cancel()
-			err = Untraced(client.At(entry.URL)).Frame(ctx, FramedCall{
-				Service: "product", Method: "GetProduct",
-				Write: func(string) ([]byte, error) { return []byte("call"), nil },
-				Read:  func([]byte) error { return nil },
-			})
+			err = frame(ctx, client.At(entry.URL))
 			if got := outcome.Of(err); got != c.want {
 				t.Errorf("class %s instead of %s: %v", got, c.want, err)
 			}
 		})
 	}
+}
+
+func frame(ctx context.Context, at *Entrance) error {
+	return Untraced(at).Frame(ctx, FramedCall{
+		Service: "product", Method: "GetProduct",
+		Write: func(string) ([]byte, error) { return []byte("call"), nil },
+		Read:  func([]byte) error { return nil },
+	})
 }
 
 // cancelling is a connection whose call is cancelled once the body of the answer has been read.

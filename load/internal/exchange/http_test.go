@@ -101,6 +101,20 @@ func TestNoConnectionCanBeOpened(t *testing.T) {
 	}
 }
 
+// The same is true of framed Thrift.
+func TestNoFramedConnectionCanBeOpened(t *testing.T) {
+	services := map[string][]string{"product": {"shop.example:1"}}
+	entry := target.Entry{Protocol: target.Thrift, URL: "thrift://shop.example:1", Services: services}
+	at := target.Target{HTTP: 1, Entry: map[target.Channel]target.Entry{target.Web: entry}}
+	client, err := newClient(at, counts{grpc: 1}, &wire.Meter{}, crowded{cause: context.DeadlineExceeded})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := frame(t.Context(), client.At(entry.URL)); outcome.Of(err) != outcome.Client {
+		t.Errorf("%s: %v", outcome.Of(err), err)
+	}
+}
+
 type crowded struct {
 	direct
 	cause error
