@@ -189,6 +189,7 @@ type reach interface {
 	// At returns the connection with the given local address; nil if no network is emulated.
 	At(local net.Addr) *connection
 	Emulated() bool
+	RTT() time.Duration // of the emulated network; 0 without one
 }
 
 type direct struct{}
@@ -204,6 +205,11 @@ func (direct) DialContext(ctx context.Context, network, address string) (net.Con
 func (direct) Packets(socket net.PacketConn) net.PacketConn { return socket }
 func (direct) At(net.Addr) *connection                      { return nil }
 func (direct) Emulated() bool                               { return false }
+func (direct) RTT() time.Duration                           { return 0 }
+
+// openLimit is the time limit for opening a connection. Over an emulated network it has room for four round trips, as
+// gRPC needs with TLS 1.2.
+func (c *Client) openLimit() time.Duration { return dialTimeout + 4*c.reach.RTT() }
 
 // dial opens a connection without TLS; TLS is added on top of it.
 func (c *Client) dial(ctx context.Context, network, address string) (net.Conn, error) {

@@ -84,7 +84,7 @@ func (m *multiplexed) isOpen() bool {
 
 // open opens a connection for all requests that arrive meanwhile, so no single request's deadline ends the attempt.
 func (m *multiplexer) open(address string) (*http2.ClientConn, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), 2*dialTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*m.client.openLimit())
 	defer cancel()
 	connection, err := m.client.dialHTTP(ctx, 2, address)
 	if err != nil {

@@ -36,7 +36,7 @@ func (c *Client) newQUICTransport() *quicTransport {
 		DisableCompression: true,
 		Dial:               c.dialQUIC,
 		QUICConfig: &quic.Config{
-			HandshakeIdleTimeout:           dialTimeout,
+			HandshakeIdleTimeout:           c.openLimit(),
 			MaxIdleTimeout:                 connectionIdle,
 			InitialStreamReceiveWindow:     streamWindow,
 			MaxStreamReceiveWindow:         streamWindow,

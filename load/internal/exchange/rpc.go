@@ -47,7 +47,7 @@ func (c *Client) NewChannel(address string, options ...grpc.DialOption) (*grpc.C
 		}),
 		grpc.WithConnectParams(grpc.ConnectParams{
 			Backoff:           backoff.Config{BaseDelay: firstRetry, Multiplier: 1.6, MaxDelay: time.Second},
-			MinConnectTimeout: dialTimeout,
+			MinConnectTimeout: c.openLimit(),
 		}),
 		grpc.WithStatsHandler(progressHandler{}),
 		grpc.WithUserAgent("shopload"),

@@ -40,7 +40,8 @@ func (t *through) At(local net.Addr) *connection {
 	return known
 }
 
-func (t *through) Emulated() bool { return true }
+func (t *through) Emulated() bool     { return true }
+func (t *through) RTT() time.Duration { return t.link.RTT() }
 
 // localAddress returns the key of a customer's connection.
 func localAddress(a net.Addr) (key struct {

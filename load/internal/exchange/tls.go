@@ -100,13 +100,13 @@ func (c *Client) encrypt(ctx context.Context, version int, address string, conne
 	}
 	settings.ServerName = name
 	// gRPC and HTTP/3 have the same time limit.
-	limited, cancel := context.WithTimeout(ctx, dialTimeout)
+	limited, cancel := context.WithTimeout(ctx, c.openLimit())
 	defer cancel()
 	encrypted := tls.Client(connection, settings)
 	err = encrypted.HandshakeContext(limited)
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
-		err = fmt.Errorf("no TLS handshake within %v", dialTimeout)
+		err = fmt.Errorf("no TLS handshake within %v", c.openLimit())
 	case err == nil && version == 2 && encrypted.ConnectionState().NegotiatedProtocol != http2.NextProtoTLS:
 		err = errNoHTTP2
 	}

@@ -18,8 +18,10 @@ import (
 
 	"golang.org/x/net/netutil"
 
+	"hopwise/load/internal/link"
 	"hopwise/load/internal/outcome"
 	"hopwise/load/internal/target"
+	"hopwise/load/internal/wire"
 	"hopwise/load/tests/shoptest"
 	"hopwise/proto/stubs/productv1"
 )
@@ -292,6 +294,25 @@ func TestBrokenHandshakes(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// Customers can be as far away as the network allows: the time limit for a connection has room for its round trips.
+func TestDistantCustomersConnect(t *testing.T) {
+	for name, c := range connected {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, at := secure(t, c.protocol, c.http)
+			at.Networks = map[target.Channel]target.Network{target.Web: {RTTMs: link.MaxRTT.Seconds() * 1e3}}
+			customers, err := NewCustomers(at, func([]target.Channel) int { return 1 }, &wire.Meter{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(customers.Close)
+			if err := customers.Connect(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
 	}
 }
 

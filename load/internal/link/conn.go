@@ -26,6 +26,8 @@ func New(c *Clock, n Network, v Visit) *Link {
 	}
 }
 
+func (l *Link) RTT() time.Duration { return l.network.RTT }
+
 // Carried is the traffic of a link so far, in bytes, headers included.
 type Carried struct{ Up, Down int64 }
 
