@@ -200,7 +200,7 @@ func (sender) Do(r *http.Request) (*http.Response, error) {
 	r = r.WithContext(call.way.withTrace(r.Context()))
 	r.Host = at.host
 	call.x.sizes.out.Add(max(r.ContentLength, 0))
-	transport, leave := at.client.transport()
+	transport, leave := at.transport()
 	answer, err := transport.RoundTrip(r)
 	if err != nil {
 		leave()

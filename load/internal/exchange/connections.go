@@ -54,8 +54,7 @@ type Client struct {
 	greetings     int         // parallel greetings for each transport and address, before the load
 	entrances     map[string]*Entrance
 	sockets       map[string]string // path of the Unix socket that is dialled for host and port
-	next          atomic.Uint64
-	procedures    sync.Map // client of connect-go by procedure
+	procedures    sync.Map          // client of connect-go by procedure
 
 	acceptEncoding []string // content encodings that answers over HTTP may have
 }
@@ -67,6 +66,8 @@ type Entrance struct {
 	http     bool               // whether a channel speaks plain HTTP here
 	framed   map[string]*framed // connections for framed Thrift, by service; none if no channel speaks it
 	channels []*grpc.ClientConn // none if no channel speaks gRPC here
+
+	requests, calls atomic.Uint64 // over HTTP and gRPC so far, to use the connections in turn
 }
 
 // String is the entrance's URL, as it is in the target file.
@@ -228,12 +229,13 @@ func (c *Client) dial(ctx context.Context, network, address string) (net.Conn, e
 }
 
 // transport returns a new transport, or the next of the shared ones, and a function to call after the answer.
-func (c *Client) transport() (t transport, leave func()) {
+func (at *Entrance) transport() (t transport, leave func()) {
+	c := at.client
 	if c.fresh {
 		own := c.newTransport(c.http, 0)
 		return own, own.CloseIdleConnections
 	}
-	return c.transports[c.next.Add(1)%uint64(len(c.transports))], func() {}
+	return c.transports[at.requests.Add(1)%uint64(len(c.transports))], func() {}
 }
 
 // Connect opens the connections before the load, so that no journey waits for that.

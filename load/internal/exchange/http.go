@@ -75,7 +75,7 @@ func (x *Exchange) send(ctx context.Context, r Request, traceparent string, way 
 		request.Header.Set("If-None-Match", known.tag)
 	}
 	x.sizes.out.Add(int64(len(r.Body)))
-	transport, leave := x.at.client.transport()
+	transport, leave := x.at.transport()
 	defer leave()
 	if x.at.client.own != nil && x.at.client.http == 1 { // not needed for the shop: its edge logs retried requests
 		sendOnce(request)

@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -286,6 +287,48 @@ func TestNumberOfConnectionsIsFixed(t *testing.T) {
 					t.Errorf("%d connections, and up to %d requests under way", n, most.Load())
 				}
 			})
+		}
+	}
+}
+
+// Requests use all connections to an address in turn, also if they alternate with requests to another address.
+func TestConnectionsAreUsedInTurn(t *testing.T) {
+	const connections = 2
+	for name, c := range connected {
+		if c.proto != "HTTP/2.0" {
+			continue
+		}
+		var used sync.Map
+		endpoints := map[string]target.Entry{}
+		servers := []string{"one", "other"}
+		for _, server := range servers {
+			serving := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				used.Store(server+" from "+r.RemoteAddr, true)
+				answerEmpty(w, r)
+			}))
+			var protocols http.Protocols
+			protocols.SetUnencryptedHTTP2(true)
+			serving.Config.Protocols = &protocols
+			serving.Start()
+			t.Cleanup(serving.Close)
+			endpoints[server] = target.Entry{Protocol: c.protocol, URL: serving.URL}
+		}
+		client, err := NewClient(target.Target{HTTP: c.http, Steps: "x", Endpoints: endpoints}, connections)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(client.Close)
+		for range connections {
+			for _, server := range servers {
+				if err := ask(t.Context(), Untraced(client.At(endpoints[server].URL)), c.protocol); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		count := 0
+		used.Range(func(any, any) bool { count++; return true })
+		if count != connections*len(servers) {
+			t.Errorf("%s: %d of %d connections were used", name, count, connections*len(servers))
 		}
 	}
 }

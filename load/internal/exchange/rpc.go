@@ -155,7 +155,7 @@ type rpc struct {
 func (r *rpc) channel(ctx context.Context) (_ *grpc.ClientConn, err error) {
 	at := r.x.at
 	if !at.client.fresh {
-		return at.channels[at.client.next.Add(1)%uint64(len(at.channels))], nil
+		return at.channels[at.calls.Add(1)%uint64(len(at.channels))], nil
 	}
 	if r.own, err = at.client.NewChannel(at.base.Host); err == nil {
 		openChannel(ctx, r.own) // after a failure, the RPC returns the cause
