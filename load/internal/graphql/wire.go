@@ -156,7 +156,11 @@ func decode[T any](path string, response exchange.Response) (data T, code string
 		if code = first.Extensions.Code; code == "" {
 			code = "no code"
 		}
-		return data, code, outcome.Failed(outcome.OfCode(code), "GraphQL error %s: %s", code, first.Message)
+		class := outcome.OfCode(code)
+		if byStatus := outcome.OfStatus(response.Status); class == outcome.Client && byStatus != outcome.OK { // a code may be unknown
+			class = byStatus
+		}
+		return data, code, outcome.Failed(class, "GraphQL error %s: %s", code, first.Message)
 	}
 	if class := outcome.OfStatus(response.Status); class != outcome.OK {
 		return data, "", outcome.Failed(class, "POST %s: status %d", path, response.Status)

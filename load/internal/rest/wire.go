@@ -73,13 +73,16 @@ func fetch[T any](ctx context.Context, c Client, r exchange.Request, expected in
 	return body, nil
 }
 
-// refusal classifies an answer with an unexpected status: by the API's code if the body has one, else by the status.
+// refusal classifies an answer with an unexpected status: by the code if the body has a known one, else by the status.
 func (c Client) refusal(r exchange.Request, response exchange.Response, expected int) error {
 	class := outcome.OfStatus(response.Status)
 	if class == outcome.OK {
 		return outcome.Wrong("%s %s: status %d instead of %d", r.Method, r.Route, response.Status, expected)
 	}
-	if class, text, ok := c.problem(response.Body); ok {
+	if coded, text, ok := c.problem(response.Body); ok {
+		if coded != outcome.Client { // the class of an unknown code too
+			class = coded
+		}
 		return outcome.Failed(class, "%s %s: status %d, %s", r.Method, r.Route, response.Status, text)
 	}
 	return outcome.Failed(class, "%s %s: status %d", r.Method, r.Route, response.Status)
