@@ -90,8 +90,11 @@ def contrast(left: Section, right: Section, spread: Callable[..., Spread] = spre
     difference = left.value - right.value
     ratio = left.value / right.value if right.value else None
     reason = left.reason or right.reason
-    if reason is not None or ratio is None:
+    if reason is not None or not ratio:
         return Contrast(difference, ratio, reason=reason or "one side is 0")
+    if not all((side.by_block > 0).all() for side in (left, right)):
+        # A figure of 0 has no logarithm, as where a clock is coarser than the times that it measures.
+        return Contrast(difference, ratio, reason="one side is 0 in a block")
     first = (left.first, right.first)
     relative = spread(left.deviations, right.deviations, first=first)
     # To first order, a value's deviation is the value times the deviation of its logarithm.

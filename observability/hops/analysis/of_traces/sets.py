@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeVar
 
 from hops.analysis.of_traces.timelines import P99_BAND, TOTAL, Timeline
 from hops.errors import NotComparableError
-from hops.statistics.contrast import NO_SCATTER, contrast, spread_if_independent
+from hops.statistics.contrast import contrast, spread_if_independent
 from hops.statistics.correction import SIGNIFICANCE, correct_tests
 from hops.statistics.in_time import difference
 from hops.statistics.intervals import Interval
@@ -120,7 +120,7 @@ def _figure(name: str, metric: str, a: Timeline, b: Timeline) -> Differing:
     assert right.value is not None
     traces = a.total_ms.size, b.total_ms.size
     ratio = result.ratio, result.ratio_interval
-    reason = "the sections do not scatter" if result.reason == NO_SCATTER else result.reason
+    reason = result.reason and result.reason.replace("block", "section")  # these blocks are sections of time
     return Differing(name, metric, traces, left.value, right.value, *ratio, result.p, reason)
 
 

@@ -221,6 +221,29 @@ def test_a_slower_set_is_shown_with_the_part_that_made_it_so(traces, slower):
     assert "This is not an experiment" in text
 
 
+@pytest.mark.parametrize(
+    ("coarse", "reasons"),
+    [(90, ["one side is 0 in a section"] * 2 + [None]), (700, ["one side is 0"] * 3)],
+)
+def test_a_coarse_clock_s_times_of_0_have_no_ratio(tmp_path, coarse, reasons):
+    sides = []
+    for zeros in (0, coarse):
+        file = tmp_path / f"{zeros}.jsonl"
+        starts = [(number, BASE_NS + number * 100 * MS) for number in range(700)]
+        spans = [
+            Span(f"{number + 1:032x}", f"{1:016x}", "", "look", Kind.SERVER, "books", began, began + took)
+            for number, began in starts
+            for took in [0 if number < zeros else 5 * MS]
+        ]
+        file.write_text("\n".join(json.dumps(otlp_document([span])) for span in spans))
+        sides.append(file)
+    result = run("compare-traces", *sides, "--json")
+    figures = json.loads(result.stdout, parse_constant=pytest.fail)["figures"]
+    assert [row["reason"] for row in figures] == reasons
+    assert [row["verdict"] for row in figures] == ["cannot tell" if reason else "not shown" for reason in reasons]
+    assert f"not tested: {reasons[0]}" in " ".join(run("compare-traces", *sides).stdout.split())
+
+
 def test_equal_sets_show_nothing_and_operations_of_one_are_named(traces, tmp_path):
     other = write(tmp_path / "other.jsonl", 700, seed=3)
     browsing = write(tmp_path / "browsing.jsonl", 1, seed=4, operation="browse")
