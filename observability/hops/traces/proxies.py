@@ -119,7 +119,7 @@ def _part(node: Node) -> str:
     if span.kind is INTERNAL:
         return f"proxy:{name}"
     if span.kind is CLIENT:
-        if _answered_itself(span):
+        if answered_itself(span):
             return f"proxy:{name}"
         return f"work:{name}" if is_inbound(span) else ""
     if span.kind is not SERVER:
@@ -131,10 +131,10 @@ def _part(node: Node) -> str:
                 return f"proxy:{name}"
         elif child.span.kind is CLIENT and cluster_of(child.span) == cluster:
             return f"proxy:{name}"  # the span of the request as it was forwarded
-    return f"proxy:{name}" if _answered_itself(span) else ""
+    return f"proxy:{name}" if answered_itself(span) else ""
 
 
-def _answered_itself(span: Span) -> bool:
+def answered_itself(span: Span) -> bool:
     return not ANSWERED_ITSELF.isdisjoint(str(span.attributes.get("response_flags", "")).split(","))
 
 

@@ -48,3 +48,37 @@ client look     INTERNAL 0..100 load.journey=look
    `- books GET SERVER 5000000..{5000000 + 100 + longer_ns}
 """)
     assert look_at([tree_of(spans)]).longer == counted
+
+
+MIXED = """
+client look           INTERNAL 0..100 load.journey=look
+`- client GET         CLIENT 0..100
+   `- books GET       SERVER 10..90
+      |- books GET    CLIENT 20..30 server.address=stock
+      |  `- stock GET SERVER 22..28
+      |- books GET    CLIENT 30..40 server.address=stock
+      |  `- stock GET SERVER 32..38
+      `- books GET    CLIENT 50..60 {}
+"""
+
+
+@pytest.mark.parametrize(
+    ("last", "counted"),
+    [
+        ("server.address=stock", (4, 1)),
+        ("server.address=192.0.2.7", (3, 0)),
+        ("server.address=api.example.com", (3, 0)),
+        ("server.address=stock response_flags=UF", (3, 0)),
+        ("server.address=stock response_flags=URX,UH", (3, 0)),
+        ("server.address=stock canceled=true", (3, 0)),
+    ],
+)
+def test_only_calls_that_their_peer_should_have_answered_are_unanswered(draw, last, counted):
+    seen = look_at([tree_of(list(draw(MIXED.format(last))))])
+    assert (seen.calls, seen.unanswered) == counted
+
+
+def test_a_lost_replica_is_no_peer_that_never_leaves_spans(draw):
+    spans = list(draw(MIXED.replace("=stock", "=192.0.2.6").format("server.address=192.0.2.7")))
+    seen = look_at([tree_of(spans)])
+    assert (seen.calls, seen.unanswered) == (4, 1)
