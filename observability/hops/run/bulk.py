@@ -32,6 +32,7 @@ from hops.traces.tree import Quality
 CHUNK_BYTES = 8 * 1024 * 1024
 FEW_CHUNKS = 4
 """Up to this many chunks, starting processes takes longer than it saves."""
+_IDS_FILE = "ids.parquet"
 
 
 class Made(msgspec.Struct):
@@ -76,11 +77,13 @@ def write_rows(file: Path, folder: Path, *, processes: int | None = None, chunk_
                 made.add(one)
             if not made.budgets:
                 raise NotEnoughDataError(f"no trace with a root span in {file}")
-            hops, calls = (pl.scan_parquet(sorted(Path(scratch).glob(f"*-{name}"))) for name in (HOPS_FILE, CALLS_FILE))
-            traces = hops.select(pl.col("trace_id").n_unique()).collect(engine="streaming").item()
-            if traces < made.budgets:
+            hops, calls, ids = (
+                pl.scan_parquet(sorted(Path(scratch).glob(f"*-{name}"))) for name in (HOPS_FILE, CALLS_FILE, _IDS_FILE)
+            )
+            traces = ids.select(pl.col("trace_id").n_unique()).collect(engine="streaming").item()
+            if traces < made.quality.traces:
                 raise MalformedTraceError(
-                    f"{file}: traces spread over several lines: {made.budgets - traces:,}; "
+                    f"{file}: traces spread over several lines: {made.quality.traces - traces:,}; "
                     "put all spans of a trace on one line"
                 )
             write_whole(folder / HOPS_FILE, hops.sink_parquet)
@@ -120,6 +123,8 @@ def _make_piece(folder: Path, file: Path, chunk: _Chunk) -> Made:
         if text.strip():
             traces += by_trace(read_line(text, where=f"{file}:{line}")).values()
     budgets, quality = budgets_of(traces)
-    for name, frame in ((HOPS_FILE, hops_frame(budgets)), (CALLS_FILE, calls_frame(budgets))):
+    # With the ids of traces whose root may be on another line, and which have no rows.
+    ids = pl.DataFrame({"trace_id": [spans[0].trace_id for spans in traces]}, schema={"trace_id": pl.String})
+    for name, frame in ((HOPS_FILE, hops_frame(budgets)), (CALLS_FILE, calls_frame(budgets)), (_IDS_FILE, ids)):
         write_parquet(frame, folder / f"{chunk.number:06}-{name}")
     return Made(quality, len(budgets), max((budget.gap_ns for budget in budgets), default=0))

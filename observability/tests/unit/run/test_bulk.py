@@ -52,6 +52,15 @@ def test_a_trace_on_several_lines_is_refused(tmp_path, file):
     assert os.listdir(tmp_path / "rows") == []
 
 
+def test_a_trace_whose_root_is_on_another_line_than_its_other_spans_is_refused(tmp_path, file):
+    """As a Collector's file exporter writes traces: a line for each component's batch."""
+    root, others = ([span for span in TRACES[0] if bool(span.parent_id) is below] for below in (False, True))
+    file.write_text("\n".join([*LINES[1:], *(json.dumps(otlp_document(spans)) for spans in (root, others))]))
+    with pytest.raises(MalformedTraceError, match="traces spread over several lines: 1; put all spans of"):
+        write_rows(file, tmp_path / "rows")
+    assert os.listdir(tmp_path / "rows") == []
+
+
 def test_a_file_without_a_trace(tmp_path):
     empty = tmp_path / "empty.jsonl"
     empty.write_text("\n")
