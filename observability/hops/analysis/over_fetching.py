@@ -40,7 +40,8 @@ def over_fetching_of(run: RunFiles, topologies: Mapping[str, TopologySummary]) -
     networks = networks_of(switches_of(run.manifest, next(iter(travel))))
     near = {
         channel: Network(rtt_ms=networks.get(channel, NAMED[LOOPBACK]).rtt_ms)
-        for channel in next(iter(samples.values()))["channel"].unique()
+        for sample in samples.values()
+        for channel in sample["channel"].unique()
     }
     places = at_networks(travel, {**NAMED, **near})
     return [

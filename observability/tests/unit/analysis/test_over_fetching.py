@@ -105,6 +105,13 @@ def test_decide_and_the_report_say_it(run, summary):
     assert len(table.rows) == len(BEYOND)
 
 
+def test_a_first_topology_whose_answers_cannot_be_compared_is_left_out(tmp_path):
+    write_generated_run(tmp_path, topologies=["rest", "hybrid"], blocks=1, journeys_per_trial=60)
+    add_sample(tmp_path, "hybrid", 10)
+    (row,) = analyse(read_run(tmp_path), name="night")["over_fetching"]
+    assert (row["topology"], row["sent_beyond"]["value"]) == ("hybrid", 10)
+
+
 def test_a_run_without_such_screens_says_nothing_of_it(make_run):
     usual = analyse(make_run(topologies=["rest"], blocks=1, journeys_per_trial=60), name="night")
     assert "over_fetching" not in usual
