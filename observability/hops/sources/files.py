@@ -166,7 +166,7 @@ def _is_whole(line: bytes) -> bool:
 
     try:
         msgspec.json.decode(line, type=msgspec.Raw)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return line.rstrip(BLANKS).endswith((b"}", b"]")) and line.count(b"{") > 1
     return True
 

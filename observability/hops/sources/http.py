@@ -8,7 +8,7 @@ import tempfile
 import time
 import urllib.error
 from collections.abc import Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from typing import IO, Any
 from urllib.parse import urlsplit
 from urllib.request import HTTPRedirectHandler, Request, build_opener
@@ -73,7 +73,8 @@ def _receive(request: Request, scratch: IO[bytes], deadline: float) -> None:
                 if scratch.tell() > MAX_BYTES:
                     raise SourceError(f"{url}: the answer is larger than {MAX_BYTES / 2**30:.0f} GiB")
     except urllib.error.HTTPError as error:
-        with error:
+        text = ""
+        with error, suppress(OSError, http.client.HTTPException):  # the body may be cut
             text = " ".join(error.read(200).decode(errors="replace").split())
         remedy = f" ({_REMEDIES[error.code]})" if error.code in _REMEDIES else ""
         kind = NotFoundError if error.code == http.HTTPStatus.NOT_FOUND else SourceError

@@ -153,9 +153,10 @@ def ranked_peer_of(span: Span) -> tuple[int, str]:
 
 
 def _ipv4_of(address: AttributeValue) -> str:
-    """Formats an IPv4 address; Jaeger's older clients write it as one number."""
+    """Formats an IPv4 address; Jaeger's older clients write it as one number, which may be negative in Java."""
     digits = str(address)
-    return str(IPv4Address(int(digits))) if digits.isdecimal() and int(digits) < 1 << 32 else digits
+    is_number = digits.removeprefix("-").isdecimal() and -(1 << 31) <= int(digits) < 1 << 32
+    return str(IPv4Address(int(digits) % (1 << 32))) if is_number else digits
 
 
 def _peer(name: str, value: str) -> str:

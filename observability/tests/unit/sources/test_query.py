@@ -201,6 +201,28 @@ def test_a_server_that_hangs_is_given_up(api, monkeypatch):
     assert "did not answer" in read_sources([f"{api.url}/api/traces/1"]).said
 
 
+def test_an_error_whose_text_stalls_is_reported_without_it(api, monkeypatch):
+    monkeypatch.setattr(http, "SILENCE_S", 0.2)
+
+    def stall(request):
+        request.send_response(500)
+        request.send_header("Content-Length", "100")
+        request.end_headers()
+        request.server.ended.wait(20)
+        return b""
+
+    api.routes = {"/api/traces/1": (500, stall)}
+    assert "answered 500: no body" in read_sources([f"{api.url}/api/traces/1"]).said
+
+
+def test_a_file_that_nests_too_deep_is_refused(tmp_path):
+    file = tmp_path / "traces.jsonl"
+    file.write_text('{"a":' * 5000 + "1" + "}" * 5000 + "\n{}\n", encoding="utf-8")
+    read = read_sources([str(file)])
+    assert str(file) in read.said
+    assert not read.traces
+
+
 def test_nobody_listens():
     assert "did not answer" in read_sources(["http://127.0.0.1:9/api/traces/1"]).said
 

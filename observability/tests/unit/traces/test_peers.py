@@ -27,6 +27,7 @@ CALLED = {
     "a URL without a scheme but a host": ({"http.url": "pay.example.com/v1"}, "pay.example.com"),
     "a relative path": ({"http.url": "v1/charge.json"}, ""),
     "an address in one number": ({"peer.ipv4": 3221225991}, "192.0.2.7"),
+    "an address in a negative number": ({"peer.ipv4": -1073741305}, "192.0.2.7"),
     "Zipkin": ({"peer.ipv4": "192.0.2.7"}, "192.0.2.7"),
     "a service and its host": ({"server.address": "10.0.0.7", "service.peer.name": "Pay"}, "Pay"),
     "a host and its address": ({"network.peer.address": "192.0.2.7", "url.full": "https://pay/"}, "pay"),
