@@ -119,9 +119,8 @@ def test_what_is_full_first_is_found_with_its_rate(blocks: int) -> None:
 
 def test_rates_that_hardly_differ_show_nothing_about_what_is_full() -> None:
     rates = dict(zip(RATES, np.linspace(40.0, 42.0, len(RATES)), strict=True))
-    cores = {"product": 0.4, "machine": 0.8}
     used = {
-        AXIS.label("rest", rate): {block: (sent, {name: one * sent / 40 for name, one in cores.items()}) for block in (1, 2)}
+        AXIS.label("rest", rate): dict.fromkeys((1, 2), (sent, {"product": sent / 100, "machine": sent / 50}))
         for rate, sent in rates.items()
     }
     assert fillings(run_of(), arms("rest"), used) == []
