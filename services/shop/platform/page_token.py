@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from typing import Protocol, TypeVar
 
 from shop.errors import InvalidPageToken
+from shop.fields import MAX_ID
 
 # This key is not a secret: see above. SHOP_PAGE_TOKEN_KEY replaces it.
 DEFAULT_KEY = b"hopwise page tokens"
@@ -46,7 +47,9 @@ def decode(token: str, scope: str, *, key: bytes = DEFAULT_KEY) -> int:
         return 0
     after = int.from_bytes(_raw(token)[:_ID_BYTES], "big")
     # Compared as text, since base64 has several texts for the same bytes.
-    if not hmac.compare_digest(encode(scope, after, key=key).encode(), token.encode(errors="backslashreplace")):
+    is_signed = hmac.compare_digest(encode(scope, after, key=key).encode(), token.encode(errors="backslashreplace"))
+    # The default key is public, so anybody can sign an id that is too large for the database.
+    if not is_signed or after > MAX_ID:
         raise InvalidPageToken(
             "page_token must be the next_page_token of the page before, with the same filter", field="page_token"
         )
