@@ -54,6 +54,18 @@ class Slots:
             self._free += 1
 
 
+class LimitedLock(asyncio.Lock):
+    """A lock for which few tasks may wait, because each occupies one of the edge's connections to the process.
+
+    Attributes:
+        places: Slots of the tasks that wait for the lock or hold it; a task takes one first.
+    """
+
+    def __init__(self, size: int, refusal: str) -> None:
+        super().__init__()
+        self.places = Slots(size, refusal)
+
+
 class Share:
     """The share of requests that is admitted; `delay_s` is how late the loop may be throughout an interval."""
 

@@ -8,6 +8,7 @@ import hmac
 import time
 from collections.abc import Callable, Mapping, Set
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias, TypeVar
 from weakref import WeakValueDictionary
@@ -30,6 +31,7 @@ from graphql import (
 )
 
 from shop.errors import InvalidArgument
+from shop.platform.admission import LimitedLock
 from shop.platform.graphql.cost import CostModel
 from shop.platform.graphql.error_format import PersistedQueryNotFound, RequestError
 from shop.platform.graphql.limits import (
@@ -50,6 +52,9 @@ MAX_ERRORS = 5
 """Maximum number of mistakes in a document that are reported to its sender; validation stops at the next mistake."""
 PAUSE_FACTOR = 8
 """How long unknown documents wait after the preparation of a document, as a multiple of the CPU time that it took."""
+MAX_WAITING = 64
+"""Maximum number of requests from one address that wait for unknown documents: a quarter of the requests that the edge
+passes on to a process at a time."""
 
 V = TypeVar("V")
 
@@ -97,7 +102,8 @@ class Documents:
     Documents sent as text and documents persisted by hash have separate stores, so that a flood of texts cannot evict
     the persisted ones. Unknown documents are prepared one at a time, in a separate thread and with pauses in between. A
     flood of them therefore takes little time from clients that send known documents. Client addresses take turns, so a
-    flood from one address delays another address by one document.
+    flood from one address delays another address by one document. A waiting request occupies one of the edge's
+    connections, so an address gets no further one while many of its requests wait.
     """
 
     def __init__(
@@ -112,7 +118,7 @@ class Documents:
         self._public = public
         self._turn = asyncio.Lock()
         # One document of each address waits for the turn; the address's other documents wait for that document.
-        self._queues: WeakValueDictionary[str | None, asyncio.Lock] = WeakValueDictionary()
+        self._queues: WeakValueDictionary[str | None, LimitedLock] = WeakValueDictionary()
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="documents")
         self._paused_until = 0.0
         self._by_text: LRUCache[str, PreparedDocument] = LRUCache(capacity)
@@ -129,6 +135,7 @@ class Documents:
             InvalidArgument: The hash belongs to another text.
             RequestError: The document is malformed, or not valid for the schema.
             ResourceExhausted: The document exceeds a limit that does not depend on variables.
+            TooManyRequests: Too many requests from the address wait for unknown documents.
         """
         if sha256 is None:
             if text is None:
@@ -151,15 +158,19 @@ class Documents:
 
     async def _of_text(self, text: str, address: str | None) -> PreparedDocument:
         known = self._by_text.get(text)
-        if known is None:
-            queue = self._queues.setdefault(address, asyncio.Lock())
+        if known is not None:
+            return known
+        refusal = "too many requests from this address wait for new documents; send known ones, or try again in 1 s"
+        queue = self._queues.setdefault(address, LimitedLock(MAX_WAITING, refusal))
+        # A caller inside the shop has many clients.
+        with nullcontext() if address is None else queue.places.hold():
             async with queue, self._turn:
                 known = self._by_text.get(text)
                 if known is None:
                     await asyncio.sleep(self._paused_until - time.monotonic())
                     known = await self._prepare(text)
                     self._by_text[text] = known
-        return known
+                return known
 
     async def _prepare(self, text: str) -> PreparedDocument:
         # Only the thread of the event loop records spans.

@@ -13,6 +13,7 @@ import httpx
 import pytest
 
 from shop.contract.calls import PRODUCT
+from shop.errors import TooManyRequests
 from shop.platform.access.rules import Authenticator
 from shop.platform.config import EDGE_MARK
 from shop.platform.graphql.documents import PAUSE_FACTOR, Documents
@@ -96,6 +97,27 @@ async def test_a_flood_from_one_address_delays_another_by_one_document(preparati
         await asyncio.gather(other, *flood)
     order = [document.definitions[0].name.value for document in preparation.documents]
     assert (order.index("q3"), len(order)) == (1, len(TEXTS))
+
+
+async def test_few_requests_from_one_address_wait(preparation: Preparation, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every waiting request occupies a connection from the edge, which other clients need."""
+    monkeypatch.setattr("shop.platform.graphql.documents.MAX_WAITING", 2)
+    documents = Documents(core_schema(SCHEMA), preparation)
+
+    def find(text: str, address: str | None) -> asyncio.Task[Any]:
+        return asyncio.create_task(documents.find(text, None, address))
+
+    preparation.goes_on.clear()
+    begun, abandoned = (find(text, "192.0.2.1") for text in TEXTS[:2])
+    await preparation.begun(1)
+    with pytest.raises(TooManyRequests) as refusal:
+        await documents.find(TEXTS[2], None, "192.0.2.1")
+    assert refusal.value.retry_after_s == 1
+    abandoned.cancel()
+    await asyncio.wait([abandoned])
+    waiting = [find(TEXTS[2], "192.0.2.1"), find(TEXTS[2], "192.0.2.2"), *(find(TEXTS[3], None) for _ in range(3))]
+    preparation.goes_on.set()
+    await asyncio.gather(begun, *waiting)
 
 
 async def test_after_each_there_is_a_rest() -> None:
