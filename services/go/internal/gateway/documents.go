@@ -26,6 +26,7 @@ import (
 const (
 	maxDocuments = 128
 	maxQueues    = 1_024 // of client addresses
+	maxWaiting   = 64    // requests of one address that wait for unknown documents; each occupies an edge's connection
 	maxErrors    = 5     // maximum number of reported mistakes in a document
 	// rest is the pause before the next unknown document, as a multiple of the time that the previous document took to
 	// prepare. So a flood of unknown documents takes little time from clients that send known documents.
@@ -60,9 +61,14 @@ type documents struct {
 	schema         *ast.Schema
 	tracer         trace.Tracer
 	byText, byHash *lru.Cache[string, *document]
-	queues         *lru.Cache[string, chan struct{}] // by client address
-	turn           chan struct{}                     // holds an element while a document is being prepared
+	queues         *lru.Cache[string, *waiting] // by client address
+	turn           chan struct{}                // holds an element while a document is being prepared
 	restsUntil     time.Time
+}
+
+// waiting has the requests of one client address that wait for unknown documents.
+type waiting struct {
+	places, turn chan struct{} // hold an element for each request, and for the request that is next
 }
 
 var _ interface {
@@ -75,7 +81,7 @@ var _ interface {
 func newDocuments(schema *ast.Schema, tracer trace.Tracer) *documents {
 	byText, _ := lru.New[string, *document](maxDocuments) // fails for a size below 1
 	byHash, _ := lru.New[string, *document](maxDocuments)
-	queues, _ := lru.New[string, chan struct{}](maxQueues)
+	queues, _ := lru.New[string, *waiting](maxQueues)
 	return &documents{
 		schema: schema, tracer: tracer, byText: byText, byHash: byHash, queues: queues, turn: make(chan struct{}, 1),
 	}
@@ -158,11 +164,20 @@ func (d *documents) ofText(ctx context.Context, text, address string) (*document
 		return known, nil
 	}
 	// One document of each address waits for the turn; the address's other documents wait for that document.
-	queue := make(chan struct{}, 1)
+	queue := &waiting{make(chan struct{}, maxWaiting), make(chan struct{}, 1)}
 	if known, isKnown, _ := d.queues.PeekOrAdd(address, queue); isKnown {
 		queue = known
 	}
-	for _, place := range []chan struct{}{queue, d.turn} {
+	if address != "" { // a caller inside the shop has many clients
+		select {
+		case queue.places <- struct{}{}:
+			defer func() { <-queue.places }()
+		default:
+			return nil, &shoperr.Error{Code: shoperr.TooManyRequests, Retry: time.Second,
+				Message: "too many requests from this address wait for new documents; send known ones, or try again in 1 s"}
+		}
+	}
+	for _, place := range []chan struct{}{queue.turn, d.turn} {
 		select {
 		case place <- struct{}{}:
 			defer func() { <-place }()

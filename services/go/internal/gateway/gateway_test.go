@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -111,6 +112,37 @@ func TestAFloodFromOneAddressDelaysAnotherByOneDocument(t *testing.T) {
 		time.Sleep(time.Second) // on the bubble's clock, which no work advances
 		if order := d.byText.Keys(); !slices.Equal(order, slices.Insert(flood, 1, other)) {
 			t.Errorf("prepared in the order %q", order)
+		}
+	})
+}
+
+func TestFewRequestsFromOneAddressWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d, refusal := preparing(t), new(shoperr.Error)
+		find := func(text, address string) error {
+			_, err := d.find(t.Context(), text, "", address)
+			return err
+		}
+		d.turn <- struct{}{} // a document is being prepared
+		for number := range 2*maxWaiting + 1 {
+			address := "192.0.2.1"
+			if number >= maxWaiting {
+				address = "" // a call from inside
+			}
+			go func() {
+				if err := find("query a { __typename }", address); err != nil {
+					t.Errorf("%q: %v", address, err)
+				}
+			}()
+		}
+		synctest.Wait()
+		if err := find("query a { __typename }", "192.0.2.1"); !errors.As(err, &refusal) || refusal.RetryAfter() != time.Second {
+			t.Errorf("one request too many: %v", err)
+		}
+		<-d.turn
+		time.Sleep(time.Second) // on the bubble's clock, which no work advances
+		if err := find("query b { __typename }", "192.0.2.1"); err != nil {
+			t.Errorf("after the others: %v", err)
 		}
 	})
 }
