@@ -22,6 +22,7 @@ from shop.errors import (
 )
 from shop.platform import page_token as page_tokens
 from shop.platform.access.jwt import Principal, TokenSigner
+from shop.platform.admission import LimitedLock
 from shop.platform.deadline import remaining
 from shop.platform.validation import between, identifier, identifiers, line, matching, size, text
 from shop.user.domain import NewUser, UserChange, canonical_email
@@ -55,7 +56,7 @@ class UserService:
         self._key = page_token_key
         # At each replica, logins with the same e-mail address wait for each other; the table that replicas share has
         # the final count of failures.
-        self._logins: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._logins: WeakValueDictionary[str, LimitedLock] = WeakValueDictionary()
 
     async def login(self, email: str, password: str) -> LoginResult:
         """Returns a token for the right password; an unknown e-mail gets the same answer as a wrong password."""
@@ -78,13 +79,16 @@ class UserService:
 
     @asynccontextmanager
     async def _turn(self, address: str) -> AsyncIterator[None]:
-        lock = self._logins.setdefault(address, asyncio.Lock())
-        async with asyncio.timeout(remaining()):
-            await lock.acquire()
-        try:
-            yield
-        finally:
-            lock.release()
+        # After as many failures, the others would be refused in any case.
+        refusal = "too many logins with this e-mail address are being checked; try again in 1 s"
+        lock = self._logins.setdefault(address, LimitedLock(MAX_FAILED_LOGINS, refusal))
+        with lock.places.hold():
+            async with asyncio.timeout(remaining()):
+                await lock.acquire()
+            try:
+                yield
+            finally:
+                lock.release()
 
     async def get_user(self, user_id: int) -> User:
         user = await self._store.get(identifier(user_id, "id"))

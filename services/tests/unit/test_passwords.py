@@ -1,4 +1,4 @@
-"""How many passwords are being hashed."""
+"""How many passwords are being hashed, and how many logins wait for each other."""
 
 from __future__ import annotations
 
@@ -9,8 +9,12 @@ from contextlib import closing
 import argon2
 import pytest
 
-from shop.errors import TooManyRequests
+from memory_stores.user import MemoryUserStore
+from shop.errors import TooManyRequests, Unauthenticated
+from shop.platform.access.jwt import TokenSigner
 from shop.user.passwords import THREADS, Argon2Passwords
+from shop.user.service import MAX_FAILED_LOGINS, UserService
+from shop.values.user import LoginResult
 
 LIMIT_S = 10.0
 
@@ -51,3 +55,40 @@ async def hash_if_free(passwords: Argon2Passwords) -> str | None:
         return await passwords.hash("staple")
     except TooManyRequests:
         return None
+
+
+class _WrongPasswords:
+    """Finds every password wrong, once it may answer."""
+
+    def __init__(self) -> None:
+        self.may_answer = asyncio.Event()
+
+    async def hash(self, password: str) -> str:
+        return password
+
+    async def verify(self, password_hash: str | None, password: str) -> bool:
+        await self.may_answer.wait()
+        return password == password_hash
+
+
+async def test_few_logins_with_one_e_mail_address_wait_for_each_other(signer: TokenSigner) -> None:
+    """Every waiting login occupies a connection from the edge, which other clients need."""
+    passwords = _WrongPasswords()
+    service = UserService(MemoryUserStore(), passwords, signer)
+
+    def log_in(name: str = "ada") -> asyncio.Task[LoginResult]:
+        return asyncio.create_task(service.login(f"{name}@example.com", "battery staple"))
+
+    waiting = [log_in() for _ in range(MAX_FAILED_LOGINS)]
+    await asyncio.sleep(0)
+    async with asyncio.timeout(LIMIT_S):
+        with pytest.raises(TooManyRequests) as refusal:
+            await log_in()
+    assert refusal.value.retry_after_s == 1
+    abandoned = waiting.pop()
+    abandoned.cancel()
+    await asyncio.wait([abandoned])
+    waiting += [log_in(), log_in("bob")]
+    passwords.may_answer.set()
+    outcomes = await asyncio.gather(*waiting, return_exceptions=True)
+    assert {type(outcome) for outcome in outcomes} == {Unauthenticated}
