@@ -245,9 +245,7 @@ class Module:
             present = self._decode(without_none(hint), of, holder)
             if self.is_protobuf:
                 return f'{present} if {holder}.HasField("{of.name}") else None'
-            # A request's struct is present, with empty fields, even if the caller sent no struct; nothing has the id 0.
-            is_there = f"{content}.id" if of.name == EXPECTED else f"{content} is not None"
-            return f"{present} if {is_there} else None"
+            return f"{present} if {content} is not None else None"
         if plain is datetime:
             utc = self._import("datetime", "UTC")
             if is_whole(hint):

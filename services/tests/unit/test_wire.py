@@ -19,7 +19,8 @@ from shop.errors import InvalidArgument
 from shop.money import Money
 from shop.platform.thrift.encoding import COMPACT, REPLY, complete, encode_message, open_message
 from shop.values.order import CheckoutLine, OrderStatus
-from shop.values.user import Address
+from shop.values.product import Product
+from shop.values.user import Address, User
 
 SCALARS = {
     int: st.integers(1, 2**31 - 1),
@@ -189,3 +190,21 @@ def test_a_status_that_the_contract_does_not_know_is_one_that_no_order_is_moved_
     request = codec.request(1, OrderStatus.SHIPPED)
     request.status = 99
     assert codec.call(lambda _, status: status, request) is OrderStatus.PENDING
+
+
+@pytest.mark.parametrize(
+    ("codec_of", "arrive"), [(protobuf_codec, over_protobuf), (thrift_codec, lambda sent: complete(over_thrift(sent)))]
+)
+@pytest.mark.parametrize(
+    ("service", "name", "expected"),
+    [
+        (PRODUCT, "DeleteProduct", Product(0, "as it was read", "", "", Money(0, ""), 0)),
+        (USER, "DeleteUser", User(0, "ada@example.com", "", Address("", "", "", "", ""))),
+    ],
+)
+def test_an_expected_resource_without_an_id_is_still_a_condition(
+    codec_of: Any, arrive: Any, service: Service[Any], name: str, expected: Any
+) -> None:
+    codec = codec_of(row(service, name))
+    request = arrive(codec.request(17, expected=expected))
+    assert codec.call(lambda _, expected: expected, request) == expected

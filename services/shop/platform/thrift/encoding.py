@@ -15,6 +15,7 @@ from thrift.protocol.TProtocol import TProtocolBase, TProtocolFactory
 from thrift.Thrift import TMessageType, TType
 from thrift.transport.TTransport import TMemoryBuffer
 
+from shop.contract.signatures import EXPECTED
 from shop.errors import InvalidArgument
 
 MAX_ITEMS = 10_000
@@ -125,13 +126,18 @@ def complete(struct: S, at: str = "") -> S:
 
 
 def _fill(struct: Struct) -> list[tuple[int, str, Sequence[type], object]]:
-    """Gives absent fields their empty value; returns type, name, entry type and value of each field."""
+    """Gives absent fields their empty value; returns type, name, entry type and value of each field.
+
+    An absent `expected` stays absent: an empty one would be a condition.
+    """
     filled = []
     for spec in struct.thrift_spec:
         if spec is None:
             continue
         _, kind, name, of, _ = spec
         value = getattr(struct, name)
+        if value is None and name == EXPECTED:
+            continue
         if value is None:
             value = of[0]() if kind == TType.STRUCT else _EMPTY[kind]
             setattr(struct, name, value)

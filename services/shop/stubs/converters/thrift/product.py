@@ -94,7 +94,7 @@ def request_update_product(product_id, *, expected=None, title=None, description
 def call_update_product(method, request):
     product = request.product
     paths = check_mask(request.update_mask, ("title", "description", "category", "price", "stock"))
-    return method(product.id, expected=decode_product(request.expected) if request.expected.id else None, title=product.title if "title" in paths else None, description=product.description if "description" in paths else None, category=product.category if "category" in paths else None, price=decode_money(product.price) if "price" in paths else None, stock=product.stock if "stock" in paths else None)
+    return method(product.id, expected=decode_product(request.expected) if request.expected is not None else None, title=product.title if "title" in paths else None, description=product.description if "description" in paths else None, category=product.category if "category" in paths else None, price=decode_money(product.price) if "price" in paths else None, stock=product.stock if "stock" in paths else None)
 
 
 def request_delete_product(product_id, *, expected=None):
@@ -102,7 +102,7 @@ def request_delete_product(product_id, *, expected=None):
 
 
 def call_delete_product(method, request):
-    return method(request.id, expected=decode_product(request.expected) if request.expected.id else None)
+    return method(request.id, expected=decode_product(request.expected) if request.expected is not None else None)
 
 
 def decode_empty(message):

@@ -97,7 +97,7 @@ def request_update_user(user_id, *, name=None, address=None, expected=None):
 def call_update_user(method, request):
     user = request.user
     paths = check_mask(request.update_mask, ("name", "address"))
-    return method(user.id, name=user.name if "name" in paths else None, address=decode_address(user.address) if "address" in paths else None, expected=decode_user(request.expected) if request.expected.id else None)
+    return method(user.id, name=user.name if "name" in paths else None, address=decode_address(user.address) if "address" in paths else None, expected=decode_user(request.expected) if request.expected is not None else None)
 
 
 def request_delete_user(user_id, *, expected=None):
@@ -105,7 +105,7 @@ def request_delete_user(user_id, *, expected=None):
 
 
 def call_delete_user(method, request):
-    return method(request.id, expected=decode_user(request.expected) if request.expected.id else None)
+    return method(request.id, expected=decode_user(request.expected) if request.expected is not None else None)
 
 
 def decode_empty(message):
