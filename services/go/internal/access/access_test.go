@@ -1,6 +1,12 @@
 package access
 
-import "testing"
+import (
+	"crypto/ed25519"
+	"testing"
+	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+)
 
 const edge = "spiffe://cluster.local/ns/default/sa/edge"
 
@@ -22,5 +28,23 @@ func TestCallerIdentity(t *testing.T) {
 		if got := callerIdentity(header); got != want {
 			t.Errorf("%s: got %q, want %q", header, got, want)
 		}
+	}
+}
+
+func TestTheClockThatSignsMayBeAhead(t *testing.T) {
+	public, private, err := ed25519.GenerateKey(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	issued := time.Now().Add(time.Minute)
+	claims := jwt.MapClaims{
+		"iss": issuer, "sub": "users/17", "role": customer, "iat": issued.Unix(), "exp": issued.Add(time.Hour).Unix(),
+	}
+	token, err := jwt.NewWithClaims(jwt.SigningMethodEdDSA, claims).SignedString(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if caller, err := (&Authenticator{key: public}).verify(token); err != nil || caller.id != 17 {
+		t.Errorf("got %+v, %v", caller, err)
 	}
 }

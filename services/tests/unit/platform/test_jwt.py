@@ -67,6 +67,11 @@ def test_token_with_wrong_claims_is_refused(keys: Any, change: dict[str, Any]) -
         TokenVerifier(keys.public_pem).verify(token)
 
 
+def test_the_clock_that_signs_may_be_ahead(keys: Any) -> None:
+    token = TokenSigner(keys.private_pem, clock=lambda: time.time() + 60).sign(Principal("customer", 17))
+    assert TokenVerifier(keys.public_pem).verify(token) == Principal("customer", 17)
+
+
 @pytest.mark.parametrize("token", ["", "x", "a.b.c", "ä.b.c", "\ud800", "." * 5000])
 def test_rubbish_is_refused(keys: Any, token: str) -> None:
     with pytest.raises(Unauthenticated):
