@@ -54,7 +54,7 @@ async def test_the_order_of_a_deleted_account_is_only_for_partners(
     await shop.delete_user(buyer)
     order = (await api.get(path, params=params, headers=partner)).json()
     assert order["user_id"] == 0
-    assert order["payment"]["status"] == "VOIDED" if order["status"] == "CANCELLED" else "CAPTURED"
+    assert order["payment"]["status"] == ("VOIDED" if order["status"] == "CANCELLED" else "CAPTURED")
     assert "user" not in order
     for gone in (path, "/v1/payments/4"):
         assert (await api.get(gone, headers=customer(buyer))).status_code == 404
