@@ -378,10 +378,12 @@ class System(Run):
 
     def _shop(self, around: Surroundings, after: frozenset[str]) -> Sequence[Component]:
         """Every process of the shop; separate components for one kind of journey reach only each other."""
-        return [
-            shop_component(name, replace(around, places=ports), after, replica)
-            for ports, name, replica in self._processes()
-        ]
+        # Programs that are missing are fetched or compiled here, which may take minutes; no process runs yet.
+        with self.interrupts.admit():
+            return [
+                shop_component(name, replace(around, places=ports), after, replica)
+                for ports, name, replica in self._processes()
+            ]
 
     def _processes(self) -> Sequence[tuple[Ports, str, int]]:
         """Every process of the shop: its ports, its component, and the number of its replica."""

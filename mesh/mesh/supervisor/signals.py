@@ -85,6 +85,16 @@ class Interrupts:
         if not self._held and self._pending is not None:
             self.check()
 
+    @contextmanager
+    def admit(self) -> Iterator[None]:
+        """Raises signals at once for the duration of the context, and a signal that arrived before it."""
+        before = self._held
+        try:
+            self.release()
+            yield
+        finally:
+            self._held = before
+
     def _on_signal(self, signum: int, _frame: FrameType | None) -> None:
         if not self._held:
             self._raised = signum

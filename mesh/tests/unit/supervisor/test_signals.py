@@ -9,10 +9,15 @@ from pathlib import Path
 import pytest
 
 from mesh.description.ports import load_ports
+from mesh.description.switches import parse_switches
+from mesh.description.topology import load_topology
+from mesh.native.system import System
 from mesh.paths import RunFolder
 from mesh.supervisor.child import child_process
+from mesh.supervisor.process_record import lock_holder
 from mesh.supervisor.run import Run
 from mesh.supervisor.signals import Interrupted, Interrupts
+from provision import golang
 
 
 @pytest.fixture
@@ -80,3 +85,19 @@ def test_a_signal_ends_the_program_that_a_command_waits_for() -> None:
     with pytest.raises(Interrupted, match="SIGTERM"), child_process(["sleep", "60"]) as child:
         signal.raise_signal(signal.SIGTERM)
     assert child.returncode == -signal.SIGTERM
+
+
+def test_a_signal_ends_the_build_of_a_component(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def build(*_: object) -> None:
+        signal.raise_signal(signal.SIGINT)
+        pytest.fail("the build continues")
+
+    monkeypatch.setattr(golang, "build_service", build)
+    monkeypatch.setattr(System, "require_free", lambda _: None)
+    for name in ("database_components", "jaeger_component"):
+        monkeypatch.setattr(f"mesh.native.system.{name}", lambda *_: [])
+    switches = parse_switches(implementation="product:go")
+    system = System(load_topology("grpc"), switches, run.ports, "trial", environ={}, folder=run.folder)
+    with pytest.raises(Interrupted, match="SIGINT"), system:
+        pytest.fail("the run starts")
+    assert lock_holder(run.folder) is None
