@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import signal
-import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import Any
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+STOPPING = "Stopping what was started, please wait …\n"
 
 
 class Interrupted(KeyboardInterrupt):
@@ -100,4 +101,6 @@ class Interrupts:
             self._raised = signum
             raise Interrupted(signum)
         self._pending = signum
-        print("Stopping what was started, please wait …", file=sys.stderr, flush=True)
+        # The terminal may have closed, and then writing fails; `print` also fails inside another `print`.
+        with suppress(OSError):
+            os.write(2, STOPPING.encode())

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -101,3 +104,27 @@ def test_a_signal_ends_the_build_of_a_component(run: Run, monkeypatch: pytest.Mo
     with pytest.raises(Interrupted, match="SIGINT"), system:
         pytest.fail("the run starts")
     assert lock_holder(run.folder) is None
+
+
+HELD = """
+import os
+import signal
+import subprocess
+import sys
+from mesh.supervisor.signals import Interrupted, Interrupts
+interrupts = Interrupts()
+interrupts.install()
+signal.raise_signal(signal.SIGHUP)
+try:
+    interrupts.release()
+except Interrupted as interrupted:
+    raise SystemExit(interrupted.exit_code)
+"""
+
+
+def test_a_signal_is_held_back_without_a_terminal_too() -> None:
+    reader, closed = os.pipe()
+    os.close(reader)
+    done = subprocess.run([sys.executable, "-c", HELD], stderr=closed, check=False)
+    os.close(closed)
+    assert done.returncode == 128 + signal.SIGHUP
