@@ -274,7 +274,9 @@ class Supervisor:
         for running in these:
             running.sweep_group()
             del self._running[running.component.name]
-        self._record()
+        # On a full disk, the old record stays; the other components must be stopped nevertheless.
+        with contextlib.suppress(OSError):
+            self._record()
         return killed
 
     def _record(self) -> None:

@@ -136,14 +136,14 @@ class Run:
     def _close(self) -> None:
         self.interrupts.hold()
         atexit.unregister(self._close)
-        try:
-            self._stop()
+        # Each step is taken even if an earlier one fails; the last callback is called first.
+        with contextlib.ExitStack() as steps:
+            steps.callback(self.interrupts.restore)
+            steps.callback(self._lock.release)
             if self._lock.is_held:
-                self.tidy()
-                self.folder.remove_sockets()
-        finally:
-            self._lock.release()
-            self.interrupts.restore()
+                steps.callback(self.folder.remove_sockets)
+                steps.callback(self.tidy)
+            self._stop()
 
 
 def _with_children(heads: Sequence[int]) -> list[int]:

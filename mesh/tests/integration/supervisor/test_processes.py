@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import signal
@@ -231,6 +232,17 @@ def test_components_stop_in_the_order_of_their_ranks(supervisor: Supervisor, fol
     )
     supervisor.stop()
     assert order.read_text() == "abc"
+
+
+def test_a_full_disk_leaves_no_component_running(supervisor: Supervisor, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    supervisor.start([component("edge", SLEEP), component("store", SLEEP, stop_rank=9)])
+    started = [psutil.Process(pid) for pid in supervisor.pids().values()]
+    monkeypatch.setattr("mesh.supervisor.processes.write_record", fail)
+    assert supervisor.stop() == []
+    assert not any(process.is_running() for process in started)
 
 
 def test_a_deaf_component_is_killed_in_time(supervisor: Supervisor, folder: RunFolder) -> None:

@@ -13,6 +13,8 @@ import pytest
 from mesh.description.ports import load_ports
 from mesh.errors import AlreadyRunningError
 from mesh.paths import RunFolder
+from mesh.supervisor.process_record import lock_holder
+from mesh.supervisor.processes import Supervisor
 from mesh.supervisor.run import Run
 
 PORTS = load_ports({})
@@ -58,3 +60,14 @@ def test_processes_may_open_the_files_of_a_thousand_connections(hard: int, messa
     shell = f'ulimit -Sn 256; ulimit -Hn {hard}; exec "$0" -c "{tried}; print(resource.getrlimit(7)[0])"'
     done = subprocess.run(["/bin/sh", "-c", shell, sys.executable], capture_output=True, text=True, check=False)
     assert re.search(message, done.stdout + done.stderr)
+
+
+def test_a_failed_stop_leaves_neither_lock_nor_sockets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise OSError("no terminal for a message")
+
+    folder = RunFolder.of(PORTS.base, tmp_path)
+    with pytest.raises(OSError, match="no terminal"), Run(PORTS, folder):
+        monkeypatch.setattr(Supervisor, "stop", fail)
+    assert lock_holder(folder) is None
+    assert not folder.sockets.exists()
