@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import resource
 
-from mesh.description.switches import MAX_CONNECTIONS
+from mesh.description.streams import MAX_STREAMS
 from mesh.errors import SwitchError
 
 OWN = 512
@@ -19,8 +19,8 @@ def allow(connections: int) -> None:
         SwitchError: The user's limit is too low for this number of clients' connections.
     """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    # A proxy has two connections for each request, one on each side.
-    needed, wished = OWN + 2 * connections, OWN + 2 * MAX_CONNECTIONS
+    # A proxy has two connections for each request or stream, one on each side.
+    needed, wished = OWN + 2 * connections, OWN + 2 * MAX_STREAMS
     most = wished if hard == resource.RLIM_INFINITY else min(wished, hard)
     if most < needed:
         raise SwitchError(
