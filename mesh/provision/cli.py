@@ -7,6 +7,8 @@ import signal
 import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from types import FrameType
+from typing import NoReturn
 
 from provision import audit, docs, environment, golang, graphiql, hive, images, jaeger, prose, tools
 from provision.errors import SetupError
@@ -40,12 +42,14 @@ OPTIONAL = {"graphiql", "mermaid"}
 def main(names: Sequence[str]) -> int:
     """Runs the steps of these names in parallel, and returns the exit code.
 
-    It is 0, 1 for a failure, 2 for an unknown step, 130 or 143 when stopped, or the step's own exit code.
+    It is 0, 1 for a failure, 2 for an unknown step, 128 + signal when stopped, or the step's own exit code.
     """
     if not names or not STEPS.keys() >= set(names):
         print(f"error: name one or more of these steps: {', '.join(STEPS)}.", file=sys.stderr)
         return 2
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    for which in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(which) is not signal.SIG_IGN:  # nohup ignores SIGHUP
+            signal.signal(which, _end)
     try:
         return _run(names[0]) if len(names) == 1 else _run_side_by_side(names)
     except SetupError as error:
@@ -62,6 +66,11 @@ def main(names: Sequence[str]) -> int:
             file=sys.stderr,
         )
         return 1
+
+
+def _end(signum: int, _frame: FrameType | None) -> NoReturn:
+    signal.signal(signum, signal.SIG_IGN)  # a second signal must not keep steps from ending
+    sys.exit(128 + signum)
 
 
 def _run_side_by_side(names: Sequence[str]) -> int:

@@ -212,7 +212,7 @@ TWO_STEPS = (
 )
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
 def test_when_set_up_is_stopped_no_process_is_left(tmp_path: Path, number: signal.Signals, code: int) -> None:
     argv = [sys.executable, "-c", "\n".join(TWO_STEPS), str(tmp_path)]
     logs = [tmp_path / "first.log", tmp_path / "second.log"]
