@@ -16,6 +16,7 @@ import subprocess
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 from mesh.description.topology import EDGE_CACHE
@@ -93,11 +94,11 @@ def send(spans: list[dict[str, Any]], otlp: str) -> None:
 
 
 def batches(lines: queue.SimpleQueue[str | None]) -> Iterator[list[dict[str, Any]]]:
-    """Yields batches of the spans that arrive within `BATCH_S`, until the lines end."""
+    """Yields a batch for each `BATCH_S` in which lines arrive, also if they never pause, until the lines end."""
     while (line := lines.get()) is not None:
-        spans = [span_of(line)]
+        spans, until = [span_of(line)], monotonic() + BATCH_S
         try:
-            while (line := lines.get(timeout=BATCH_S)) is not None:
+            while (left_s := until - monotonic()) > 0 and (line := lines.get(timeout=left_s)) is not None:
                 spans.append(span_of(line))
         except queue.Empty:
             pass

@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 import queue
+from itertools import count
 from pathlib import Path
 
 import pytest
 
+from mesh.components import edge_cache_spans
 from mesh.components.edge_cache import edge_cache_components
-from mesh.components.edge_cache_spans import CLIENT, SERVER, batches, span_of
+from mesh.components.edge_cache_spans import BATCH_S, CLIENT, SERVER, batches, span_of
 from mesh.description.network import Line
 from mesh.description.ports import load_ports
 from mesh.errors import NotInstalledError
@@ -48,6 +50,17 @@ def test_lines_that_come_together_are_sent_together() -> None:
     for line in (HIT, "nothing", FETCH, None):
         lines.put(line)
     assert [[span["name"] for span in batch] for batch in batches(lines)] == [["GET hit", "GET"]]
+
+
+def test_lines_that_never_pause_are_sent_in_several_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = count(0.0, BATCH_S / 10)
+    monkeypatch.setattr(edge_cache_spans, "monotonic", lambda: next(clock))
+    lines: queue.SimpleQueue[str | None] = queue.SimpleQueue()
+    for line in (*[HIT] * 100, None):
+        lines.put(line)
+    sizes = [len(batch) for batch in batches(lines)]
+    assert sum(sizes) == 100
+    assert max(sizes) < 20
 
 
 def fake(folder: Path) -> str:
