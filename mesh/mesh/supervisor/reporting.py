@@ -14,6 +14,8 @@ from mesh.supervisor.signals import Interrupted
 FAILED = 1
 BAD_INPUT = 2
 INTERRUPTED = 130
+REFUSALS = {errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EROFS, errno.ENOTDIR, errno.EISDIR, errno.EEXIST}
+"""Errors of a file system that a user can remedy: it is full, read-only or private, or has a file for a folder."""
 
 
 @contextmanager
@@ -35,7 +37,7 @@ def reported() -> Iterator[None]:
     except KeyboardInterrupt:
         _exit("stopped.", INTERRUPTED)
     except OSError as error:
-        if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EROFS):
+        if error.errno not in REFUSALS:
             raise
         place = f" at {error.filename}" if error.filename else ""
         remedy = "Free some space, allow access or choose another place, then run the command again."

@@ -84,6 +84,15 @@ def test_stale_files_are_named(tmp_path: Path) -> None:
     assert (tmp_path / FOLDER / ENVOY_FILE).read_text() == "changed"
 
 
+@pytest.mark.parametrize("command", ["compose", "manifests"])
+def test_a_file_where_a_folder_must_be_is_named(command: str, tmp_path: Path) -> None:
+    file = tmp_path / "notes.md"
+    file.touch()
+    refused = CliRunner().invoke(app, [command, "--out", str(file)])
+    assert refused.exit_code == 1
+    assert re.search(rf"error: (File exists|Not a directory) at {file}", refused.output)
+
+
 def test_components_by_other_programs_have_separate_images(tmp_path: Path) -> None:
     product = read(files_of("hybrid-go")[FILE])["services"]["product"]
     assert product["image"].endswith("/shop-go:${IMAGE_TAG:-compose}")
