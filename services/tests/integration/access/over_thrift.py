@@ -17,7 +17,7 @@ from shop.platform.thrift.encoding import CALL, JSON, encode_message, open_messa
 from shop.platform.thrift.over_http import MEDIA_TYPE, path_of
 from shop.stubs.thrift import OrderService, PaymentService, ProductService, UserService, ttypes
 
-from .contract import Attempt
+from .contract import CONDITIONS, Attempt
 from .over_grpc import METHODS, Send, attempts
 
 SERVICES = {"product": ProductService, "order": OrderService, "user": UserService, "payment": PaymentService}
@@ -73,7 +73,11 @@ def _sender(call: Callable[[str, str, Any, str], str], service: str) -> Send:
 def _struct(message: Any) -> Any:
     kind = getattr(ttypes, message.DESCRIPTOR.name)
     known = {spec[2] for spec in kind.thrift_spec if spec}  # without masks
-    fields = [field for field in message.DESCRIPTOR.fields if field.name in known]
+    fields = [
+        field
+        for field in message.DESCRIPTOR.fields
+        if field.name in known and not (field.name in CONDITIONS and not message.HasField(field.name))
+    ]
     return kind(**{field.name: _value(field, getattr(message, field.name)) for field in fields})
 
 
