@@ -156,10 +156,7 @@ func decode[T any](path string, response exchange.Response) (data T, code string
 		if code = first.Extensions.Code; code == "" {
 			code = "no code"
 		}
-		class := outcome.OfCode(code)
-		if byStatus := outcome.OfStatus(response.Status); class == outcome.Client && byStatus != outcome.OK { // a code may be unknown
-			class = byStatus
-		}
+		class := outcome.OfAnswer(outcome.OfCode(code), response.Status)
 		return data, code, outcome.Failed(class, "GraphQL error %s: %s", code, first.Message)
 	}
 	if class := outcome.OfStatus(response.Status); class != outcome.OK {

@@ -79,6 +79,15 @@ func OfCode(code string) Class {
 	return Client
 }
 
+// OfAnswer returns the class of a code, or that of the status if the code says no more than that the request failed.
+// Unknown codes have the class Client, too.
+func OfAnswer(coded Class, status int) Class {
+	if byStatus := OfStatus(status); coded == Client && byStatus != OK {
+		return byStatus
+	}
+	return coded
+}
+
 func OfGRPC(code codes.Code) Class {
 	switch code {
 	case codes.OK:

@@ -80,10 +80,7 @@ func (c Client) refusal(r exchange.Request, response exchange.Response, expected
 		return outcome.Wrong("%s %s: status %d instead of %d", r.Method, r.Route, response.Status, expected)
 	}
 	if coded, text, ok := c.problem(response.Body); ok {
-		if coded != outcome.Client { // the class of an unknown code too
-			class = coded
-		}
-		return outcome.Failed(class, "%s %s: status %d, %s", r.Method, r.Route, response.Status, text)
+		return outcome.Failed(outcome.OfAnswer(coded, response.Status), "%s %s: status %d, %s", r.Method, r.Route, response.Status, text)
 	}
 	return outcome.Failed(class, "%s %s: status %d", r.Method, r.Route, response.Status)
 }

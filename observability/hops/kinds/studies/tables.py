@@ -67,8 +67,7 @@ BYTES_RULE = "NOISY trials decide claims about bytes of answers, because noise c
 def answer(summary: Summary) -> str:
     """Writes the report's title; empty if no claim was decided."""
     verdicts = [verdict for one in replayed_in(summary) for verdict in one["verdicts"]]
-    counts = Counter(verdict["outcome"] for verdict in verdicts)
-    decided = [f"{counts[name]} {_IS[name][counts[name] != 1]}" for name in ("holds", "contradicted") if counts[name]]
+    decided = _counts(verdicts, ("holds", "contradicted"))
     return f"Of {plural(len(verdicts), 'published claim')}, {join_names(decided)}" if decided else ""
 
 
@@ -79,9 +78,13 @@ def section(view: SummaryView) -> Section:
 
 def count_verdicts(verdicts: Sequence[Verdict]) -> str:
     """Counts the claims that hold, are contradicted, and so on."""
+    return f"Of {plural(len(verdicts), 'claim')}, {join_names(_counts(verdicts, OUTCOMES))}."
+
+
+def _counts(verdicts: Sequence[Verdict], outcomes: Iterable[Outcome]) -> list[str]:
+    """Counts the verdicts with each of these outcomes, if there are any: `6 hold`, `1 is contradicted`."""
     counts = Counter(verdict["outcome"] for verdict in verdicts)
-    texts = [f"{counts[name]} {_IS[name][counts[name] != 1]}" for name in OUTCOMES if counts[name]]
-    return f"Of {plural(len(verdicts), 'claim')}, {join_names(texts)}."
+    return [f"{counts[name]} {_IS[name][counts[name] != 1]}" for name in outcomes if counts[name]]
 
 
 def several_note(verdicts: Sequence[Verdict]) -> str:
@@ -112,15 +115,11 @@ def verdict_elements(studies: Sequence[Replayed]) -> list[Element]:
 
 def rules_for(claims: Iterable[tuple[Metric, Relation, float | None]]) -> str:
     """Returns the rules by which claims with these metrics, relations and tolerances are judged."""
-    rules = {RULE: None}
-    for metric, relation, tolerance in claims:
-        if metric == OF_AN_ORDER:
-            rules[ORDER_RULE] = None
-        elif tolerance is not None and relation != "eq":
-            rules[EQUAL_RULE] = None
-        if metric == OF_THE_ANSWERS:
-            rules[BYTES_RULE] = None
-    return " ".join(rule for rule in (RULE, ORDER_RULE, EQUAL_RULE, BYTES_RULE) if rule in rules)
+    listed = list(claims)
+    metrics = {metric for metric, _, _ in listed}
+    equal = any(each and relation != "eq" and metric != OF_AN_ORDER for metric, relation, each in listed)
+    extended = ((ORDER_RULE, OF_AN_ORDER in metrics), (EQUAL_RULE, equal), (BYTES_RULE, OF_THE_ANSWERS in metrics))
+    return " ".join([RULE, *(rule for rule, applies in extended if applies)])
 
 
 def _studies_table(studies: Sequence[Replayed]) -> Table:
