@@ -171,11 +171,22 @@ class Plan:
         return self.arms[0].switches.payload
 
     def trials(self) -> list[Planned]:
-        """Returns all trials in order: block after block, with each block's arms shuffled by the seed."""
+        """Returns all trials in order: block after block, with each block's arms shuffled by the seed.
+
+        If arms are compared under several loads, the loads are shuffled, and the arms within each. A machine that
+        changes its speed over minutes then affects all arms that are compared.
+        """
         trials: list[Planned] = []
         for block in range(1, self.blocks + 1):
-            order = list(self.arms)
-            random.Random(f"{self.seed}/order/{block}").shuffle(order)
+            drawn = random.Random(f"{self.seed}/order/{block}")
+            by_load: dict[str, list[Arm]] = {}
+            for arm in self.arms:
+                by_load.setdefault(arm.load.name if arm.load and self.compares else "", []).append(arm)
+            groups = list(by_load.values())
+            drawn.shuffle(groups)
+            for group in groups:
+                drawn.shuffle(group)
+            order = [arm for group in groups for arm in group]
             trials += [Planned(block, position, arm) for position, arm in enumerate(order, start=1)]
         return trials
 

@@ -2,8 +2,9 @@
 
     .venv/bin/python -m experiment.kinds.studies.page results/RUN [RUN ...]
 
-If several runs replayed a study, the last one counts. The verdicts are stored in a file next to the page, from which a
-test rebuilds the table. The table says so if a study or the rules have changed since one of the runs.
+The verdicts are stored in a file next to the page, from which a test rebuilds the table. Studies that none of the runs
+replayed keep their stored verdicts. If several runs replayed a study, the last one counts. The table says so if a study
+or the rules have changed since one of the runs.
 """
 
 from __future__ import annotations
@@ -58,13 +59,16 @@ def digest_rules(folder: Path = STUDIES) -> dict[str, str]:
     }
 
 
-def verdicts_of(*runs: Path) -> dict[str, Any]:
+def verdicts_of(*runs: Path, kept: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """Returns the parts of runs from which the page is made, with Holm's correction over all claims together.
+
+    Args:
+        kept: What an earlier call returned; its verdicts stay for studies that none of the runs replayed.
 
     Raises:
         UsageError: One of them is no replay of studies.
     """
-    studies: dict[str, dict[str, Any]] = {}
+    studies: dict[str, dict[str, Any]] = {one["study"]["id"]: one for one in (kept or {}).get("studies", [])}
     for run in runs:
         if not (run / SUMMARY).is_file():
             raise UsageError(f"{run}: there is no {SUMMARY}; give the folder of a finished run of `make {KIND}`")
@@ -120,7 +124,7 @@ def _cells(verdict: Verdict) -> list[str]:
 
 def write(runs: Sequence[Path]) -> None:
     """Stores the verdicts of runs, and writes their table into the page."""
-    kept = verdicts_of(*runs)
+    kept = verdicts_of(*runs, kept=json.loads(KEPT.read_text(encoding="utf-8")) if KEPT.is_file() else None)
     KEPT.write_text(json.dumps(kept, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     write_marked(PAGE, MARK, section(kept, digest_rules()))
 

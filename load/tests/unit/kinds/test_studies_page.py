@@ -71,6 +71,15 @@ def test_the_last_run_of_a_study_counts_and_the_correction_is_over_all_studies(r
                 assert verdict["p_holm"] > before["p_holm"]
 
 
+def test_studies_that_no_run_replayed_keep_their_verdicts(run: Path, tmp_path: Path) -> None:
+    other = Path(shutil.copytree(run, tmp_path / "other"))
+    summary = read_document(other / SUMMARY)
+    summary["studies"][0]["study"]["id"] = "other"
+    (other / SUMMARY).write_text(json.dumps(summary), encoding="utf-8")
+    assert verdicts_of(other, kept=verdicts_of(run)) == verdicts_of(run, other)
+    assert verdicts_of(run, kept=verdicts_of(run, other)) == verdicts_of(run, other)
+
+
 def test_a_table_with_other_rules_says_that_it_is_older(run: Path) -> None:
     assert OLDER in section(verdicts_of(run), {STUDY: "changed"})
     assert OLDER not in section(verdicts_of(run), {STUDY: "now"})

@@ -11,6 +11,7 @@ import pytest
 from experiment.errors import UsageError
 from experiment.plan.arms_in_blocks import Plan, arms_of, plan_of
 from experiment.plan.closed_loop import ClosedLoop
+from experiment.plan.own_load import OwnLoad, Sending
 from experiment.plan.profiles import PROFILES
 from mesh.description.switches import Switches, parse_switches
 from mesh.description.topology import load_topology
@@ -38,6 +39,19 @@ def test_the_seed_determines_the_order_which_differs_between_blocks() -> None:
     assert names != [trial.name for trial in plan(blocks=20, seed=2).trials()]
     orders = {tuple(name.split("-")[1] for name in names[start : start + 4]) for start in range(0, 80, 4)}
     assert len(orders) > 5
+
+
+def test_arms_that_are_compared_under_the_same_load_follow_each_other() -> None:
+    loads = [OwnLoad(name, (), Sending(1, 1, 10.0)) for name in ("small", "large", "many")]
+    arms = tuple(replace(arm, label=f"{arm.label}-{load.name}", load=load) for load in loads for arm in plan().arms)
+    planned = replace(plan(blocks=20), arms=arms)
+    orders = [[trial.arm for trial in planned.trials()[start : start + 12]] for start in range(0, 240, 12)]
+    for order in orders:
+        assert sorted(arm.label for arm in order) == sorted(arm.label for arm in arms)
+        for start in (0, 4, 8):
+            assert len({arm.tape for arm in order[start : start + 4]}) == 1
+    assert len({tuple(arm.tape for arm in order[::4]) for order in orders}) == 6
+    assert len({tuple(arm.topology.name for arm in order[:4]) for order in orders}) > 5
 
 
 def test_more_blocks_do_not_change_the_first_blocks() -> None:
