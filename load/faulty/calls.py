@@ -15,7 +15,7 @@ from opentelemetry.trace import StatusCode
 from faulty.seeds import Fault, Seed, change_arguments, replace, set_constant
 from recording import injected_delay
 from recording.account import SpanAccount
-from recording.lean.spans import RecordedSpan
+from recording.lean.recorder import RecordedSpan
 from shop.platform.access.identity import trust_domain
 from shop.platform.deadline import DEFAULT_S, caller_timeout_s
 

@@ -22,7 +22,7 @@ from mesh.native.database_run import database_components, database_ports
 from mesh.paths import RunFolder
 from mesh.supervisor.processes import Component
 from mesh.supervisor.run import Run
-from serialisation.values import KINDS
+from serialisation.answer_types import KINDS
 
 PAYLOAD = "10KB"
 """Size of the document in the journey `document`."""

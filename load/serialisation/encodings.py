@@ -17,8 +17,8 @@ from thrift.protocol.TJSONProtocol import TJSONProtocolFactory
 from thrift.TSerialization import deserialize, serialize
 
 from serialisation import graphql
+from serialisation.answer_types import KINDS
 from serialisation.messages import PROTOBUF, THRIFT, Messages
-from serialisation.values import KINDS
 
 Parts = list[bytes]
 """The bodies of an answer: one for each method that the journey calls."""

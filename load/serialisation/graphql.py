@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any
 
-from serialisation import values
+from serialisation import answer_types
 
 Document = dict[str, Any]
 
@@ -24,7 +24,7 @@ def read(journey: str) -> Callable[[Document], Any]:
     return lambda document: take(document["data"])
 
 
-def _build_browse(answer: values.Browse) -> Document:
+def _build_browse(answer: answer_types.Browse) -> Document:
     edges = [
         {
             "node": {
@@ -43,16 +43,16 @@ def _build_browse(answer: values.Browse) -> Document:
     return {"products": {"edges": edges}}
 
 
-def _read_browse(data: Document) -> values.Browse:
-    return values.Browse(
+def _read_browse(data: Document) -> answer_types.Browse:
+    return answer_types.Browse(
         tuple(
-            values.BrowsedProduct(
+            answer_types.BrowsedProduct(
                 _number(node["id"]),
                 node["title"],
                 _money_from(node["price"]),
                 node["stock"],
                 tuple(
-                    values.Review(_number(review["id"]), review["rating"], review["title"])
+                    answer_types.Review(_number(review["id"]), review["rating"], review["title"])
                     for review in node["reviews"]
                 ),
             )
@@ -61,7 +61,7 @@ def _read_browse(data: Document) -> values.Browse:
     )
 
 
-def _build_product(answer: values.Product) -> Document:
+def _build_product(answer: answer_types.Product) -> Document:
     node = {
         "id": _id("Product", answer.id),
         "title": answer.title,
@@ -73,9 +73,9 @@ def _build_product(answer: values.Product) -> Document:
     return {"product": node}
 
 
-def _read_product(data: Document) -> values.Product:
+def _read_product(data: Document) -> answer_types.Product:
     node = data["product"]
-    return values.Product(
+    return answer_types.Product(
         _number(node["id"]),
         node["title"],
         node["description"],
@@ -85,16 +85,16 @@ def _read_product(data: Document) -> values.Product:
     )
 
 
-def _build_login(answer: values.Login) -> Document:
+def _build_login(answer: answer_types.Login) -> Document:
     return {"me": {"id": _id("User", answer.id), "email": answer.email, "name": answer.name}}
 
 
-def _read_login(data: Document) -> values.Login:
+def _read_login(data: Document) -> answer_types.Login:
     user = data["me"]
-    return values.Login(_number(user["id"]), user["email"], user["name"])
+    return answer_types.Login(_number(user["id"]), user["email"], user["name"])
 
 
-def _build_order_history(answer: values.OrderHistory) -> Document:
+def _build_order_history(answer: answer_types.OrderHistory) -> Document:
     edges = [
         {
             "node": {
@@ -119,17 +119,17 @@ def _build_order_history(answer: values.OrderHistory) -> Document:
     return {"me": {"id": _id("User", answer.user_id), "orders": {"edges": edges}}}
 
 
-def _read_order_history(data: Document) -> values.OrderHistory:
+def _read_order_history(data: Document) -> answer_types.OrderHistory:
     user = data["me"]
     orders = tuple(
-        values.HistoryOrder(
+        answer_types.HistoryOrder(
             _number(node["id"]),
             node["status"],
             datetime.fromisoformat(node["placedAt"]),
             _money_from(node["total"]),
             node["payment"]["status"],
             tuple(
-                values.HistoryLine(
+                answer_types.HistoryLine(
                     _number(line["product"]["id"]),
                     line["product"]["title"],
                     line["quantity"],
@@ -140,10 +140,10 @@ def _read_order_history(data: Document) -> values.OrderHistory:
         )
         for node in _nodes(user["orders"])
     )
-    return values.OrderHistory(_number(user["id"]), orders)
+    return answer_types.OrderHistory(_number(user["id"]), orders)
 
 
-def _build_checkout(answer: values.Checkout) -> Document:
+def _build_checkout(answer: answer_types.Checkout) -> Document:
     lines = [
         {
             "lineNumber": number,
@@ -157,16 +157,16 @@ def _build_checkout(answer: values.Checkout) -> Document:
     return {"checkout": {"order": order}}
 
 
-def _read_checkout(data: Document) -> values.Checkout:
+def _read_checkout(data: Document) -> answer_types.Checkout:
     order = data["checkout"]["order"]
     lines = tuple(
-        values.BoughtLine(_number(line["product"]["id"]), line["quantity"], _money_from(line["unitPrice"]))
+        answer_types.BoughtLine(_number(line["product"]["id"]), line["quantity"], _money_from(line["unitPrice"]))
         for line in order["lines"]
     )
-    return values.Checkout(_number(order["id"]), order["status"], _money_from(order["total"]), lines)
+    return answer_types.Checkout(_number(order["id"]), order["status"], _money_from(order["total"]), lines)
 
 
-def _build_update_profile(answer: values.UpdateProfile) -> Document:
+def _build_update_profile(answer: answer_types.UpdateProfile) -> Document:
     address = answer.address
     shown = {
         "recipient": address.recipient,
@@ -178,16 +178,16 @@ def _build_update_profile(answer: values.UpdateProfile) -> Document:
     return {"updateProfile": {"user": {"id": _id("User", answer.id), "address": shown}}}
 
 
-def _read_update_profile(data: Document) -> values.UpdateProfile:
+def _read_update_profile(data: Document) -> answer_types.UpdateProfile:
     user = data["updateProfile"]["user"]
     shown = user["address"]
-    address = values.Address(
+    address = answer_types.Address(
         shown["recipient"], shown["street"], shown["city"], shown["postalCode"], shown["countryCode"]
     )
-    return values.UpdateProfile(_number(user["id"]), address)
+    return answer_types.UpdateProfile(_number(user["id"]), address)
 
 
-def _build_order_status(answer: values.OrderStatus) -> Document:
+def _build_order_status(answer: answer_types.OrderStatus) -> Document:
     order = {
         "id": _id("Order", answer.id),
         "status": answer.status,
@@ -197,13 +197,13 @@ def _build_order_status(answer: values.OrderStatus) -> Document:
     return {"order": order}
 
 
-def _read_order_status(data: Document) -> values.OrderStatus:
+def _read_order_status(data: Document) -> answer_types.OrderStatus:
     order = data["order"]
-    payment = values.StatusPayment(order["payment"]["status"], _money_from(order["payment"]["amount"]))
-    return values.OrderStatus(_number(order["id"]), order["status"], _money_from(order["total"]), payment)
+    payment = answer_types.StatusPayment(order["payment"]["status"], _money_from(order["payment"]["amount"]))
+    return answer_types.OrderStatus(_number(order["id"]), order["status"], _money_from(order["total"]), payment)
 
 
-def _build_bulk_lines(answer: values.BulkLines) -> Document:
+def _build_bulk_lines(answer: answer_types.BulkLines) -> Document:
     edges = [
         {
             "node": {
@@ -224,10 +224,10 @@ def _build_bulk_lines(answer: values.BulkLines) -> Document:
     return {"orderLines": {"edges": edges}}
 
 
-def _read_bulk_lines(data: Document) -> values.BulkLines:
-    return values.BulkLines(
+def _read_bulk_lines(data: Document) -> answer_types.BulkLines:
+    return answer_types.BulkLines(
         tuple(
-            values.ExportedLine(
+            answer_types.ExportedLine(
                 _number(node["id"]),
                 _number(node["order"]["id"]),
                 _number(node["order"]["user"]["id"]),
@@ -242,7 +242,7 @@ def _read_bulk_lines(data: Document) -> values.BulkLines:
     )
 
 
-def _build_document(answer: values.Document) -> Document:
+def _build_document(answer: answer_types.Document) -> Document:
     sections = [
         {
             "title": section.title,
@@ -263,13 +263,13 @@ def _build_document(answer: values.Document) -> Document:
     return {"document": {"id": _id("Document", answer.id), "sections": sections}}
 
 
-def _read_document(data: Document) -> values.Document:
+def _read_document(data: Document) -> answer_types.Document:
     node = data["document"]
     sections = tuple(
-        values.DocumentSection(
+        answer_types.DocumentSection(
             section["title"],
             tuple(
-                values.DocumentRecord(
+                answer_types.DocumentRecord(
                     record["text"],
                     record["count"],
                     record["value"],
@@ -282,7 +282,7 @@ def _read_document(data: Document) -> values.Document:
         )
         for section in node["sections"]
     )
-    return values.Document(_number(node["id"]), sections)
+    return answer_types.Document(_number(node["id"]), sections)
 
 
 _JOURNEYS: Mapping[str, tuple[Callable[[Any], Document], Callable[[Document], Any]]] = {
@@ -310,12 +310,12 @@ def _number(given: str) -> int:
     return int(a2b_base64(given).decode().partition(":")[2])
 
 
-def _money(money: values.Money) -> Document:
+def _money(money: answer_types.Money) -> Document:
     return {"amountMinor": money.amount_minor, "currency": money.currency}
 
 
-def _money_from(shown: Document) -> values.Money:
-    return values.Money(shown["amountMinor"], shown["currency"])
+def _money_from(shown: Document) -> answer_types.Money:
+    return answer_types.Money(shown["amountMinor"], shown["currency"])
 
 
 def _time(moment: datetime) -> str:

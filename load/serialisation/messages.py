@@ -13,7 +13,7 @@ from typing import Any
 
 from google.protobuf import timestamp_pb2
 
-from serialisation import values
+from serialisation import answer_types
 from shop.stubs import address_pb2, money_pb2, order_pb2, payment_pb2, product_pb2, user_pb2
 from shop.stubs.thrift import ttypes
 
@@ -66,7 +66,7 @@ class Messages:
 
     # The names of a journey's functions end with its name.
 
-    def _build_browse(self, answer: values.Browse) -> list[Any]:
+    def _build_browse(self, answer: answer_types.Browse) -> list[Any]:
         kinds = self._kinds
         products = [
             kinds.ReviewedProduct(
@@ -82,22 +82,22 @@ class Messages:
         ]
         return [kinds.ListProductsWithReviewsResponse(products=products)]
 
-    def _read_browse(self, messages: Sequence[Any]) -> values.Browse:
+    def _read_browse(self, messages: Sequence[Any]) -> answer_types.Browse:
         [page] = messages
-        return values.Browse(
+        return answer_types.Browse(
             tuple(
-                values.BrowsedProduct(
+                answer_types.BrowsedProduct(
                     product.id,
                     product.title,
                     _money_from(product.price),
                     product.stock,
-                    tuple(values.Review(review.id, review.rating, review.title) for review in product.reviews),
+                    tuple(answer_types.Review(review.id, review.rating, review.title) for review in product.reviews),
                 )
                 for product in page.products
             )
         )
 
-    def _build_product(self, answer: values.Product) -> list[Any]:
+    def _build_product(self, answer: answer_types.Product) -> list[Any]:
         return [
             self._kinds.Product(
                 id=answer.id,
@@ -109,20 +109,20 @@ class Messages:
             )
         ]
 
-    def _read_product(self, messages: Sequence[Any]) -> values.Product:
+    def _read_product(self, messages: Sequence[Any]) -> answer_types.Product:
         (product,) = messages
-        return values.Product(
+        return answer_types.Product(
             product.id, product.title, product.description, product.category, _money_from(product.price), product.stock
         )
 
-    def _build_login(self, answer: values.Login) -> list[Any]:
+    def _build_login(self, answer: answer_types.Login) -> list[Any]:
         return [self._kinds.User(id=answer.id, email=answer.email, name=answer.name)]
 
-    def _read_login(self, messages: Sequence[Any]) -> values.Login:
+    def _read_login(self, messages: Sequence[Any]) -> answer_types.Login:
         (user,) = messages
-        return values.Login(user.id, user.email, user.name)
+        return answer_types.Login(user.id, user.email, user.name)
 
-    def _build_order_history(self, answer: values.OrderHistory) -> list[Any]:
+    def _build_order_history(self, answer: answer_types.OrderHistory) -> list[Any]:
         kinds = self._kinds
         orders = [
             kinds.Order(
@@ -144,19 +144,19 @@ class Messages:
             kinds.BatchGetPaymentsByOrderResponse(payments=payments),
         ]
 
-    def _read_order_history(self, messages: Sequence[Any]) -> values.OrderHistory:
+    def _read_order_history(self, messages: Sequence[Any]) -> answer_types.OrderHistory:
         listed, joined, paid = messages
         titles = {product.id: product.title for product in joined.products}
         statuses = {payment.order_id: _PAYMENT_BACK[payment.status] for payment in paid.payments}
         orders = tuple(
-            values.HistoryOrder(
+            answer_types.HistoryOrder(
                 order.id,
                 _ORDER_BACK[order.status],
                 _time_from(order.create_time),
                 _money_from(order.total),
                 statuses[order.id],
                 tuple(
-                    values.HistoryLine(
+                    answer_types.HistoryLine(
                         line.product_id, titles[line.product_id], line.quantity, _money_from(line.unit_price)
                     )
                     for line in order.lines
@@ -164,9 +164,9 @@ class Messages:
             )
             for order in listed.orders
         )
-        return values.OrderHistory(listed.orders[0].user_id, orders)
+        return answer_types.OrderHistory(listed.orders[0].user_id, orders)
 
-    def _build_checkout(self, answer: values.Checkout) -> list[Any]:
+    def _build_checkout(self, answer: answer_types.Checkout) -> list[Any]:
         return [
             self._kinds.Order(
                 id=answer.id,
@@ -176,14 +176,15 @@ class Messages:
             )
         ]
 
-    def _read_checkout(self, messages: Sequence[Any]) -> values.Checkout:
+    def _read_checkout(self, messages: Sequence[Any]) -> answer_types.Checkout:
         (order,) = messages
         lines = tuple(
-            values.BoughtLine(line.product_id, line.quantity, _money_from(line.unit_price)) for line in order.lines
+            answer_types.BoughtLine(line.product_id, line.quantity, _money_from(line.unit_price))
+            for line in order.lines
         )
-        return values.Checkout(order.id, _ORDER_BACK[order.status], _money_from(order.total), lines)
+        return answer_types.Checkout(order.id, _ORDER_BACK[order.status], _money_from(order.total), lines)
 
-    def _build_update_profile(self, answer: values.UpdateProfile) -> list[Any]:
+    def _build_update_profile(self, answer: answer_types.UpdateProfile) -> list[Any]:
         address = answer.address
         made = self._kinds.Address(
             recipient=address.recipient,
@@ -194,29 +195,29 @@ class Messages:
         )
         return [self._kinds.User(id=answer.id, address=made)]
 
-    def _read_update_profile(self, messages: Sequence[Any]) -> values.UpdateProfile:
+    def _read_update_profile(self, messages: Sequence[Any]) -> answer_types.UpdateProfile:
         (user,) = messages
         there = user.address
-        address = values.Address(there.recipient, there.street, there.city, there.postal_code, there.country_code)
-        return values.UpdateProfile(user.id, address)
+        address = answer_types.Address(there.recipient, there.street, there.city, there.postal_code, there.country_code)
+        return answer_types.UpdateProfile(user.id, address)
 
-    def _build_order_status(self, answer: values.OrderStatus) -> list[Any]:
+    def _build_order_status(self, answer: answer_types.OrderStatus) -> list[Any]:
         kinds, payment = self._kinds, answer.payment
         order = kinds.Order(id=answer.id, status=_ORDER[answer.status], total=self._money(answer.total))
         paid = kinds.Payment(order_id=answer.id, status=_PAYMENT[payment.status], amount=self._money(payment.amount))
         return [order, kinds.BatchGetPaymentsByOrderResponse(payments=[paid])]
 
-    def _read_order_status(self, messages: Sequence[Any]) -> values.OrderStatus:
+    def _read_order_status(self, messages: Sequence[Any]) -> answer_types.OrderStatus:
         order, paid = messages
         (payment,) = paid.payments
-        return values.OrderStatus(
+        return answer_types.OrderStatus(
             order.id,
             _ORDER_BACK[order.status],
             _money_from(order.total),
-            values.StatusPayment(_PAYMENT_BACK[payment.status], _money_from(payment.amount)),
+            answer_types.StatusPayment(_PAYMENT_BACK[payment.status], _money_from(payment.amount)),
         )
 
-    def _build_bulk_lines(self, answer: values.BulkLines) -> list[Any]:
+    def _build_bulk_lines(self, answer: answer_types.BulkLines) -> list[Any]:
         kinds = self._kinds
         lines = [
             kinds.JoinedOrderLine(
@@ -233,11 +234,11 @@ class Messages:
         ]
         return [kinds.StreamOrderLinesResponse(lines=lines)]
 
-    def _read_bulk_lines(self, messages: Sequence[Any]) -> values.BulkLines:
+    def _read_bulk_lines(self, messages: Sequence[Any]) -> answer_types.BulkLines:
         (page,) = messages
-        return values.BulkLines(
+        return answer_types.BulkLines(
             tuple(
-                values.ExportedLine(
+                answer_types.ExportedLine(
                     line.id,
                     line.order_id,
                     line.user_id,
@@ -251,7 +252,7 @@ class Messages:
             )
         )
 
-    def _build_document(self, answer: values.Document) -> list[Any]:
+    def _build_document(self, answer: answer_types.Document) -> list[Any]:
         kinds = self._kinds
         sections = [
             kinds.DocumentSection(
@@ -272,13 +273,13 @@ class Messages:
         ]
         return [kinds.Document(id=answer.id, sections=sections)]
 
-    def _read_document(self, messages: Sequence[Any]) -> values.Document:
+    def _read_document(self, messages: Sequence[Any]) -> answer_types.Document:
         (document,) = messages
         sections = tuple(
-            values.DocumentSection(
+            answer_types.DocumentSection(
                 section.title,
                 tuple(
-                    values.DocumentRecord(
+                    answer_types.DocumentRecord(
                         record.text,
                         record.count,
                         record.value,
@@ -291,9 +292,9 @@ class Messages:
             )
             for section in document.sections
         )
-        return values.Document(document.id, sections)
+        return answer_types.Document(document.id, sections)
 
-    def _lines(self, lines: Sequence[values.HistoryLine | values.BoughtLine]) -> list[Any]:
+    def _lines(self, lines: Sequence[answer_types.HistoryLine | answer_types.BoughtLine]) -> list[Any]:
         return [
             self._kinds.OrderLine(
                 line_number=number,
@@ -304,15 +305,15 @@ class Messages:
             for number, line in enumerate(lines, 1)
         ]
 
-    def _money(self, money: values.Money) -> Any:
+    def _money(self, money: answer_types.Money) -> Any:
         return self._kinds.Money(amount_minor=money.amount_minor, currency=money.currency)
 
     def _time(self, moment: datetime) -> Any:
         return self._kinds.Timestamp(seconds=int(moment.timestamp()))
 
 
-def _money_from(message: Any) -> values.Money:
-    return values.Money(message.amount_minor, message.currency)
+def _money_from(message: Any) -> answer_types.Money:
+    return answer_types.Money(message.amount_minor, message.currency)
 
 
 def _time_from(message: Any) -> datetime:

@@ -9,7 +9,7 @@ if sys.version_info < (3, 11):  # noqa: UP036 - an older interpreter gets as far
         "Name another interpreter with `make PYTHON=/path/to/python3 …`."
     )
 
-from provision.cli import main
+from provision.all_steps import main
 
 if __name__ == "__main__":
     sys.exit(main(sys.argv[1:]))

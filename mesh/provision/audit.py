@@ -13,7 +13,7 @@ import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
-from provision import docs, golang, graphiql, hive, npm
+from provision import docs, golang, graphiql, npm, router
 from provision.environment import DOCS_LOCK, IMAGES, LOCK
 from provision.paths import BIN, ROOT
 from provision.step import say
@@ -60,7 +60,7 @@ def _scans() -> Iterator[tuple[str, list[str], frozenset[str]]]:
             if passes(f"{title}'s packages", [*locking, f"--prefix={folder}"]):
                 lockfiles.append(f"--lockfile={folder}/package-lock.json")
         yield "advisories for Python packages and Mermaid", [*osv, *others], frozenset()
-        yield "advisories for router packages", [*osv, f"--lockfile={hive.SOURCES}/package-lock.json"], frozenset()
+        yield "advisories for router packages", [*osv, f"--lockfile={router.SOURCES}/package-lock.json"], frozenset()
         licences = f"--licenses={','.join(LICENCES.split())}"
         yield "licences and advisories for shipped packages", [*osv, licences, *shipped], frozenset()
     accepted = frozenset(one["id"] for one in tomllib.loads(RULES.read_text())["IgnoredVulns"])

@@ -12,7 +12,7 @@ from msgspec import UNSET
 from shop.contract.ports import Clients
 from shop.platform.parallel import both
 from shop.platform.rest.parameters import VALUES_KEY
-from shop.resources.documents import OrderDocument, order_document, product_document
+from shop.resources.bodies import OrderDocument, order_document, product_document
 from shop.values.order import Order
 
 T = TypeVar("T")

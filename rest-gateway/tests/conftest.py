@@ -13,7 +13,7 @@ from schemathesis.specs.openapi.schemas import OpenApiSchema
 
 from conforming import gateway_over, pytest_collection_modifyitems
 from memory_shop import Data, MemoryShop
-from recording.lean.spans import Recorder
+from recording.lean.recorder import Recorder
 from rest_gateway.app import build_app
 from shop.platform.access.jwt import Principal, TokenSigner, TokenVerifier
 from shop.platform.access.rules import Authenticator

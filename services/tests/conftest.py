@@ -28,7 +28,7 @@ from mesh.paths import RunFolder
 from mesh.supervisor.processes import Supervisor
 from mesh.supervisor.signals import Interrupts
 from recorded_spans import ReadSpan, sdk_tracing, spans_of, spans_of_sdk
-from recording.lean.spans import Recorder
+from recording.lean.recorder import Recorder
 from recording.loop import LoopNotes
 from shop.database.migrate import migrate
 from shop.database.roles import set_passwords

@@ -12,7 +12,7 @@ import pytest
 from conforming import gateway_over, pytest_collection_modifyitems
 from graphql_gateway.app import build_app
 from memory_shop import Data, MemoryShop
-from recording.lean.spans import Recorder
+from recording.lean.recorder import Recorder
 from shop.contract.calls import PRODUCT, Access
 from shop.platform.access.jwt import Principal, TokenSigner, TokenVerifier
 from shop.platform.access.rules import Authenticator

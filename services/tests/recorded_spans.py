@@ -16,7 +16,7 @@ from opentelemetry.sdk.trace.sampling import ALWAYS_OFF, ParentBased
 from opentelemetry.trace import SpanContext, SpanKind, StatusCode
 
 from recording.lean.otlp import Batch
-from recording.lean.spans import Recorder
+from recording.lean.recorder import Recorder
 from shop.platform.telemetry.sdk import SdkTracing
 
 

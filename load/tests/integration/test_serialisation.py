@@ -9,10 +9,10 @@ import msgspec
 import pytest
 
 from mesh.description.ports import Ports
-from serialisation import values
+from serialisation import answer_types
+from serialisation.answer_types import KINDS
 from serialisation.answers import real_answers
 from serialisation.encodings import ENCODINGS
-from serialisation.values import KINDS
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]
 
@@ -26,7 +26,7 @@ def test_every_journey_has_an_answer_from_the_seeded_data(answers: dict[str, Any
     assert {journey: type(answer) for journey, answer in answers.items()} == dict(KINDS)
     assert len(answers["browse"].products) == 20
     assert len(answers["bulk_lines"].lines) == 1000
-    history: values.OrderHistory = answers["order_history"]
+    history: answer_types.OrderHistory = answers["order_history"]
     assert len(history.orders) == 10
     assert history.user_id
     assert answers["checkout"].id == 10_001

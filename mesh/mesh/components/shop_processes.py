@@ -34,9 +34,9 @@ from mesh.paths import GRAPHIQL, ROOT
 from mesh.sidecars.workloads import Workload, identity
 from mesh.supervisor.processes import Component
 from mesh.supervisor.readiness import grpc_serving, grpc_serving_at, http_ok, http_ok_at, tcp
-from provision import golang, hive
+from provision import golang, router
 from provision.errors import SetupError
-from provision.hive import SUPERGRAPH
+from provision.router import SUPERGRAPH
 
 SCHEMES: Mapping[Protocol, str] = {**{protocol: protocol.value for protocol in Protocol}, Protocol.REST: "http"}
 TRIAL_DATABASE = "shop_trial"
@@ -203,7 +203,7 @@ def argv_of(component: str, program: Program | None, checkout: str = "") -> list
     try:
         if program.implementation == "hive":
             failed = f"hive for {component} cannot be fetched"
-            return hive.command()
+            return router.command()
         if program.implementation:
             failed = f"{component} in {program.implementation} cannot be built"
             return [str(golang.build_service(component, ROOT / checkout))]

@@ -26,7 +26,7 @@ from shop.platform.graphql.graphiql import FETCHED
 
 sys.path.insert(0, str(ROOT / "mesh"))  # set-up runs from the checkout, before anything is installed
 
-from provision import cli, environment, golang, graphiql, jaeger, step, tools
+from provision import all_steps, environment, golang, graphiql, jaeger, step, tools
 from provision.errors import SetupError
 
 
@@ -162,9 +162,9 @@ def test_make_starts_the_due_steps_of_set_up_together(given: list[str], due: lis
 
 def test_steps_run_side_by_side_and_record_their_success(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     both = threading.Barrier(2, timeout=30)
-    monkeypatch.setattr(cli, "TOOLS", tmp_path)
-    monkeypatch.setattr(cli, "STEPS", {"jaeger": lambda: both.wait() * 0, "venv": lambda: both.wait() * 0})
-    assert cli.main(["jaeger", "venv"]) == 0
+    monkeypatch.setattr(all_steps, "TOOLS", tmp_path)
+    monkeypatch.setattr(all_steps, "STEPS", {"jaeger": lambda: both.wait() * 0, "venv": lambda: both.wait() * 0})
+    assert all_steps.main(["jaeger", "venv"]) == 0
     assert [stamp.name for stamp in tmp_path.glob("*.stamp")] == ["jaeger.stamp"]
 
 
@@ -187,15 +187,15 @@ def test_a_failure_ends_the_other_steps_and_comes_last(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     waiting = replace(a_step("import time; time.sleep(600)"), title="Waiting")
-    monkeypatch.setattr(cli, "STEPS", {"venv": _fail, "jaeger": lambda: step.run(waiting)})
-    assert cli.main(["jaeger", "venv"]) == 1
+    monkeypatch.setattr(all_steps, "STEPS", {"venv": _fail, "jaeger": lambda: step.run(waiting)})
+    assert all_steps.main(["jaeger", "venv"]) == 1
     assert capsys.readouterr().err.endswith("error: the index does not answer\n")
 
 
 def test_graphiql_may_fail(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr(cli, "TOOLS", tmp_path)
-    monkeypatch.setattr(cli, "STEPS", {"graphiql": _fail, "venv": lambda: None})
-    assert cli.main(["graphiql", "venv"]) == 0
+    monkeypatch.setattr(all_steps, "TOOLS", tmp_path)
+    monkeypatch.setattr(all_steps, "STEPS", {"graphiql": _fail, "venv": lambda: None})
+    assert all_steps.main(["graphiql", "venv"]) == 0
     assert "error: the index does not answer\n" in capsys.readouterr().err
     assert not (tmp_path / "graphiql.stamp").exists()
 
@@ -203,12 +203,12 @@ def test_graphiql_may_fail(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caps
 TWO_STEPS = (
     "import sys",
     "from pathlib import Path",
-    "from provision import cli, step",
+    "from provision import all_steps, step",
     "step.LOGS = Path(sys.argv[1])",
     'code = "import os, time; print(os.getpid(), flush=True); time.sleep(600)"',
     'steps = [step.Step(name, "", [sys.executable, "-c", code], "") for name in ("first", "second")]',
-    "cli.STEPS = {each.title: lambda each=each: step.run(each) for each in steps}",
-    'sys.exit(cli.main(["first", "second"]))',
+    "all_steps.STEPS = {each.title: lambda each=each: step.run(each) for each in steps}",
+    'sys.exit(all_steps.main(["first", "second"]))',
 )
 
 

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager, contextmanager
 
 from recording.account import SpanAccount
 from recording.lean.export import SpanExporter
-from recording.lean.spans import Recorder
+from recording.lean.recorder import Recorder
 
 
 @asynccontextmanager

@@ -16,7 +16,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 
 from recording.account import SpanAccount
 from recording.lean.otlp import Batch
-from recording.lean.spans import Recorder
+from recording.lean.recorder import Recorder
 
 log = logging.getLogger(__name__)
 

@@ -12,7 +12,7 @@ from opentelemetry.proto.common.v1.common_pb2 import AnyValue, ArrayValue, KeyVa
 from opentelemetry.proto.trace.v1.trace_pb2 import ScopeSpans, SpanFlags
 from opentelemetry.util.types import AttributeValue
 
-from recording.lean.spans import FIELDS, EndedSpan
+from recording.lean.recorder import FIELDS, EndedSpan
 from shop.platform.telemetry.recorder import SharedAttributes
 
 log = logging.getLogger(__name__)

@@ -15,7 +15,7 @@ import aiohttp
 from opentelemetry.trace import Span, StatusCode
 from opentelemetry.util.types import AttributeValue
 
-from shop.clients.rotation import Rotation
+from shop.clients.replicas import Rotation
 from shop.errors import Internal, ShopError, Unavailable, away, late
 from shop.platform.config import split_address
 from shop.platform.deadline import DEFAULT_S, remaining

@@ -25,7 +25,7 @@ from shop.platform.rest.parameters import (
 )
 from shop.platform.rest.requests import RestCall
 from shop.product.service import REVIEWS, ProductService
-from shop.resources.documents import ProductRowsPage, ReviewList
+from shop.resources.bodies import ProductRowsPage, ReviewList
 from shop.resources.pages import next_token, start
 from shop.resources.products import add_products
 from shop.resources.received import NewReservation

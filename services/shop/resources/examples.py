@@ -8,7 +8,7 @@ from typing import Any
 
 from shop.money import Money
 from shop.platform.rest.openapi import PublishedSchema
-from shop.resources import documents
+from shop.resources import bodies
 from shop.values.notification import Notification
 from shop.values.order import JoinedOrderLine
 from shop.values.product import Document, Reservation, Review
@@ -106,28 +106,28 @@ PUBLISHED: Mapping[type, PublishedSchema] = MappingProxyType(
     {
         Money: PublishedSchema("Money", [EUR_20]),
         Review: PublishedSchema("Review", [REVIEW]),
-        documents.ProductDocument: PublishedSchema("Product", [PRODUCT, {**PRODUCT, "reviews": [REVIEW]}]),
-        documents.ProductPage: PublishedSchema("ProductPage", [{"products": [PRODUCT], "next_page_token": ""}]),
-        documents.ProductRowsPage: PublishedSchema("ProductRowsPage", [{"rows": [PRODUCT_ROW], "next_page_token": ""}]),
-        documents.ReviewList: PublishedSchema("ReviewList", [{"products": [{"product_id": 17, "reviews": [REVIEW]}]}]),
+        bodies.ProductDocument: PublishedSchema("Product", [PRODUCT, {**PRODUCT, "reviews": [REVIEW]}]),
+        bodies.ProductPage: PublishedSchema("ProductPage", [{"products": [PRODUCT], "next_page_token": ""}]),
+        bodies.ProductRowsPage: PublishedSchema("ProductRowsPage", [{"rows": [PRODUCT_ROW], "next_page_token": ""}]),
+        bodies.ReviewList: PublishedSchema("ReviewList", [{"products": [{"product_id": 17, "reviews": [REVIEW]}]}]),
         Notification: PublishedSchema("Notification", [NOTIFICATION]),
-        documents.NotificationList: PublishedSchema("NotificationList", [{"notifications": [NOTIFICATION]}]),
-        documents.Stored: PublishedSchema("Stored", [{"events": 1}]),
-        documents.Unread: PublishedSchema("Unread", [{"unread": 2}]),
+        bodies.NotificationList: PublishedSchema("NotificationList", [{"notifications": [NOTIFICATION]}]),
+        bodies.Stored: PublishedSchema("Stored", [{"events": 1}]),
+        bodies.Unread: PublishedSchema("Unread", [{"unread": 2}]),
         Document: PublishedSchema("Document", [DOCUMENT]),
         Reservation: PublishedSchema("Reservation", [RESERVATION]),
         Address: PublishedSchema("PostalAddress", [ADDRESS]),
         User: PublishedSchema("User", [USER]),
-        documents.UserPage: PublishedSchema("UserPage", [{"users": [USER], "next_page_token": ""}]),
+        bodies.UserPage: PublishedSchema("UserPage", [{"users": [USER], "next_page_token": ""}]),
         LoginResult: PublishedSchema("Session", [{"token": "eyJhbGciOi...", "user": USER}]),
-        documents.OrderDocument: PublishedSchema("Order", [ORDER, {**ORDER, "payment": PAYMENT}]),
-        documents.OrderPage: PublishedSchema("OrderPage", [{"orders": [ORDER], "next_page_token": ""}]),
-        documents.OrderList: PublishedSchema("OrderList", [{"orders": [ORDER]}]),
+        bodies.OrderDocument: PublishedSchema("Order", [ORDER, {**ORDER, "payment": PAYMENT}]),
+        bodies.OrderPage: PublishedSchema("OrderPage", [{"orders": [ORDER], "next_page_token": ""}]),
+        bodies.OrderList: PublishedSchema("OrderList", [{"orders": [ORDER]}]),
         JoinedOrderLine: PublishedSchema("JoinedOrderLine", [JOINED_LINE]),
-        documents.OrderLinesPage: PublishedSchema("OrderLinesPage", [{"lines": [JOINED_LINE], "next_page_token": ""}]),
-        documents.PaymentDocument: PublishedSchema("Payment", [PAYMENT]),
-        documents.PaymentList: PublishedSchema("PaymentList", [{"payments": [PAYMENT]}]),
-        documents.InnerPaymentDocument: PublishedSchema("Payment", [PAYMENT]),
-        documents.InnerPaymentList: PublishedSchema("PaymentList", [{"payments": [PAYMENT]}]),
+        bodies.OrderLinesPage: PublishedSchema("OrderLinesPage", [{"lines": [JOINED_LINE], "next_page_token": ""}]),
+        bodies.PaymentDocument: PublishedSchema("Payment", [PAYMENT]),
+        bodies.PaymentList: PublishedSchema("PaymentList", [{"payments": [PAYMENT]}]),
+        bodies.InnerPaymentDocument: PublishedSchema("Payment", [PAYMENT]),
+        bodies.InnerPaymentList: PublishedSchema("PaymentList", [{"payments": [PAYMENT]}]),
     }
 )

@@ -12,7 +12,7 @@ from shop.platform.rest.answers import Answer, ok
 from shop.platform.rest.openapi import reading
 from shop.platform.rest.parameters import AfterLineId, PageSize10000, PageToken
 from shop.platform.rest.requests import RestCall
-from shop.resources.documents import OrderLinesPage
+from shop.resources.bodies import OrderLinesPage
 from shop.resources.pages import next_token, start
 from shop.values.order import JoinedOrderLine
 

@@ -9,7 +9,7 @@ from shop.errors import FailedPrecondition, changed_since
 from shop.platform.rest.answers import Answer, answer_changed, answer_created, as_read
 from shop.platform.rest.openapi import changing, creating
 from shop.platform.rest.parameters import IdempotencyKey, IfMatch, OrderId
-from shop.resources.documents import OrderDocument, order_document
+from shop.resources.bodies import OrderDocument, order_document
 from shop.resources.received import NewOrder, OrderChange
 from shop.values.order import STATUS_BEFORE, CheckoutLine, OrderStatus, refused_move
 

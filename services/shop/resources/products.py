@@ -29,7 +29,7 @@ from shop.platform.rest.parameters import (
 )
 from shop.platform.rest.requests import RestCall
 from shop.resources import received
-from shop.resources.documents import ProductDocument, ProductFields, ProductPage, product_document
+from shop.resources.bodies import ProductDocument, ProductFields, ProductPage, product_document
 from shop.values.product import Document, Product, ReviewedProduct
 
 INCLUDES = frozenset({"reviews"})

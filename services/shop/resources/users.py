@@ -15,7 +15,7 @@ from shop.platform.rest.openapi import changing, creating, reading, removing
 from shop.platform.rest.parameters import Ids, IfMatch, PageSize1000, PageToken, UserId, check_alone, parse_ids
 from shop.platform.rest.requests import RestCall
 from shop.resources import received
-from shop.resources.documents import UserPage
+from shop.resources.bodies import UserPage
 from shop.values.user import Address, LoginResult, User
 
 

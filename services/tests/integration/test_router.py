@@ -18,7 +18,7 @@ import pytest
 
 from memory_shop import Data, MemoryShop
 from otlp_collector import Collector
-from provision import hive
+from provision.router import SUPERGRAPH, command, compose
 from served_shop import served_service
 from shop.contract.calls import Access
 from shop.contract.graphql import operation_of, root_field
@@ -82,10 +82,10 @@ async def started(
                 router.payments_at = at
         environment = {
             **{"PATH": os.environ["PATH"], "SHOP_COMPONENT": "graphql-gateway", "SHOP_INSTANCE": "graphql-gateway"},
-            **{"SHOP_LISTEN_HTTP": free_address, "SHOP_SUPERGRAPH": str(hive.SUPERGRAPH), **peers},
+            **{"SHOP_LISTEN_HTTP": free_address, "SHOP_SUPERGRAPH": str(SUPERGRAPH), **peers},
             **{"OTEL_EXPORTER_OTLP_ENDPOINT": collector.url, "SHOP_TELEMETRY_FOLDER": str(tmp_path / "telemetry")},
         }
-        process = await asyncio.create_subprocess_exec(*hive.command(), env=environment)
+        process = await asyncio.create_subprocess_exec(*command(), env=environment)
         try:
             async with asyncio.timeout(READY_S):
                 while not await _is_ready(router.http):  # noqa: ASYNC110 - the router is another process
@@ -123,8 +123,8 @@ async def test_the_router_joins_admits_limits_and_says_what_failed(
 
 
 def test_the_committed_supergraph_is_what_the_composer_makes(tmp_path: Path) -> None:
-    hive.compose(tmp_path / "composed.graphql")
-    assert (tmp_path / "composed.graphql").read_text() == hive.SUPERGRAPH.read_text()
+    compose(tmp_path / "composed.graphql")
+    assert (tmp_path / "composed.graphql").read_text() == SUPERGRAPH.read_text()
 
 
 async def _joins(router: Router, own: dict[str, str]) -> None:
@@ -142,7 +142,7 @@ async def _joins(router: Router, own: dict[str, str]) -> None:
 
 async def _admits_whom_each_row_admits(router: Router, other: dict[str, str]) -> None:
     """Makes all calls of the contract for the first customer's things: without a token, and as another customer."""
-    schema = graphql.build_schema(hive.SUPERGRAPH.read_text(), assume_valid=True)
+    schema = graphql.build_schema(SUPERGRAPH.read_text(), assume_valid=True)
     tried = 0
     for method in (method for service in SUBGRAPHS.values() for method in methods_of(service)):
         row, kind = method.contract, operation_of(method)

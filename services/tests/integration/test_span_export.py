@@ -25,7 +25,7 @@ from measured.settings import Measurement
 from recording import sdk
 from recording.account import SpanAccount
 from recording.lean.export import BATCH_SPANS, SLICE_SPANS, Patience, SpanExporter
-from recording.lean.spans import RecordedSpan, Recorder
+from recording.lean.recorder import RecordedSpan, Recorder
 from recording.switch import TRACINGS
 from shop.platform.config import ServiceConfig
 from shop.platform.telemetry.tracing import Spans, child_span

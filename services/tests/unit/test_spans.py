@@ -15,7 +15,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.trace import NonRecordingSpan, SpanContext, SpanKind, Status, StatusCode, TraceFlags, TraceState
 
 from recorded_spans import ReadSpan, sdk_tracing, spans_of, spans_of_sdk
-from recording.lean.spans import MAX_ATTRIBUTES, RecordedSpan, Recorder
+from recording.lean.recorder import MAX_ATTRIBUTES, RecordedSpan, Recorder
 from shop.platform.telemetry.recorder import shared_attributes
 from shop.platform.telemetry.tracing import Ending, Spans, begin, child_span, note
 

@@ -15,11 +15,11 @@ from experiment.errors import UsageError
 from hops.terminal.console import terminal
 from hops.terminal.render import render
 from provision.golang import ENVIRONMENT
+from serialisation.answer_types import KINDS
 from serialisation.bench import Result, bench
 from serialisation.encodings import ENCODINGS, OF_GO, encode_for_go
 from serialisation.go_half import GoHalf
 from serialisation.rounds import MIN_ROUNDS, OPERATIONS
-from serialisation.values import KINDS
 
 ROOT = Path(__file__).resolve().parents[4]
 LOAD = ROOT / "load"

@@ -12,9 +12,9 @@ import yaml
 from graphql import FieldNode, OperationDefinitionNode, SelectionSetNode, parse
 
 from serialisation import graphql
+from serialisation.answer_types import KINDS
 from serialisation.encodings import ENCODINGS, OF_GO, Encoding, encode_for_go
 from serialisation.messages import PARTS
-from serialisation.values import KINDS
 
 LOAD = Path(__file__).resolve().parents[3]
 DOCUMENTS, WORKLOADS = LOAD / "internal" / "graphql" / "documents", LOAD / "workloads"

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from opentelemetry import trace
 from opentelemetry.trace import NonRecordingSpan, SpanContext, TraceFlags, TraceState
 
-from recording.lean.spans import RecordedSpan, Recorder
+from recording.lean.recorder import RecordedSpan, Recorder
 from shop.platform.telemetry.recorder import CLIENT
 from shop.platform.telemetry.trace_context import (
     PROPAGATOR,

@@ -14,7 +14,7 @@ import pytest
 
 from conforming import says
 from recorded_spans import spans_of
-from recording.lean.spans import EndedSpan, RecordedSpan, Recorder
+from recording.lean.recorder import EndedSpan, RecordedSpan, Recorder
 from shop.errors import ErrorCode, Internal
 from shop.platform.deadline import deadline, remaining
 from shop.platform.error_codes import ERROR_TABLE

@@ -18,7 +18,7 @@ from graphql_gateways import Served, opening_message
 from memory_shop import MemoryShop
 from recorded_spans import spans_of
 from recording.injected_delay import ASKED_ATTRIBUTE, InjectedDelay
-from recording.lean.spans import Recorder
+from recording.lean.recorder import Recorder
 from shop.platform.access import streams as access_streams
 from shop.platform.config import EDGE_MARK
 from shop.platform.graphql import streams

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 import aiohttp
 import pytest
 
-from shop.clients.rotation import Rotation
+from shop.clients.replicas import Rotation
 
 NAME = "product:18021"
 OLD, KEPT, NEW = "127.1.0.1:9", "127.1.0.2:9", "127.1.0.3:9"

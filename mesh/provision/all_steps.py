@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from types import FrameType
 from typing import NoReturn
 
-from provision import audit, docs, environment, golang, graphiql, hive, images, jaeger, prose, tools
+from provision import audit, docs, environment, golang, graphiql, images, jaeger, prose, router, tools
 from provision.errors import SetupError
 from provision.paths import TOOLS
 from provision.step import say, stop
@@ -22,7 +22,7 @@ STEPS: dict[str, Callable[[], int | None]] = {
     "graphiql": graphiql.fetch,
     "docs": docs.install,
     "mermaid": docs.fetch_mermaid,
-    "federation": hive.compose,
+    "federation": router.compose,
     "istio": tools.build_istio,
     "images": images.build,
     "kube-score": tools.KUBE_SCORE.build,
