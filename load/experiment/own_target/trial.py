@@ -175,7 +175,7 @@ def run_own_trial(
     warmup, load = loads_of(tapes, plan, arm)
     sending = plan.sending(arm)
     folder.mkdir(parents=True)
-    speed_before = machine_speed()
+    speed_before = machine_speed(sending.duration_s)
     if parity_in_full:
         checked = check(system, shopload, tapes, arm.label, folder / ANSWERS)
         rare = [name for name in system.journeys if name not in checked]
@@ -223,7 +223,7 @@ def run_own_trial(
         target=traced.lacking,
     )
     evidence = evidence_of(journeys, traced.budgets, traced.quality, looked_at)
-    speed = (speed_before + machine_speed()) / 2
+    speed = (speed_before + machine_speed(sending.duration_s)) / 2
     clock.lap("analysis")
     return Trial(
         journeys=at_edge(journeys, None),

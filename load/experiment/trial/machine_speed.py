@@ -1,14 +1,16 @@
 """Measures how fast the machine is at the moment, with a fixed piece of work.
 
 The host of a virtual machine may slow the machine down unnoticed: through another guest on the same core's second
-thread, or a lower clock rate. Neither counts as steal; the same journeys just take more CPU seconds.
+thread, or a lower clock rate. Neither counts as steal; the same journeys just take more CPU seconds. The speed may
+change several times a second, so a short measurement would show the speed of a moment that the trial did not see.
 """
 
 from __future__ import annotations
 
+import math
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from experiment.errors import UsageError
@@ -17,6 +19,14 @@ from experiment.results.manifest import machine
 
 ROUNDS = 200_000
 REPETITIONS = 15
+MAX_ERROR = 0.01
+"""Standard error, as a share of the mean, above which there are further repetitions."""
+PAUSE_S = 0.05
+"""Seconds between further repetitions."""
+FURTHER_PER_S, MAX_FURTHER = 3, 75
+"""Further repetitions for each second of load, and at most."""
+TRIMMED = 0.2
+"""Share of the repetitions that is left out at each end, because something else may have interrupted them."""
 MAX_KEPT_RUNS = 20
 """Number of the latest runs that define the usual speed."""
 _SAME = ("cpu", "cores", "python")
@@ -40,14 +50,37 @@ def usual_speed(results: Path) -> tuple[float, int] | None:
     return (statistics.median(speeds), len(speeds)) if speeds else None
 
 
-def machine_speed(clock: Callable[[], int] = time.perf_counter_ns) -> float:
-    """Measures the speed of one core for about a quarter of a second, during which nothing else should run.
+def machine_speed(
+    load_s: float = 0.0,
+    clock: Callable[[], int] = time.perf_counter_ns,
+    sleep: Callable[[float], None] = time.sleep,
+) -> float:
+    """Measures the speed of one core, during which nothing else should run.
+
+    It takes a quarter of a second, and up to 5 s more if the speed changes meanwhile.
+
+    Args:
+        load_s: Length of the load that the speed is compared with; a longer load justifies a longer measurement.
 
     Returns:
-        Millions of rounds of a small loop per second, as the median of several repetitions. The value is comparable
-        only with values that the same version of Python measured.
+        Millions of rounds of a small loop per second, as the trimmed mean of several repetitions. The value is
+        comparable only with values that the same version of Python measured.
     """
-    return statistics.median(_rounds_per_us(clock) for _ in range(REPETITIONS))
+    speeds = [_rounds_per_us(clock) for _ in range(REPETITIONS)]
+    further = min(MAX_FURTHER, int(FURTHER_PER_S * load_s))
+    while _error(kept := _trim(speeds)) > MAX_ERROR and len(speeds) < REPETITIONS + further:
+        sleep(PAUSE_S)
+        speeds.append(_rounds_per_us(clock))
+    return statistics.fmean(kept)
+
+
+def _trim(speeds: Sequence[float]) -> Sequence[float]:
+    left_out = int(TRIMMED * len(speeds))
+    return sorted(speeds)[left_out : len(speeds) - left_out]
+
+
+def _error(speeds: Sequence[float]) -> float:
+    return statistics.stdev(speeds) / math.sqrt(len(speeds)) / statistics.fmean(speeds)
 
 
 def _rounds_per_us(clock: Callable[[], int]) -> float:

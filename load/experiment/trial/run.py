@@ -69,7 +69,7 @@ def run_trial(
     sending = plan.sending(arm)
     warmup, load = loads_of(tapes, plan, arm)
     compared = not (sending.overload or arm.probe) or load.tape.journeys <= MAX_COMPARED
-    speed_before = machine_speed()
+    speed_before = machine_speed(sending.duration_s)
     with ready(system, shopload, sample, warmup, folder, clock, say, prepare, plan.may_differ):
         # Not imported at the top, so that the system's start does not wait for these imports.
         from experiment.trial.probes import observe
@@ -85,7 +85,7 @@ def run_trial(
         say(f"reading {len(replay.sampled)} traces from Jaeger")
         replay.collect(folder / JOURNEYS, release_services=system.stop_serving, keep_traces=arm.keeps_traces)
         say(f"audit: {replay.audit_in_words}")
-    speed = (speed_before + machine_speed()) / 2
+    speed = (speed_before + machine_speed(sending.duration_s)) / 2
     clock.lap("stop")
     trial = replay.trial(overload=sending.overload, edge_log=system.edge_log, machine_speed=speed)
     return replace(trial, observed=observed.rows, generator={**trial.generator, **observed.account})

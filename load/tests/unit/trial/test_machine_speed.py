@@ -9,7 +9,7 @@ import pytest
 
 from experiment.commands.preflight import speed_sentences
 from experiment.results.manifest import machine
-from experiment.trial.machine_speed import REPETITIONS, ROUNDS, machine_speed, usual_speed
+from experiment.trial.machine_speed import MAX_FURTHER, REPETITIONS, ROUNDS, machine_speed, usual_speed
 
 
 def taking(durations_ns: Iterable[int]) -> Callable[[], int]:
@@ -19,13 +19,26 @@ def taking(durations_ns: Iterable[int]) -> Callable[[], int]:
 
 
 def test_speed_is_the_work_per_microsecond() -> None:
-    assert machine_speed(taking(itertools.repeat(2_000_000))) == pytest.approx(ROUNDS / 2_000)
-    assert machine_speed(taking(itertools.repeat(4_000_000))) == pytest.approx(ROUNDS / 4_000)
+    assert machine_speed(clock=taking(itertools.repeat(2_000_000))) == pytest.approx(ROUNDS / 2_000)
+    assert machine_speed(clock=taking(itertools.repeat(4_000_000))) == pytest.approx(ROUNDS / 4_000)
 
 
 def test_a_disturbed_moment_does_not_count() -> None:
     usual = [2_000_000] * (REPETITIONS - 2)
-    assert machine_speed(taking([90_000_000, *usual, 70_000_000])) == pytest.approx(ROUNDS / 2_000)
+    assert machine_speed(clock=taking([90_000_000, *usual, 70_000_000])) == pytest.approx(ROUNDS / 2_000)
+
+
+def test_a_speed_that_changes_all_the_time_is_measured_for_longer() -> None:
+    pauses: list[float] = []
+    fast_and_slow = itertools.cycle([1_500_000, 3_000_000, 3_000_000])
+    speed = machine_speed(60, taking(fast_and_slow), pauses.append)
+    assert len(pauses) == MAX_FURTHER
+    # Of 54 repetitions that count, 12 are fast.
+    assert speed == pytest.approx((12 * ROUNDS / 1_500 + 42 * ROUNDS / 3_000) / 54)
+    for load_s, further in ((0, 0), (2, 6), (10, 30)):
+        pauses.clear()
+        machine_speed(load_s, taking(fast_and_slow), pauses.append)
+        assert len(pauses) == further
 
 
 def test_it_measures_the_machine_itself() -> None:
