@@ -1,6 +1,6 @@
 """The table of verdicts on the page about studies, made from one or more runs.
 
-    .venv/bin/python -m experiment.kinds.studies.page results/RUN [RUN ...]
+    .venv/bin/python -m experiment.kinds.studies results/RUN [RUN ...]
 
 The verdicts are stored in a file next to the page, from which a test rebuilds the table. Studies that none of the runs
 replayed keep their stored verdicts. If several runs replayed a study, the last one counts. The table says so if a study
@@ -12,7 +12,6 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -127,12 +126,3 @@ def write(runs: Sequence[Path]) -> None:
     kept = verdicts_of(*runs, kept=json.loads(KEPT.read_text(encoding="utf-8")) if KEPT.is_file() else None)
     KEPT.write_text(json.dumps(kept, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     write_marked(PAGE, MARK, section(kept, digest_rules()))
-
-
-if __name__ == "__main__":
-    if len(sys.argv) < 2:
-        sys.exit("give the folders of runs of `make studies`, such as results/20261129T010000Z-studies")
-    try:
-        write([Path(argument) for argument in sys.argv[1:]])
-    except UsageError as error:
-        sys.exit(str(error))

@@ -20,7 +20,7 @@ from synthetic.of_studies import STUDY, synthetic_claim, write_synthetic_replay
 def test_the_page_s_table_is_made_from_its_run() -> None:
     kept = json.loads(KEPT.read_text(encoding="utf-8")) if KEPT.is_file() else None
     page = PAGE.read_text(encoding="utf-8")
-    again = "rebuild the table: .venv/bin/python -m experiment.kinds.studies.page results/RUN"
+    again = "rebuild the table: .venv/bin/python -m experiment.kinds.studies results/RUN"
     assert replace_marked(page, MARK, section(kept, digest_rules())) == page, again
 
 
