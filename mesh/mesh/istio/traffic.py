@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from mesh.description.streams import MAX_STREAMS
 from mesh.description.switches import Switches
 from mesh.description.topology import Protocol, Topology
+from mesh.envoy_config import EDGE_FILE, base_config, holding_streams
 from mesh.envoy_replies import RETRIED_UNSENT, UNSENT
 from mesh.istio.resource import NATIVE, Naming, Resource
 from mesh.istio.services import IDLE_TIMEOUT, SPOKEN
@@ -25,20 +25,31 @@ def traffic_resources(
         resource
         for service, workload in services.items()
         for resource in (
-            _destination(service, workload, workloads, switches, naming),
+            _destination(service, workload, workloads, topology, switches, naming),
             _virtual_service(service, workload, workloads, topology, switches, naming),
         )
     ]
 
 
 def _destination(
-    service: str, workload: Workload, workloads: Sequence[Workload], switches: Switches, naming: Naming
+    service: str,
+    workload: Workload,
+    workloads: Sequence[Workload],
+    topology: Topology,
+    switches: Switches,
+    naming: Naming,
 ) -> Resource:
     versions = sorted({other.version for other in workloads if other.service == service})
+    refuses = topology.behind_edge.get(service) if switches.admission == "on" else None
     ports = [
         {
             "port": {"number": inbound.port},
-            **_policy(inbound, switches, lasts=bool(lasting_paths(workloads, service, inbound.protocol))),
+            **_policy(
+                inbound,
+                switches,
+                lasts=bool(lasting_paths(workloads, service, inbound.protocol)),
+                refuses=inbound.protocol is refuses,
+            ),
         }
         for inbound in workload.inbound
     ]
@@ -54,22 +65,26 @@ def _tls_mode(switches: Switches) -> str:
     return "ISTIO_MUTUAL" if switches.encrypted else "DISABLE"
 
 
-def _policy(inbound: Inbound, switches: Switches, *, lasts: bool) -> dict[str, Any]:
+def _policy(inbound: Inbound, switches: Switches, *, lasts: bool, refuses: bool) -> dict[str, Any]:
     # A port's settings replace the service's settings; they do not add to them.
     over_http1 = SPOKEN[inbound.protocol] == "HTTP"
-    connections, waiting = (MAX_STREAMS, MAX_STREAMS) if lasts else (256, 1024)
-    # As many requests over HTTP/2 as over HTTP/1.1, where some wait for a connection.
-    limits = {"http1MaxPendingRequests": waiting, "http2MaxRequests": MAX_STREAMS if lasts else connections + waiting}
+    by_http1, by_http2, _ = base_config(EDGE_FILE)["static_resources"]["clusters"]
+    cluster = by_http1 if over_http1 else by_http2
+    (most,) = (holding_streams(cluster) if lasts else cluster)["circuit_breakers"]["thresholds"]
+    limits = {"http1MaxPendingRequests": most["max_pending_requests"], "http2MaxRequests": most["max_requests"]}
+    # As in mesh=envoy, a healthy instance is not ejected for refusals.
+    by_connection = {"splitExternalLocalOriginErrors": True, "consecutiveLocalOriginFailures": FAILURES_IN_A_ROW}
     return {
         "tls": {"mode": _tls_mode(switches)},
         # Round robin, as without Istio; Istio's default picks the better of two random instances.
         "loadBalancer": {"simple": "ROUND_ROBIN"},
         "connectionPool": {
-            "tcp": {"maxConnections": connections, "connectTimeout": "1s"},
+            "tcp": {"maxConnections": most["max_connections"], "connectTimeout": cluster["connect_timeout"]},
             "http": {**limits, "idleTimeout": IDLE_TIMEOUT} if over_http1 else limits,
         },
         "outlierDetection": {
-            "consecutiveGatewayErrors": FAILURES_IN_A_ROW,
+            "consecutiveGatewayErrors": 0 if refuses else FAILURES_IN_A_ROW,
+            **(by_connection if refuses else {}),
             "consecutive5xxErrors": 0,
             "interval": LOOKED_AT_EVERY,
             "baseEjectionTime": EJECTED_FOR,

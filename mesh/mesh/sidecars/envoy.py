@@ -12,7 +12,7 @@ import yaml
 
 from mesh.description.ports import HOST, Ports
 from mesh.description.switches import Switches
-from mesh.description.topology import GATEWAYS, Protocol
+from mesh.description.topology import EDGE, GATEWAYS, Protocol
 from mesh.envoy_config import (
     ALONE,
     EDGE_FILE,
@@ -60,6 +60,15 @@ OUTLIER_DETECTION = {
     "base_ejection_time": EJECTED_FOR,
     "max_ejection_percent": MAX_EJECTED,
 }
+BY_CONNECTION = {
+    **OUTLIER_DETECTION,
+    "split_external_local_origin_errors": True,
+    "consecutive_local_origin_failure": FAILURES_IN_A_ROW,
+    "enforcing_local_origin_success_rate": 0,
+    "enforcing_consecutive_gateway_failure": 0,
+}
+"""Outlier detection that counts failed connections and missing answers, but no answers: with admission=on, a healthy
+instance refuses clients' requests with 503."""
 
 
 @dataclass(frozen=True)
@@ -195,9 +204,10 @@ class StaticMesh:
             for other in self.workloads
             if (other.service, other.version) == (outbound.callee, version)
         ]
+        refuses = workload.service == EDGE and self.switches.admission == "on"
         cluster = {
             **endpoints(_outbound_cluster(outbound, version), addresses),
-            "outlier_detection": OUTLIER_DETECTION,
+            "outlier_detection": BY_CONNECTION if refuses else OUTLIER_DETECTION,
             # Calls never go to an ejected instance, even if too few instances are left.
             "common_lb_config": {"healthy_panic_threshold": {"value": 0}},
         }

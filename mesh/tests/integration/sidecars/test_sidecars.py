@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 import socket
 import ssl
 import time
@@ -24,7 +25,7 @@ from mesh.description.topology import Protocol, load_topology
 from mesh.envoy_replies import UNSENT
 from mesh.paths import RunFolder
 from mesh.sidecars.certificates import Authority, Certificate, issue, make_authority
-from mesh.sidecars.stats import read_facts
+from mesh.sidecars.stats import admin_page, read_facts
 from mesh.sidecars.workloads import Inbound, Workload, identity
 
 pytestmark = pytest.mark.integration
@@ -190,6 +191,22 @@ def test_an_instance_that_keeps_failing_is_left_alone_for_a_while(start: Start) 
             assert time.monotonic() < limit + 10
             assert client.post("/").status_code == 200
             time.sleep(0.1)
+
+
+def test_with_admission_an_instance_that_refuses_clients_requests_still_gets_calls(start: Start) -> None:
+    run = start(replicas="rest-gateway:2", admission="on")
+    with run.caller("edge", "rest-gateway") as client:
+        for _ in range(40):
+            assert client.post("/", headers={"x-fail": "503"}).status_code == 503
+            # Envoy's workers learn of an ejection after a moment.
+            time.sleep(0.05)
+        first, second = (run.stand_ins[name].requests for name in ("rest-gateway", "rest-gateway-2"))
+        assert abs(first - second) <= 2
+        # An instance that cannot be reached is ejected all the same.
+        run.kill("rest-gateway-2-sidecar")
+        assert {client.get("/").status_code for _ in range(20)} == {200}
+        ejected = admin_page(run.workload("edge").admin, "/stats?filter=outlier_detection.ejections_active", 5)
+        assert re.search(r"rest-gateway.*ejections_active: 1$", ejected or "", re.MULTILINE)
 
 
 def test_an_only_instance_is_never_ejected(start: Start) -> None:

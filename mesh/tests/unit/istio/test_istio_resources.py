@@ -117,6 +117,15 @@ def test_calls_that_change_nothing_are_repeated_once_and_others_only_if_no_insta
     assert list(routes(make("graphql"), "order")) == ["graphql-gateway-once"]
 
 
+def test_with_admission_refusals_eject_no_instance_that_clients_reach() -> None:
+    mesh, counted = make(admission="on"), {}
+    for service in ("rest-gateway", "product"):
+        (port,) = spec(mesh, "DestinationRule", service)["trafficPolicy"]["portLevelSettings"]
+        rule = port["outlierDetection"]
+        counted[service] = (rule["consecutiveGatewayErrors"], rule.get("consecutiveLocalOriginFailures"))
+    assert counted == {"rest-gateway": (0, 5), "product": (5, None)}
+
+
 @pytest.mark.parametrize("direction", ["inbound", "outbound"])
 def test_only_the_callee_s_sidecar_marks_requests_that_it_could_not_forward(direction: str) -> None:
     patches = spec(make(), "EnvoyFilter", "order")["configPatches"]

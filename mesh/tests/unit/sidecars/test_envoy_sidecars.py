@@ -81,7 +81,9 @@ def test_clusters_with_streams_admit_the_maximum_number_of_streams(topology: str
 
 
 @pytest.mark.integration
-@pytest.mark.parametrize("given", [{}, {"mtls": "on", "canary": "10", "delay": "order:2ms", "abort": "payment:1%"}])
+@pytest.mark.parametrize(
+    "given", [{}, {"mtls": "on", "canary": "10", "delay": "order:2ms", "abort": "payment:1%", "admission": "on"}]
+)
 def test_envoy_accepts_the_configuration_of_every_sidecar(given: dict[str, str], folder: RunFolder) -> None:
     # Only one file of each shape is checked: to Envoy, files that differ only in numbers and names are equivalent.
     free = re.compile(rf"[0-9]+|{'|'.join((EDGE, *GATEWAYS, *SERVICES))}")
