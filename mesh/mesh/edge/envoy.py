@@ -104,15 +104,15 @@ def render(plan: EdgePlan) -> dict[str, Any]:
     buffer, compressor, transcoder, router = manager["http_filters"]
     buffer["typed_config"]["max_request_bytes"] = limits.MAX_BODY
     transcoder["typed_config"]["proto_descriptor"] = str(DESCRIPTOR)
-    if any(route.sockets for route in table):
-        # A WebSocket has no complete body to wait for, and is not for the transcoder.
-        manager["upgrade_configs"] = [{"upgrade_type": WEBSOCKET, "enabled": False, "filters": [router]}]
     plugins = plugins_of(plan)
     filters = [plugin.envoy_filter for plugin in plugins if plugin.envoy_filter]
     if plan.admission:
         filters = [*admission_filters(topology), *filters]
     if any(route.streams for route in table):
         filters = [openings_filter(), *filters]
+    if any(route.sockets for route in table):
+        # A WebSocket has no complete body to wait for, and is not for the transcoder.
+        manager["upgrade_configs"] = [{"upgrade_type": WEBSOCKET, "enabled": False, "filters": [*filters, router]}]
     if topology.translates:
         filters = [http_filter("grpc_web", "GrpcWeb"), *filters]
     if topology.admits_browsers:

@@ -22,6 +22,7 @@ from mesh.description.ports import Ports
 from mesh.description.topology import load_topology
 from mesh.edge.admission import BUSY_SHARE, CHECKOUT, HASHES, LIMITS, OF_GATEWAY, PRIORITY, UNDER_WAY
 from mesh.edge.component import ACCESS_LOG
+from mesh.edge.limits import OPENINGS
 from mesh.edge.plan import edge_plan
 from mesh.paths import RunFolder
 from mesh.supervisor.run import Run
@@ -158,6 +159,22 @@ async def test_long_lived_answers_are_not_counted(edge: Run) -> None:
         assert set(await statuses(edge, "/v1/orders/1/events?after=2", {})) == {200}
 
 
+async def test_a_token_that_opens_web_sockets_without_end_is_refused_and_no_other_is(edge: Run) -> None:
+    upgrade = {"connection": "upgrade", "upgrade": "websocket", "sec-websocket-version": "13"}
+    async with gateway(edge, 0.0, "graphql-gateway"), httpx.AsyncClient(trust_env=False) as client:
+
+        async def open_socket(token: str) -> int:
+            headers = {**upgrade, "sec-websocket-key": "dGhlIHNhbXBsZSBub25jZQ==", "authorization": f"Bearer {token}"}
+            return (await client.get(edge.ports.url("edge") + "/graphql/stream", headers=headers)).status_code
+
+        eager = set()
+        for _ in range(5 * OPENINGS):
+            eager.add(await open_socket("eager"))
+            if 429 in eager:
+                break
+        assert (eager, await open_socket("calm")) == ({200, 429}, 200)
+
+
 async def test_one_component_s_congestion_refuses_no_request_for_another(edge: Run) -> None:
     async with gateway(edge, SLOW_S, "graphql-gateway"), gateway(edge, 0.0):
         congested, others = await asyncio.gather(
@@ -194,7 +211,6 @@ async def test_requests_for_the_transcoder_are_limited_too(ports: Ports, folder:
         await asyncio.sleep(SLOW_S)
         return b""
 
-    server = grpc.aio.server()
     server = grpc.aio.server()
     handlers = {"GetOrder": grpc.unary_unary_rpc_method_handler(answer)}
     server.add_generic_rpc_handlers([grpc.method_handlers_generic_handler("shop.order.v1.OrderService", handlers)])
