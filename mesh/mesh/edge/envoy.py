@@ -83,6 +83,8 @@ def render(plan: EdgePlan) -> dict[str, Any]:
     manager["access_log"][0]["typed_config"]["path"] = str(plan.access_log)
     # The authority tells a sidecar the destination of the spans.
     manager["tracing"]["provider"]["typed_config"]["grpc_service"]["envoy_grpc"]["authority"] = str(plan.otlp_grpc)
+    if plan.proxied:
+        manager["xff_num_trusted_hops"] = 1
     if plan.sampling < 100:
         manager["tracing"]["random_sampling"] = {"value": plan.sampling}
     manager["local_reply_config"] = {"mappers": _mappers(table, transcodes=topology.transcodes)}

@@ -138,6 +138,8 @@ def settings(plan: EdgePlan) -> dict[str, str]:
         "KONG_NGINX_PROXY_PROXY_NEXT_UPSTREAM": "error",
         "KONG_UPSTREAM_KEEPALIVE_IDLE_TIMEOUT": str(limits.UPSTREAM_IDLE_S),
         "KONG_UPSTREAM_KEEPALIVE_MAX_REQUESTS": "0",
+        # The client's address is the last one, which the proxy has appended.
+        **({"KONG_TRUSTED_IPS": "0.0.0.0/0,::/0", "KONG_REAL_IP_HEADER": "X-Forwarded-For"} if plan.proxied else {}),
         **({} if plan.certificate is None else _tls(plan.certificate)),
     }
 

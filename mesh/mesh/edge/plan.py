@@ -67,6 +67,7 @@ class EdgePlan:
         admission: Whether the edge refuses requests when answers take too long (`mesh.edge.admission`).
         describer: Name of the component that describes the gRPC services to clients; empty for none.
         sampling: Percentage of requests that are traced, unless the sender opts out.
+        proxied: Whether clients reach the edge through a proxy that appends their addresses to `x-forwarded-for`.
     """
 
     topology: Topology
@@ -86,6 +87,7 @@ class EdgePlan:
     page: str = ""
     describer: str = ""
     sampling: float = 100.0
+    proxied: bool = False
 
     @property
     def routes(self) -> list[Route]:

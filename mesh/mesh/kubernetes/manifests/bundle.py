@@ -13,7 +13,7 @@ from mesh.description.topology import EDGE, Topology
 from mesh.errors import SwitchError
 from mesh.kubernetes.manifests.deployment import SCALED, Document, Workload, account, deployment, labels, service
 from mesh.kubernetes.manifests.edge import SPEAKS, edge_config, edge_workload, plan_of
-from mesh.kubernetes.manifests.ingress import ingress
+from mesh.kubernetes.manifests.ingress import has_ingress, ingress
 from mesh.kubernetes.manifests.istio import guarded_traces, guarded_traces_patches, mesh_resources, pod_annotations
 from mesh.kubernetes.manifests.monitoring import pod_monitor
 from mesh.kubernetes.manifests.policies import (
@@ -141,7 +141,7 @@ def _production(topology: Topology, switches: Switches, options: ClusterOptions)
         files["monitoring.yaml"] = [pod_monitor(topology, options)]
     if options.host and not switches.has_edge:
         raise SwitchError(f"host={options.host} needs an edge that serves this host; give edge=envoy or edge=kong.")
-    if switches.has_edge and (switches.meshed or options.host):
+    if has_ingress(switches, options):
         files["ingress.yaml"] = ingress(topology, switches, options)
     return files
 

@@ -25,6 +25,7 @@ from mesh.kubernetes.manifests.deployment import (
     document,
     probes,
 )
+from mesh.kubernetes.manifests.ingress import has_ingress
 from mesh.kubernetes.manifests.monitoring import METRICS, OF_ENVOY, metrics_exposed
 from mesh.kubernetes.options import ClusterOptions
 
@@ -53,7 +54,7 @@ def plan_of(topology: Topology, switches: Switches, options: ClusterOptions, *, 
         metrics=switches.metrics == "on",
     )
     if not measured:
-        plan = replace(plan, sampling=options.sampling)
+        plan = replace(plan, sampling=options.sampling, proxied=has_ingress(switches, options))
     if not switches.meshed:
         return plan
     # A sidecar routes a request by its host.

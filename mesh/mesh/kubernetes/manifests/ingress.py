@@ -24,6 +24,11 @@ CERTIFICATE = "shop-tls"
 """The secret of the host's certificate; the project does not create it."""
 
 
+def has_ingress(switches: Switches, options: ClusterOptions) -> bool:
+    """Whether production has a gateway or an Ingress, which appends clients' addresses to `x-forwarded-for`."""
+    return switches.has_edge and (switches.meshed or options.host is not None)
+
+
 def ingress(topology: Topology, switches: Switches, options: ClusterOptions) -> list[Document]:
     """Istio's gateway with routes to the edge for the topology's clients; without a mesh, an Ingress.
 

@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from http.server import ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from typing import Any
 import httpx
 import jwt
 import pytest
-from stand_ins import QuietHandler, needs_kong
+from stand_ins import QuietHandler, edge_run, needs_kong
 
 from mesh.components.jaeger import JAEGER, SpanCounts, jaeger_component, jaeger_ports, span_counts
 from mesh.components.keys import key_pair
@@ -200,6 +201,20 @@ def test_clients_control_neither_mark_nor_deadline(client: httpx.Client) -> None
         assert seen["x-envoy-expected-rq-timeout-ms"] == "5000"
     assert seen["x-hopwise-edge"] == "127.0.0.1"
     assert {"x-envoy-retry-on", "any-bin"}.isdisjoint(seen)
+
+
+@pytest.mark.parametrize(("proxied", "address"), [(False, "127.0.0.1"), (True, "203.0.113.7")])
+def test_a_client_is_known_by_the_address_that_the_proxy_in_front_appended(
+    program: str, proxied: bool, address: str, free_ports: Callable[[], Ports], tmp_path: Path
+) -> None:
+    ports = free_ports()
+    folder = RunFolder.of(ports.base, root=tmp_path)
+    plan = replace(edge_plan(load_topology("hybrid"), ports, folder.logs / ACCESS_LOG), proxied=proxied)
+    # The client has sent the first address.
+    headers = {"x-forwarded-for": "198.51.100.9, 203.0.113.7"}
+    with behind(ports), edge_run(plan, ports, folder, program):
+        answer = httpx.get(f"{ports.url('edge')}/graphql", headers=headers, trust_env=False).json()
+    assert {name.lower(): value for name, value in answer["headers"].items()}["x-hopwise-edge"] == address
 
 
 def test_typical_plugins(program: str, free_ports: Callable[[], Ports], tmp_path: Path) -> None:
