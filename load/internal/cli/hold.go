@@ -45,10 +45,24 @@ journeys use one connection; each of the others has carried only the health chec
 		if err := printJSON(cmd.OutOrStdout(), held{s.runner.Client.Meter().Dialed(), sent}); err != nil {
 			return err
 		}
-		_, err = io.Copy(io.Discard, cmd.InOrStdin())
-		return err
+		return awaitEnd(cmd.Context(), cmd.InOrStdin())
 	}
 	return cmd
+}
+
+// awaitEnd reads to the end of the input, or returns errInterrupted if the context ends first.
+func awaitEnd(ctx context.Context, input io.Reader) error {
+	ended := make(chan error, 1)
+	go func() {
+		_, err := io.Copy(io.Discard, input)
+		ended <- err
+	}()
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+		return errInterrupted
+	}
 }
 
 func (c *common) useEach(ctx context.Context, s setup) (sent int, err error) {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"net/http"
+	"os"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -33,5 +34,32 @@ func TestSignalStopsAReplay(t *testing.T) {
 	figures := figuresOf(t, out)
 	if !figures.Incomplete || figures.Journeys == 0 || figures.Journeys >= figures.TapeJourneys {
 		t.Errorf("figures %+v", figures)
+	}
+}
+
+// interrupting is an output whose reader presses Ctrl-C.
+type interrupting struct{}
+
+func (interrupting) Write(p []byte) (int, error) {
+	return len(p), syscall.Kill(syscall.Getpid(), syscall.SIGINT)
+}
+
+// Ctrl-C ends a command that holds connections, although its input has not ended.
+func TestSignalEndsHold(t *testing.T) {
+	shop := shoptest.Start(t)
+	tapePath, _ := makeTape(t)
+	input, writer, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer input.Close()
+	defer writer.Close()
+	defer time.AfterFunc(30*time.Second, func() { _ = writer.Close() }).Stop()
+	before := os.Stdin
+	defer func() { os.Stdin = before }()
+	os.Stdin = input
+	code := Execute([]string{"hold", "--tape", tapePath, "--target", writeTarget(t, shop.Target(t, target.REST, 2))}, interrupting{}, os.Stderr)
+	if code != exitInterrupted {
+		t.Errorf("exit code %d", code)
 	}
 }
