@@ -191,6 +191,11 @@ func TestBadInput(t *testing.T) {
 	brackets := writeText(t, filepath.Join(dir, "brackets.json"), strings.Repeat("[", 20_000))
 	noJSON := writeText(t, filepath.Join(dir, "bad.json"), "{")
 	out := filepath.Join(dir, "out")
+	steps := writeText(t, filepath.Join(dir, "steps.json"), `{"format": "hopwise-steps/1", "file": "t.yaml",
+		"workload": {"name": "t", "mix": [{"journey": "own", "channel": "web", "weight": 1}]},
+		"journeys": [{"name": "own", "steps": [{"name": "first", "line": 7, "at": "e", "method": "GET", "path": "/"}]}]}`)
+	ownTape := filepath.Join(dir, "own.jsonl")
+	succeed(t, "tape", "--steps", steps, "--rate", "2", "--duration", "1s", "--out", ownTape)
 
 	tape := func(extra ...string) []string {
 		return append([]string{"tape", "--workload", defaultWorkload, "--out", filepath.Join(dir, "t.jsonl")}, extra...)
@@ -225,6 +230,7 @@ func TestBadInput(t *testing.T) {
 		{"tape not there", replay("no.jsonl", goodTarget), "no.jsonl"},
 		{"tape cut short", replay(cut, goodTarget), "cut short"},
 		{"tape that is none", replay(noTape, goodTarget), "not the header of a tape"},
+		{"tape for another target", replay(ownTape, goodTarget), "own.jsonl was made from steps"},
 		{"target not there", replay(tapePath, "no.json"), "no.json"},
 		{"target of no JSON", replay(tapePath, noJSON), "bad.json"},
 		{"http 4", replay(tapePath, bent(func(t *target.Target) { t.HTTP = 4 })), "http is 4; versions: 1, 2, 3"},

@@ -74,6 +74,9 @@ func (c *common) load(cmd *cobra.Command) (s setup, err error) {
 	if s.target, err = target.Read(c.targetPath); err != nil {
 		return s, err
 	}
+	if s.tape.Header.Steps != "" && s.target.Steps == "" {
+		return s, fmt.Errorf("tape %s was made from steps, and target %s is the shop; make a tape from a workload", c.tapePath, c.targetPath)
+	}
 	if !cmd.Flags().Changed("timeout") {
 		c.timeout = cmp.Or(s.target.Timeout(), c.timeout)
 	}
