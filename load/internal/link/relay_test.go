@@ -7,11 +7,27 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 	"time"
 )
 
-// A relay carries bytes both ways between any two kinds of address, opens connections a round trip late, and ends.
+// exhausted is a listener that finds no free file descriptor at first.
+type exhausted struct {
+	net.Listener
+	tried bool
+}
+
+func (e *exhausted) Accept() (net.Conn, error) {
+	if !e.tried {
+		e.tried = true
+		return nil, &net.OpError{Op: "accept", Net: "unix", Err: os.NewSyscallError("accept4", syscall.EMFILE)}
+	}
+	return e.Listener.Accept()
+}
+
+// A relay carries bytes both ways between any two kinds of address, opens connections a round trip late, waits for free
+// file descriptors, and ends.
 func TestRelayCarriesConnectionsThroughTheLink(t *testing.T) {
 	server, path := startEcho(t), filepath.Join(t.TempDir(), "near")
 	listener, err := net.Listen("unix", path)
@@ -20,7 +36,7 @@ func TestRelayCarriesConnectionsThroughTheLink(t *testing.T) {
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	go func() { ended <- newClock(t).Relay(ctx, listener, slow, "tcp", server.address) }()
+	go func() { ended <- newClock(t).Relay(ctx, &exhausted{Listener: listener}, slow, "tcp", server.address) }()
 	began := time.Now()
 	near, err := net.Dial("unix", path)
 	if err != nil {
