@@ -65,9 +65,13 @@ func (s Spec) check() error {
 	}
 	peak := s.Rate * s.Duration.Seconds() * float64(peakFactor(s.Workload.Arrival)) / perMille
 	if peak > maxJourneys {
-		return fmt.Errorf("rate %v over %v makes more than %d journeys", s.Rate, s.Duration, maxJourneys)
+		return s.tooMany()
 	}
 	return choice.Check(s.pool(), shopdata.Pools(), "pool", "pools")
+}
+
+func (s Spec) tooMany() error {
+	return fmt.Errorf("rate %v over %v makes more than %d journeys", s.Rate, s.Duration, maxJourneys)
 }
 
 func (s Spec) pool() shopdata.Pool  { return cmp.Or(s.Pool, s.Workload.Pool) }
@@ -102,6 +106,9 @@ func Build(s Spec) (*Tape, error) {
 		times = exactly(s.Rate, s.Duration, random)
 	} else {
 		times = arrivals(s.Workload.Arrival, s.Rate, s.Duration, random)
+	}
+	if len(times) > maxJourneys { // their expected number may be just below the limit
+		return nil, s.tooMany()
 	}
 	if len(times) == 0 {
 		return nil, fmt.Errorf("rate %v over %v gives no journey at seed %d; raise one of them", s.Rate, s.Duration, s.Seed)

@@ -432,6 +432,7 @@ func TestInvalidSpecs(t *testing.T) {
 		{"gaps of centuries", func(s *Spec) { s.Rate = 1e-10 }, "rate 1e-10 is not between 0.00001 and 1000000"},
 		{"no duration", func(s *Spec) { s.Duration = 0 }, "duration 0s is not above 0"},
 		{"too many journeys", func(s *Spec) { s.Rate, s.Duration = 1e6, time.Hour }, "more than 5000000 journeys"},
+		{"too many journeys by chance", func(s *Spec) { s.Seed, s.Rate, s.Duration = 2, 1e6, 5*time.Second }, "more than 5000000 journeys"},
 		{"scale of none", func(s *Spec) { s.Scale = 0 }, "scale 0 is not between 1"},
 		{"unknown pool", func(s *Spec) { s.Pool = "sea" }, `unknown pool "sea"; pools: trial, parity`},
 		{"too short for one journey", func(s *Spec) { s.Rate, s.Duration = 0.001, time.Millisecond }, "gives no journey"},
