@@ -113,14 +113,15 @@ func (s *Customers) open(p *pool) (*Client, error) {
 	return newClient(s.target, s.connections(), s.meter, &through{link: link.New(s.clock, p.network, s.visit)})
 }
 
-// Borrow returns a customer of the channel for exclusive use, and whether its connections had to be opened first.
+// Borrow returns a customer of the channel for exclusive use, and whether its connections had to be opened first. The
+// longest idle customer comes first, so that no customer is idle until the edge closes its connections.
 func (s *Customers) Borrow(ctx context.Context, channel target.Channel) (c *Client, late bool, err error) {
 	p := s.pools[channel]
 	s.mu.Lock()
-	if last := len(p.idle) - 1; last >= 0 {
+	if len(p.idle) > 0 {
 		defer s.mu.Unlock()
-		c := p.idle[last]
-		p.idle = p.idle[:last]
+		c := p.idle[0]
+		p.idle = p.idle[1:]
 		return c, false, nil
 	}
 	if late = s.visit == link.Warm; late {
