@@ -172,7 +172,6 @@ func (c *Client) newTransport(version, connections int) transport {
 	}
 	return &http.Transport{
 		DisableKeepAlives:   c.fresh,
-		IdleConnTimeout:     c.idleTimeout(),
 		Protocols:           &protocols,
 		MaxConnsPerHost:     connections,
 		MaxIdleConnsPerHost: max(connections, 1),
@@ -332,7 +331,7 @@ func (at *Entrance) greet(ctx context.Context, transport transport, connected fu
 // Meter counts what crosses the client's connections.
 func (c *Client) Meter() *wire.Meter { return c.meter }
 
-// Close closes the connections; requests in flight on HTTP connections may end first.
+// Close closes the connections; over HTTP/1.1, requests in flight end first.
 func (c *Client) Close() {
 	for _, transport := range c.transports {
 		transport.CloseIdleConnections()

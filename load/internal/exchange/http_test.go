@@ -75,6 +75,66 @@ func TestAConnectionForEachRequest(t *testing.T) {
 	}
 }
 
+// A connection is closed once its customer has left, even if it opens only then, or if its request was cancelled without
+// a word from the server.
+func TestConnectionsOfLateJourneysAreClosed(t *testing.T) {
+	shop := shoptest.Start(t)
+	shop.Fault = func(http.ResponseWriter, shoptest.Seen) bool { <-t.Context().Done(); return true }
+	const rtt = 500 * time.Millisecond
+	at := shop.Target(t, target.REST, 2)
+	at.Visit, at.Networks = link.First, map[target.Channel]target.Network{target.Web: {RTTMs: rtt.Seconds() * 1e3}}
+	for _, limit := range []time.Duration{rtt / 10, rtt + rtt/4} {
+		customers, err := NewCustomers(at, func([]target.Channel) int { return 0 }, &wire.Meter{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer customers.Close()
+		client, _, err := customers.Borrow(t.Context(), target.Web)
+		if err != nil {
+			t.Fatal(err)
+		}
+		limited, cancel := context.WithTimeout(t.Context(), limit)
+		defer cancel()
+		if err := ask(limited, Untraced(client.At(shop.URL)), target.REST); outcome.Of(err) != outcome.Timeout {
+			t.Fatal(err)
+		}
+		time.Sleep(rtt / 10) // until the stream is cancelled
+		customers.Return(client, target.Web, false)
+		for end := time.Now().Add(5 * time.Second); client.Meter().Dialed() == 0 || shop.Connections() > 0; time.Sleep(time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatalf("%d connections are still open after a time limit of %v", shop.Connections(), limit)
+			}
+		}
+	}
+}
+
+// Idle customers take turns.
+func TestCustomersTakeTurns(t *testing.T) {
+	shop := shoptest.Start(t)
+	at := shop.Target(t, target.REST, 2)
+	at.Networks = map[target.Channel]target.Network{target.Web: {}}
+	customers, err := NewCustomers(at, func([]target.Channel) int { return 2 }, &wire.Meter{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer customers.Close()
+	if err := customers.Connect(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	borrowed := map[*Client]bool{}
+	for range 2 {
+		client, _, err := customers.Borrow(t.Context(), target.Web)
+		if err != nil {
+			t.Fatal(err)
+		}
+		borrowed[client] = true
+		customers.Return(client, target.Web, true)
+	}
+	if len(borrowed) != 2 {
+		t.Error("the same customer came twice, and the other stayed idle")
+	}
+}
+
 // A machine without a free port, or whose packets get no answer, cannot open a connection. The request is not sent,
 // which is a failure of the client.
 func TestNoConnectionCanBeOpened(t *testing.T) {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net/http"
 	"sync"
-	"time"
 
 	"golang.org/x/net/http2"
 )
@@ -37,7 +36,7 @@ type multiplexed struct {
 
 func (c *Client) newMultiplexer() *multiplexer {
 	m := &multiplexer{client: c, known: map[string]*multiplexed{}, Transport: http2.Transport{
-		AllowHTTP: true, DisableCompression: true, StrictMaxConcurrentStreams: true, IdleConnTimeout: c.idleTimeout(),
+		AllowHTTP: true, DisableCompression: true, StrictMaxConcurrentStreams: true,
 	}}
 	m.ConnPool = m
 	return m
@@ -104,27 +103,22 @@ func (m *multiplexer) MarkDead(lost *http2.ClientConn) {
 	}
 }
 
-// CloseIdleConnections closes each open connection as soon as its last request has ended.
+// CloseIdleConnections closes all connections, even with a cancelled request, whose stream counts as active until the
+// server answers a ping. A connection that is still being opened is closed once it is open.
 func (m *multiplexer) CloseIdleConnections() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, at := range m.known {
-		if !at.isOpen() {
+		if at.isOpen() {
+			_ = at.connection.Close()
 			continue
 		}
-		at.connection.SetDoNotReuse()
-		if at.connection.State().StreamsActive == 0 {
-			_ = at.connection.Close()
-		}
+		go func() {
+			if <-at.done; at.err == nil {
+				_ = at.connection.Close()
+			}
+		}()
 	}
-}
-
-// idleTimeout returns how long a connection without a request is kept; 0 for no limit.
-func (c *Client) idleTimeout() time.Duration {
-	if c.fresh {
-		return dialTimeout // for a connection whose request was cancelled before it was open
-	}
-	return 0
 }
 
 var errNoHTTP2 = errors.New("no HTTP/2 connection can be opened to it")
