@@ -3,7 +3,6 @@ package access
 import (
 	"time"
 
-	"hopwise/proto/stubs/typev1"
 	"hopwise/services/internal/shoperr"
 )
 
@@ -27,23 +26,6 @@ func (c Caller) RequireOwner(user int64, field string) error {
 		return shoperr.New(shoperr.PermissionDenied, field, "a customer may do this only for themselves")
 	}
 	return nil
-}
-
-// Require checks that a call with this level admits the caller.
-func (c Caller) Require(level Level) error {
-	switch {
-	case level == typev1.Access_ACCESS_EVERYBODY, level == typev1.Access_ACCESS_CALLER:
-		return nil
-	case level != typev1.Access_ACCESS_PARTNER:
-		return internalOnly()
-	case !c.IsPartner():
-		return shoperr.New(shoperr.PermissionDenied, "", "this needs a partner's token")
-	}
-	return nil
-}
-
-func internalOnly() error {
-	return shoperr.New(shoperr.PermissionDenied, "", "only the shop's own services may do this")
 }
 
 // CustomerID returns the id of the calling customer, or an error if the caller is not a customer.

@@ -11,7 +11,6 @@ import (
 	"hopwise/proto/stubs/orderv1"
 	"hopwise/proto/stubs/paymentv1"
 	"hopwise/proto/stubs/productv1"
-	"hopwise/proto/stubs/typev1"
 	"hopwise/proto/stubs/userv1"
 	"hopwise/services/internal/access"
 	"hopwise/services/internal/peer"
@@ -58,17 +57,7 @@ func WithRequest(ctx context.Context, services *peer.Services, authenticate func
 }
 
 // Admit admits the caller to the call with this full name if the call's rule allows it; public calls need no token.
-func (r *Request) Admit(call string) error {
-	level := rules[call].GetAccess()
-	if level == typev1.Access_ACCESS_EVERYBODY {
-		return nil
-	}
-	caller, err := r.Caller()
-	if err == nil {
-		err = caller.Require(level)
-	}
-	return err
-}
+func (r *Request) Admit(call string) error { return access.Admit(rules[call].GetAccess(), r.Caller) }
 
 // AdmitFor admits the caller to a call that concerns a user. field is the argument that names the user; it is empty if
 // the call has no other argument.
