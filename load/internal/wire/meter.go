@@ -78,9 +78,11 @@ func (c *counted) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// Write counts bytes before it sends them: their answer may come before Write returns.
 func (c *counted) Write(p []byte) (int, error) {
+	c.meter.out.Add(int64(len(p)))
 	n, err := c.Conn.Write(p)
-	c.meter.out.Add(int64(n))
+	c.meter.out.Add(int64(n - len(p)))
 	return n, err
 }
 
@@ -104,7 +106,8 @@ func (c *countedPackets) ReadFrom(p []byte) (int, net.Addr, error) {
 }
 
 func (c *countedPackets) WriteTo(p []byte, to net.Addr) (int, error) {
+	c.meter.out.Add(int64(len(p)))
 	n, err := c.PacketConn.WriteTo(p, to)
-	c.meter.out.Add(int64(n))
+	c.meter.out.Add(int64(n - len(p)))
 	return n, err
 }

@@ -56,6 +56,33 @@ func TestMeterAgreesWithTheOtherSide(t *testing.T) {
 	}
 }
 
+// cut is a connection that does not send the last byte, and notes what was counted before.
+type cut struct {
+	net.Conn
+	meter  Meter
+	before Count
+}
+
+func (c *cut) DialContext(context.Context, string, string) (net.Conn, error) { return c, nil }
+
+func (c *cut) Write(p []byte) (int, error) {
+	c.before = c.meter.Count()
+	return len(p) - 1, io.ErrShortWrite
+}
+
+// Bytes count before they are sent, so that they count before their answer; bytes that are not sent do not count.
+func TestBytesCountBeforeTheirAnswer(t *testing.T) {
+	var c cut
+	connection, err := c.meter.Dial(t.Context(), &c, "tcp", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _ = connection.Write([]byte("hello"))
+	if after := c.meter.Count(); c.before.Out != 5 || after.Out != 4 {
+		t.Errorf("counted %d bytes before, and %d after", c.before.Out, after.Out)
+	}
+}
+
 // Packets are counted in both directions, without their headers.
 func TestMeterCountsPackets(t *testing.T) {
 	var sockets [2]*net.UDPConn
