@@ -16,12 +16,12 @@ from msgspec.structs import replace
 
 from hops.budget.call_paths import SEPARATOR
 from hops.budget.mapping import NameMap
-from hops.budget.parts import GENERATOR, LOOP_BUSY, THINK_SPAN, Budget, budget_of_tree, part_of, queue_of
+from hops.budget.parts import GENERATOR, LOOP_BUSY, THINK_SPAN, Budget, budget_of_tree, is_entry, part_of, queue_of
 from hops.budget.unanswered import name_unanswered, store_part
 from hops.traces.end_to_end import after_root_ns, to_the_end
 from hops.traces.foreign import grow_any
 from hops.traces.shared import lend_answers
-from hops.traces.span import CLIENT, PRODUCER, SERVER, Span
+from hops.traces.span import CLIENT, INTERNAL, PRODUCER, SERVER, Span
 from hops.traces.tree import ADJUSTERS, LOAD_CHANNEL, LOAD_JOURNEY, SHOP_JOURNEY, Node, Tree, grow
 
 _TO_THE_END = to_the_end(ADJUSTERS)
@@ -49,6 +49,7 @@ def tree_of(spans: Sequence[Span], names: NameMap | None = None, *, end_to_end: 
         for node in tree.nodes:
             part = part_of(node)
             if (renamed := names.parts.of(part)) != part:
+                node.enters = node.span.kind is INTERNAL and is_entry(node)
                 node.part = renamed
             if LOOP_BUSY in node.span.attributes:
                 node.queue = names.parts.of(queue_of(node))

@@ -246,7 +246,9 @@ def queue_of(node: Node) -> str:
 
 def is_entry(node: Node) -> bool:
     """Whether a span enters its part: INTERNAL spans inside a component do not, unless they are parts themselves."""
-    return node.span.kind is not INTERNAL or (not node.part and node.span.name in _COUNTED_INTERNAL)
+    if node.span.kind is not INTERNAL or node.enters:
+        return True
+    return not node.part and node.span.name in _COUNTED_INTERNAL
 
 
 def _busy(span: Span) -> tuple[int, int]:

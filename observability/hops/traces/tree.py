@@ -42,6 +42,7 @@ class Node(msgspec.Struct, eq=False):
             over, and for the span of a message that ended last.
         callee: Service that answered a CLIENT span; None for other spans, and without a SERVER span below.
         part: Part that the span's own time belongs to, if it does not follow the shop's conventions.
+        enters: Whether an INTERNAL span enters its part, likewise.
         queue: Part of the wait for the component's event loop, likewise.
         is_outer: Whether a CLIENT span below makes the same call; both count as one call.
     """
@@ -56,6 +57,7 @@ class Node(msgspec.Struct, eq=False):
     callee: str | None = None
     unconnected: bool = False
     part: str = ""
+    enters: bool = False
     is_outer: bool = False
     queue: str = ""
 

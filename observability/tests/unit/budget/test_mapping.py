@@ -62,7 +62,14 @@ client checkout           INTERNAL 0..100 shop.journey=checkout
 
 
 @pytest.mark.parametrize(
-    ("pattern", "name"), [("db:mysql", "db:shared"), ("wire:client→order", "wire:way"), ("queue:*", "queue:loops")]
+    ("pattern", "name"),
+    [
+        ("db:mysql", "db:shared"),
+        ("wire:client→order", "wire:way"),
+        ("queue:*", "queue:loops"),
+        ("pool:*", "db:pool"),
+        ("client:waiting", "wire:waiting"),
+    ],
 )
 def test_an_entry_for_a_part_changes_that_part_and_no_other(draw, tmp_path, pattern, name):
     (tmp_path / "names.yaml").write_text(f'parts: {{"{pattern}": "{name}"}}')
