@@ -16,7 +16,8 @@ import numpy as np
 from hops.statistics.intervals import Floats, Interval, t_quantile
 from hops.statistics.over_blocks import NO_INTERVAL, Section, Spread, spread_of
 
-NO_SCATTER = "the blocks do not scatter"
+_NO_SCATTER = "the {}s do not scatter"
+NO_SCATTER = _NO_SCATTER.format("block")
 """Why two different figures have no interval if each is the same in all blocks."""
 #: A difference counts as visible if it would be shown in this share of experiments.
 POWER = 0.8
@@ -77,13 +78,16 @@ def spread_if_independent(*sides: Floats, first: Sequence[int | None] = ()) -> S
     return Spread(total**0.5, float(total**2 / (variances**2 / freedoms).sum()))
 
 
-def contrast(left: Section, right: Section, spread: Callable[..., Spread] = spread_if_paired) -> Contrast:
+def contrast(
+    left: Section, right: Section, spread: Callable[..., Spread] = spread_if_paired, unit: str = "block"
+) -> Contrast:
     """Compares two figures.
 
     Args:
         left: Left figure.
         right: Right figure.
         spread: `spread_if_paired` for the same blocks in the same order, `spread_if_independent` for unrelated blocks.
+        unit: What a figure's values are of, in the singular, for the reason.
     """
     if left.value is None or right.value is None:
         return Contrast(None, None, reason=left.reason or right.reason)
@@ -94,13 +98,13 @@ def contrast(left: Section, right: Section, spread: Callable[..., Spread] = spre
         return Contrast(difference, ratio, reason=reason or "one side is 0")
     if not all((side.by_block > 0).all() for side in (left, right)):
         # A figure of 0 has no logarithm, as where a clock is coarser than the times that it measures.
-        return Contrast(difference, ratio, reason="one side is 0 in a block")
+        return Contrast(difference, ratio, reason=f"one side is 0 in a {unit}")
     first = (left.first, right.first)
     relative = spread(left.deviations, right.deviations, first=first)
     # To first order, a value's deviation is the value times the deviation of its logarithm.
     absolute = spread(left.value * left.deviations, right.value * right.deviations, first=first)
     if not relative.error and difference:
-        return Contrast(difference, ratio, reason=NO_SCATTER)
+        return Contrast(difference, ratio, reason=_NO_SCATTER.format(unit))
     factor = float(np.exp(relative.half_width))
     # A block affects both sides by a factor, which cancels in the ratio but not in the difference.
     p = relative.p_value(float(np.log(ratio)))

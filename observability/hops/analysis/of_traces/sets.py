@@ -115,13 +115,12 @@ def compare_sets(a: Mapping[str, Timeline], b: Mapping[str, Timeline]) -> Sets:
 
 def _figure(name: str, metric: str, a: Timeline, b: Timeline) -> Differing:
     left, right = a.figure(TOTAL, metric), b.figure(TOTAL, metric)
-    result = contrast(right, left, spread_if_independent)
+    result = contrast(right, left, spread_if_independent, unit="section")
     assert left.value is not None
     assert right.value is not None
     traces = a.total_ms.size, b.total_ms.size
     ratio = result.ratio, result.ratio_interval
-    reason = result.reason and result.reason.replace("block", "section")  # these blocks are sections of time
-    return Differing(name, metric, traces, left.value, right.value, *ratio, result.p, reason)
+    return Differing(name, metric, traces, left.value, right.value, *ratio, result.p, result.reason)
 
 
 Row = TypeVar("Row", Differing, PartDiffering)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from hops.analysis.comparisons import superiority
-from hops.statistics.contrast import contrast
+from hops.statistics.contrast import contrast, spread_if_independent
 from hops.statistics.over_blocks import Section, rate_section, refusal, sections_of
 
 METRICS = ("mean", "p50", "p90", "p95", "p99")
@@ -154,6 +154,13 @@ def test_a_system_against_itself_does_not_differ():
 def test_blocks_that_do_not_scatter_prove_nothing():
     found = contrast(Section(1.0, np.ones(5)), Section(2.0, 2 * np.ones(5)))
     assert (found.p, found.reason) == (None, "the blocks do not scatter")
+
+
+@pytest.mark.parametrize(
+    ("b", "reason"), [(2 * np.ones(5), "the sections do not scatter"), (np.arange(5), "one side is 0 in a section")]
+)
+def test_a_reason_names_what_the_values_are_of(b, reason):
+    assert contrast(Section(1.0, np.ones(5)), Section(2.0, b), spread_if_independent, unit="section").reason == reason
 
 
 def test_without_values_nothing_is_compared():
