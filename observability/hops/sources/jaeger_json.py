@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
-from hops.errors import MalformedTraceError
+from hops.errors import MalformedTraceError, printable
 from hops.sources.decode_json import NotJsonError, camel_case, each, read_one
 from hops.traces.otlp import NEEDED, SPAN_ID_DIGITS, TRACE_ID_DIGITS, plain_id
 from hops.traces.peers import lean
@@ -292,8 +292,11 @@ def _above(span: _Span, trace_id: str) -> tuple[str, tuple[tuple[str, str], ...]
 
 
 def trace_id_of(raw: str) -> str:
-    """Pads a trace id to 32 digits: Jaeger and Zipkin drop leading zeros, and the upper half if it is zero."""
-    return raw.lower().rjust(TRACE_ID_DIGITS, "0")
+    """Pads a trace id to 32 digits: Jaeger and Zipkin drop leading zeros, and the upper half if it is zero.
+
+    An id may be any text, which a terminal must not obey.
+    """
+    return printable(raw).lower().rjust(TRACE_ID_DIGITS, "0")
 
 
 def span_id_of(raw: str) -> str:

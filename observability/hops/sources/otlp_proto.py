@@ -85,12 +85,22 @@ def frames(data: bytes | memoryview, where: str) -> Iterator[tuple[memoryview, s
         at = body + length
 
 
-def looks_framed(head: bytes, size: int) -> bool:
+def looks_framed(head: bytes, data: bytes | memoryview) -> bool:
     """Whether bytes begin with a length that fits the file, followed by a message or its compressed form."""
     if len(head) < _PREFIX.size + 4:
         return False
     (length,) = _PREFIX.unpack_from(head)
-    return 0 < length <= size - _PREFIX.size and (head[4] in (RESOURCE_SPANS, ord("{")) or head[4:8] == ZSTD)
+    if not 0 < length <= len(data) - _PREFIX.size or not (head[4] in (RESOURCE_SPANS, ord("{")) or head[4:8] == ZSTD):
+        return False
+    # The tag and the length of a message's first component look like a length of 160 MiB or more.
+    return head[0] != RESOURCE_SPANS or not _is_message(data)
+
+
+def _is_message(data: bytes | memoryview) -> bool:
+    """Whether the first component of a message is followed by another component, or by the end."""
+    length, at = _varint(data, 1, "")
+    end = at + length
+    return end == len(data) or (end < len(data) and data[end] == RESOURCE_SPANS)
 
 
 def _varint(data: bytes | memoryview, at: int, where: str) -> tuple[int, int]:

@@ -134,7 +134,7 @@ def _of_keys(keys: _Keys, text: bytes | memoryview, where: str) -> tuple[str, Ba
 
 def read_binary(data: bytes | memoryview, where: str, head: bytes, forced: str = "") -> tuple[str, Batches]:
     """Recognises the format of bytes that are not JSON, or refuses them, and reads their spans in batches."""
-    if forced == OTLP_FRAMED or (not forced and otlp_proto.looks_framed(head, len(data))):
+    if forced == OTLP_FRAMED or (not forced and otlp_proto.looks_framed(head, data)):
         return OTLP_FRAMED, _read_framed(data, where)
     if forced == OTLP_PROTO or head[0] == otlp_proto.RESOURCE_SPANS:
         return OTLP_PROTO, otlp_proto.read_messages(data, where)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import mmap
 import os
 import sys
 import threading
@@ -17,7 +18,7 @@ from msgspec.structs import replace
 from hops.errors import MalformedTraceError, SourceError
 from hops.sources import compressed, files
 from hops.sources.files import opened_file, read_file
-from hops.sources.recognise import FORMATS
+from hops.sources.recognise import FORMATS, read_binary
 from hops.traces.span import Kind
 from synthetic.formats import WRITERS, foreign_trace, frame, jaeger_trace, otlp_message, write_traces, zipkin_trace
 from synthetic.traces import otlp_document
@@ -259,6 +260,19 @@ def test_control_characters_in_names_are_shown_and_not_obeyed():
     assert "GET \\x1b[2J/é" in {span.name for span in read(json.dumps({"data": [trace]}).encode())[1]}
 
 
+@pytest.mark.parametrize(
+    "document",
+    [
+        {"spans": [{"traceID": "\x1b[2J", "spanID": "1", "startTime": 1, "duration": 1}]},
+        {"traceId": "\x1b[2J", "id": "1", "timestamp": 1, "duration": 1},
+    ],
+    ids=["jaeger", "zipkin"],
+)
+def test_control_characters_in_ids_are_shown_and_not_obeyed(document):
+    [span] = read(json.dumps(document).encode())[1]
+    assert span.trace_id.endswith("0\\x1b[2j")
+
+
 def test_a_pipe_is_read_and_one_without_a_writer_is_not_waited_for(tmp_path, monkeypatch):
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
@@ -280,6 +294,14 @@ def test_a_format_can_be_forced():
         read(file_of("jaeger"), "otlp-proto")
     with pytest.raises(MalformedTraceError, match="is Jaeger's JSON, but --format says Zipkin v2 JSON"):
         read(file_of("jaeger"), "zipkin")
+
+
+def test_a_large_message_is_not_taken_for_a_length_and_what_follows():
+    data = memoryview(mmap.mmap(-1, 180_000_000))
+    data[:5] = b"\x0a\xa0\x9c\x01\x0a"  # a component of 20,000 bytes, or a length of 178,297,857
+    for follows, kind in ((b"\x00", "otlp-framed"), (b"\x0a", "otlp-proto")):
+        data[20_004:20_005] = follows
+        assert read_binary(data, "file", bytes(data[:4096]))[0] == kind
 
 
 def test_large_files_are_like_small_ones(tmp_path):
