@@ -32,6 +32,8 @@ _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 def paths_of(source: str) -> list[Path]:
     """Lists the files of a file, folder or pattern, but no hidden files; raises `SourceError` if there are none."""
+    if not source:
+        raise SourceError("a source is empty; for this folder, give .")
     path = Path(source)
     if path.is_dir():
         inside = sorted(one for one in path.rglob("*") if one.is_file() and not _is_hidden(one.relative_to(path)))
@@ -120,7 +122,9 @@ def opened_file(path: str) -> IO[bytes]:
 
 
 def open_stdin() -> IO[bytes]:
-    """Stores standard input in a file, so that it can be read twice."""
+    """Stores standard input in a file, so that it can be read twice; raises `SourceError` if it is closed."""
+    if sys.stdin is None:
+        raise SourceError("standard input is closed")
     return spool(sys.stdin.buffer, "standard input")
 
 

@@ -236,19 +236,23 @@ def _tempo(base: str, query: Query) -> Iterator[Answer]:
 
     def ask(url: str) -> Answer:
         answer = get(url, query.headers, accept=_PROTOBUF)
-        return Answer(url, _read(answer, url), is_search=not query.trace_ids)
+        return Answer(url, _read(answer, url))
 
-    yield from _each(trace_ids, f"{base}/api/traces/", ask)
+    yield from _each(trace_ids, f"{base}/api/traces/", ask, is_search=not query.trace_ids)
 
 
-def _each(trace_ids: Iterable[str], path: str, ask: Callable[[str], Answer]) -> Iterator[Answer]:
+def _each(
+    trace_ids: Iterable[str], path: str, ask: Callable[[str], Answer], *, is_search: bool = False
+) -> Iterator[Answer]:
     """Requests traces by id, a few in parallel; a trace that cannot be read becomes an answer with the error."""
 
     def answer(url: str) -> Answer:
         try:
-            return ask(url)
+            one = ask(url)
         except SourceError as error:
-            return Answer(url, _raise(error))
+            one = Answer(url, _raise(error))
+        one.is_search = is_search
+        return one
 
     urls = iter([f"{path}{quote(trace_id)}" for trace_id in trace_ids])
     with ThreadPoolExecutor(AT_ONCE) as pool:

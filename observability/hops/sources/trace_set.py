@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 import msgspec
 
-from hops.errors import HopsError
+from hops.errors import HopsError, printable
 from hops.sources.files import STDIN, open_stdin, opened_file, paths_of, read_file
 from hops.sources.query import Query, answers, is_url
 from hops.sources.recognise import FORMATS
@@ -31,6 +31,10 @@ class Input(msgspec.Struct):
     format: str = ""
     spans: int = 0
     refused: str = ""
+
+    def __post_init__(self) -> None:
+        """Makes the name printable: the name of a file may be any bytes."""
+        self.name = printable(self.name)
 
 
 class TraceSet(msgspec.Struct):
@@ -125,6 +129,8 @@ def read_sources(
                     one.refused = f"{one.name}: has no spans"
             except (HopsError, OSError) as error:
                 one.refused = str(error)
+                if is_search and not one.spans:
+                    searched.add(one.name)  # a trace that the search found, and that cannot be read
             one.format = AND.join(kinds)
         if len(made.inputs) == before:
             made.inputs.append(Input(source, refused=f"{source}: lacks the requested traces"))

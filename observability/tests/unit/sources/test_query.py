@@ -131,6 +131,19 @@ def test_as_many_traces_as_the_limit_may_be_not_all(api):
     assert not read_sources([f"{api.url}/api/traces?service=edge"], query=Query(limit=2)).limited
 
 
+def test_a_trace_that_a_search_found_counts_for_the_limit_even_if_it_cannot_be_read(api):
+    api.routes = {
+        "/api/echo": (200, b"echo"),
+        "/api/search": (200, json.dumps({"traces": [{"traceID": FIRST}, {"traceID": "b" * 32}]}).encode()),
+        f"/api/traces/{FIRST}": (200, otlp_message(TRACES[FIRST])),
+    }
+    for broken in ((404, b""), (200, b"?")):
+        api.routes[f"/api/traces/{'b' * 32}"] = broken
+        read = read_sources([api.url], query=Query(limit=2))
+        assert read.limited == [f"{api.url}: it gave as many traces as --limit 2 allows, and may have more."]
+        assert not read_sources([api.url], query=Query(limit=3)).limited
+
+
 def test_a_search_of_tempo_without_traces_is_reported(api):
     api.routes = {"/api/echo": (200, b"echo"), "/api/search": (200, b"{}")}
     assert read_sources([api.url]).refused == [f"{api.url}: lacks the requested traces"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 
 from hops.sources.trace_set import read_sources
 from synthetic.formats import foreign_trace, jaeger_trace
@@ -21,6 +22,18 @@ def test_inputs_are_counted_by_how_far_they_were_read(tmp_path):
     assert partly.startswith(f"Partly read: {tmp_path}/c.jsonl:2: ")
     assert refused == f"Refused: {tmp_path}/d.json: is empty"
     assert read.refused == [partly.partition(": ")[2], refused.partition(": ")[2]]
+
+
+def test_control_characters_in_the_name_of_a_file_are_shown_and_not_obeyed(tmp_path):
+    file = tmp_path / os.fsdecode(b"\xff\x1b[2J.json")
+    file.write_text("[]")
+    assert read_sources([str(file)]).refused == [f"{tmp_path}/\\udcff\\x1b[2J.json: has no spans"]
+
+
+def test_an_empty_source_is_not_the_whole_folder(monkeypatch):
+    assert read_sources([""]).refused == ["a source is empty; for this folder, give ."]
+    monkeypatch.setattr("sys.stdin", None)
+    assert read_sources(["-"]).refused == ["standard input is closed"]
 
 
 def test_each_format_is_named_once(tmp_path):
