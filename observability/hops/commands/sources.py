@@ -101,12 +101,14 @@ def read_options(
 
     Raises:
         SourceError: An option has a wrong form or needs an address, or the window ends before it begins.
-        InputError: The file of names has a wrong form, or the page has no folder.
+        InputError: The file of names has a wrong form, or the page is a folder or has no folder.
         OSError: The file of names cannot be read.
     """
     from hops.budget.mapping import read_names
     from hops.sources.query import Query, header_of, is_url, moment_ns
 
+    if html is not None and html.is_dir():
+        raise InputError(f"--html {html}: is a folder; give a file")
     if html is not None and not html.parent.is_dir():
         raise InputError(f"--html {html}: there is no folder {html.parent}")
 

@@ -91,6 +91,14 @@ def test_a_page_in_a_folder_that_is_not_there_is_refused_before_anything_is_read
     assert "Hop budget" not in result.output
 
 
+@pytest.mark.parametrize("page", ["", ".", "/"])
+def test_a_page_that_is_a_folder_is_refused_before_anything_is_read(otlp_file, page):
+    result = run("budget", otlp_file, "--html", page)
+    assert result.exit_code == 2
+    assert "is a folder; give a file" in words_of(result)
+    assert "Hop budget" not in result.output
+
+
 def test_a_page_that_needs_no_other_file(tmp_path):
     write_traces(tmp_path / "in", "jaeger", 40)
     result = run("budget", tmp_path / "in", "--html", tmp_path / "page.html", "--top", 2)
