@@ -25,9 +25,12 @@ class Test(NamedTuple):
     equal: bool
 
 
-def measured_curve(arms: Sequence[Latencies], journey: str, metric: str = "p50") -> Curve | None:
-    """Computes one topology's figure at each of several points; None if a point has no journey that ended ok."""
-    blocks = sorted(set.intersection(*(latencies.blocks for latencies in arms)))
+def measured_curve(arms: Sequence[Latencies], journey: str, blocks: Sequence[int], metric: str = "p50") -> Curve | None:
+    """Computes one topology's figure at each of several points; None if a point has no journey that ended ok.
+
+    Args:
+        blocks: The blocks to use, the same for all curves that are compared.
+    """
     rows = min(latencies.pool(journey, blocks).size for latencies in arms)
     sections = [latencies.sections(journey, blocks)[metric] for latencies in arms]
     values = [section.value for section in sections if section.value is not None]

@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from hops.analysis.latencies import Latencies
+from hops.analysis.latencies import Latencies, pair_sections
 from hops.run.documents.difference import Comparison, Difference, Finding, Tested
 from hops.statistics.contrast import Contrast, contrast, visible_ratio
 from hops.statistics.correction import SIGNIFICANCE, correct_tests
@@ -76,10 +76,8 @@ def latency_pairs(
 ) -> Iterator[Pair]:
     """Pairs the latencies of two systems: `all`, then the journeys by name; in each, by metric."""
     for journey in (ALL, *sorted({*left.cells, *right.cells} - {ALL})):
-        sides = left.pool(journey, left_blocks), right.pool(journey, right_blocks)
-        fewest = min(side.size / max(1, len(of)) for side, of in zip(sides, (left_blocks, right_blocks), strict=True))
-        ours, theirs = left.sections(journey, left_blocks, fewest), right.sections(journey, right_blocks, fewest)
-        effect = superiority(*sides)
+        ours, theirs = pair_sections(left, right, journey, left_blocks, right_blocks)
+        effect = superiority(left.pool(journey, left_blocks), right.pool(journey, right_blocks))
         for metric in METRICS:
             if metric not in _RARE or not (ours[metric].reason or theirs[metric].reason):
                 yield Pair(journey, metric, ours[metric], theirs[metric], effect)

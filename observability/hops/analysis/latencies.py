@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -47,6 +47,20 @@ class Latencies:
             values = [cell.get(block, np.empty(0)) for block in key[1]]
             self._known[key] = sections_of(values, per_block, self.first)
         return self._known[key]
+
+
+def intersect_blocks(arms: Iterable[Latencies]) -> list[int]:
+    """Lists the blocks in which each arm has a journey."""
+    return sorted(set.intersection(*(arm.blocks for arm in arms)))
+
+
+def pair_sections(
+    left: Latencies, right: Latencies, journey: str, left_blocks: Sequence[int], right_blocks: Sequence[int]
+) -> tuple[dict[str, Section], dict[str, Section]]:
+    """Computes a journey's figures on both sides, with equally many sections for equally many blocks."""
+    sides = (left, left_blocks), (right, right_blocks)
+    fewest = min(side.pool(journey, blocks).size / max(1, len(blocks)) for side, blocks in sides)
+    return left.sections(journey, left_blocks, fewest), right.sections(journey, right_blocks, fewest)
 
 
 def latencies_of(journeys: pl.DataFrame, first: int | None = None) -> Latencies:

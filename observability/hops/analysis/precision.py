@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from hops.analysis.latencies import Latencies
+from hops.analysis.latencies import Latencies, intersect_blocks, pair_sections
 from hops.run.documents.difference import Comparison
 from hops.run.documents.precision import Precision
 from hops.run.files import RunFiles
@@ -63,7 +63,7 @@ def decide(latencies: Mapping[str, Latencies], asked: float, ran: int) -> Decide
     A block counts only if every topology has a journey in it that ended ok: pairs need the same blocks.
     """
     first = next(iter(latencies.values())).first or ran
-    blocks = sorted(set.intersection(*(side.blocks for side in latencies.values())))
+    blocks = intersect_blocks(latencies.values())
     widths = _half_widths(latencies, blocks)
     if not widths:
         return Decided(asked, first, ran, None, None)
@@ -76,9 +76,8 @@ def decide(latencies: Mapping[str, Latencies], asked: float, ran: int) -> Decide
 
 def _half_widths(latencies: Mapping[str, Latencies], blocks: Sequence[int]) -> list[float]:
     """Computes the same as `half_widths`, but without the other results of `compare_latencies`."""
-    sections = {name: side.sections(ALL, blocks)[METRIC] for name, side in latencies.items()}
-    ratios = [contrast(sections[left], sections[right]).ratio_interval for left, right in combinations(sections, 2)]
-    return _widths(ratios)
+    pairs = (pair_sections(*sides, ALL, blocks, blocks) for sides in combinations(latencies.values(), 2))
+    return _widths(contrast(left[METRIC], right[METRIC]).ratio_interval for left, right in pairs)
 
 
 def precision_of(run: RunFiles, comparisons: Sequence[Comparison]) -> Precision | None:

@@ -16,7 +16,7 @@ import polars as pl
 
 from hops.analysis.comparisons import describe_contrast
 from hops.analysis.hop_differences import TracedMeans
-from hops.analysis.latencies import Latencies
+from hops.analysis.latencies import Latencies, pair_sections
 from hops.run.documents.difference import Tested
 from hops.statistics.contrast import contrast, visible_ratio
 from hops.statistics.correction import SIGNIFICANCE, correct_tests
@@ -72,9 +72,8 @@ def version_rows(
 ) -> list[VersionRow]:
     """Tests all figures of the mix: whole and percentiles, then parts, largest first; `hops` as in `Measured`."""
     blocks = sorted(latencies[A].blocks & latencies[B].blocks)
-    sections = {
-        name: tuple(latencies[side].sections(ALL, blocks)[name] for side in (B, A)) for name in PERCENTILES
-    } | _sections_of_parts(hops, load, blocks)
+    of_b, of_a = pair_sections(latencies[B], latencies[A], ALL, blocks, blocks)
+    sections = {name: (of_b[name], of_a[name]) for name in PERCENTILES} | _sections_of_parts(hops, load, blocks)
     rows = [_row(what, *sides) for what, sides in sections.items()]
     tests = {(row["what"], A, B): row for row in rows if row["p"] is not None}
     for test, result in correct_tests({test: row["p"] or 0.0 for test, row in tests.items()}).items():

@@ -13,14 +13,14 @@ block, and the interval is over blocks.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import combinations
+from itertools import chain, combinations
 from typing import Any
 
 import numpy as np
 
 from hops.analysis.break_even import between, break_evens, measured_curve
 from hops.analysis.cost import CORE_HOURS_A_MILLION, TOTAL, component_group
-from hops.analysis.latencies import Latencies
+from hops.analysis.latencies import Latencies, intersect_blocks
 from hops.analysis.summary import Measured
 from hops.kinds.rates.document import AXIS, Crossing, Filling, RateArm, Rates
 from hops.run.axis import Arm, by_topology, shared_places
@@ -70,13 +70,17 @@ def crossings(
         return []
     rates = np.array(equal)
     grid = np.union1d(np.linspace(rates[0], rates[-1], _PIECES + 1), rates)
+    of_rates = {
+        topology: [latencies[arm.label] for arm in own if arm.at in equal and arm.percent is None]
+        for topology, own in arms.items()
+    }
+    blocks = intersect_blocks(chain.from_iterable(of_rates.values()))
     result = []
     for metric in METRICS:
         curves = {}
-        for topology, own in arms.items():
-            of_rates = [latencies[arm.label] for arm in own if arm.at in equal and arm.percent is None]
+        for topology, own in of_rates.items():
             for journey in (ALL, *sorted(load)):
-                curve = measured_curve(of_rates, journey, metric)
+                curve = measured_curve(own, journey, blocks, metric)
                 if curve is not None:
                     curves[journey, topology] = between(curve, rates, grid)
         gaps = {

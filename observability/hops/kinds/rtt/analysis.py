@@ -22,7 +22,7 @@ import polars as pl
 
 from hops.analysis.break_even import measured_curve
 from hops.analysis.distance import over_distance
-from hops.analysis.latencies import Latencies
+from hops.analysis.latencies import Latencies, intersect_blocks
 from hops.analysis.travel import AT_EDGE, Medians, means_of, round_trips_of, travel_of
 from hops.kinds.rtt.break_even import break_even_checks
 from hops.kinds.rtt.document import AXIS, DistanceCheck, JourneySlope, PredictedPoint
@@ -56,13 +56,14 @@ class AtDistances:
 def distance_check(rtts_ms: Sequence[float], topologies: Mapping[str, AtDistances]) -> DistanceCheck:
     """Compares the model with an experiment at two or more ascending distances; topologies in the user's order."""
     times_ms = np.array(rtts_ms)
-    travel = {name: one.nearest for name, one in topologies.items()}
+    blocks = intersect_blocks(arm for one in topologies.values() for arm in one.latencies)
+    travel = {name: one.nearest.filter(pl.col("block").is_in(blocks)) for name, one in topologies.items()}
     medians = Medians(travel, AT_EDGE, [Network(rtt_ms=time_ms) for time_ms in rtts_ms])
     round_trips = round_trips_of({name: means_of(frame) for name, frame in travel.items()})
     slopes, points, measured = [], [], {}
     for journey in medians.journeys:
         for name, predicted in medians.curves(journey).items():
-            curve = measured_curve(topologies[name].latencies, journey)
+            curve = measured_curve(topologies[name].latencies, journey, blocks)
             if curve is None:
                 continue
             measured[journey, name] = curve

@@ -152,6 +152,12 @@ def test_without_an_interval_nothing_is_decided():
     assert decide(latencies([0.0, 0.0], 2), 0.05, 2).blocks(100) == 2
 
 
+def test_a_topology_that_hardly_answers_is_compared_over_as_many_sections():
+    sides = latencies([0.05, 0.03, -0.02, -0.05, 0.01, 0.04, -0.04, -0.03, 0.02, -0.01], 10)
+    sides["grpc"].cells["all"].update({block: rows[:2] for block, rows in sides["grpc"].cells["all"].items()})
+    assert decide(sides, 0.5, 10).needed == 10
+
+
 def test_a_block_in_which_a_topology_answered_nothing_does_not_count():
     sides = latencies([0.05, -0.05, 0.05, -0.05, 0.0, 0.0], 5)
     del sides["grpc"].cells["all"][6]

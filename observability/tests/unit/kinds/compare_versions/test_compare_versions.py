@@ -16,6 +16,7 @@ from hops.gates.verdict import failing_gates
 from hops.kinds import make_report
 from hops.kinds.compare_versions.analysis import PERCENTILES, WHOLE, VersionRow, version_rows, versions_in
 from hops.run.files import MANIFEST, SUMMARY, TRIALS, read_document, read_run
+from hops.run.rows import HOPS
 from synthetic.run import Arm, write_generated_run
 
 from ...report.pages import edited
@@ -106,6 +107,19 @@ def test_answers_must_be_equal_unless_they_may_differ(tmp_path: Path, allowed: l
     assert len(read_run(tmp_path).used) == 2
     make_report(tmp_path)
     assert ("answers_differ" in failing_gates(read_document(tmp_path / SUMMARY)["gates"])) is differ
+
+
+def test_a_version_that_fails_half_of_its_journeys_is_compared_over_as_many_sections() -> None:
+    rng = np.random.default_rng(2)
+    latencies = {
+        side: Latencies({"all": {block: rng.lognormal(2, 0.5, count) for block in range(12)}})
+        for side, count in (("a", 300), ("b", 150))
+    }
+    hops = pl.DataFrame(schema={"block": pl.Int32, **HOPS})
+    rows = {row["what"]: row for row in version_rows(latencies, {"a": hops, "b": hops}, {"checkout": 1.0})}
+    assert [(rows[name]["verdict"], rows[name]["freedom"]) for name in PERCENTILES] == [
+        ("not_shown", 11), ("not_shown", 5)
+    ]  # fmt: skip
 
 
 def test_equal_versions_do_not_differ_because_some_trials_are_slow() -> None:

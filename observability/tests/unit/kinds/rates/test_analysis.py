@@ -75,6 +75,14 @@ def test_two_blocks_are_too_few() -> None:
     assert {(row["verdict"], row["reason"]) for row in rows} == {("unknown", "needs 3 blocks, and there are 2")}
 
 
+def test_a_block_in_which_an_arm_answered_nothing_does_not_count() -> None:
+    rng = np.random.default_rng(1)
+    found = {AXIS.label(name, rate): latencies(rng, 10.0) for name in ("rest", "grpc") for rate in RATES}
+    found[AXIS.label("grpc", 60.0)] = latencies(rng, 10.0, blocks=4)
+    rows = crossings(arms("rest", "grpc"), RATES, found, {"browse": 1})
+    assert {row["verdict"] for row in rows} == {"not_shown"}
+
+
 def test_rates_that_not_all_have_are_not_compared() -> None:
     manifest = {
         "topologies": {"rest-10": {"name": "rest"}, "rest-60pct": {"name": "rest"}, "grpc-10": {"name": "grpc"}},

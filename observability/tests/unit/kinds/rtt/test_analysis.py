@@ -26,8 +26,11 @@ BREAK_EVEN_MS = 12.0
 EXPERIMENTS = 50
 
 
-def experiment(rng, *, stretch: float = 1.0, blocks: int = 5, count: int = 120) -> DistanceCheck:
-    """Makes two topologies at four distances; each millisecond of distance costs `stretch` ms."""
+def experiment(rng, *, stretch: float = 1.0, blocks: int = 5, count: int = 120, lost: int = 0) -> DistanceCheck:
+    """Makes two topologies at four distances; each millisecond of distance costs `stretch` ms.
+
+    In block `lost`, the last arm answers nothing.
+    """
     shifts = rng.lognormal(0, 0.03, blocks)
     topologies = {}
     for name, (own_ms, round_trips) in TOPOLOGIES.items():
@@ -44,6 +47,7 @@ def experiment(rng, *, stretch: float = 1.0, blocks: int = 5, count: int = 120) 
             up=pl.lit(0.0),
         )  # fmt: skip
         topologies[name] = AtDistances(labels, nearest, [latencies_of(frame) for frame in frames])
+    topologies[name].latencies[-1] = latencies_of(frames[-1].filter(pl.col("block") != lost))
     return distance_check(RTTS_MS, topologies)
 
 
@@ -75,6 +79,13 @@ def test_a_distance_that_takes_more_than_its_round_trips_shows() -> None:
     assert np.mean([row["ratio"]["value"] for one in checks for row in one["slopes"]]) == pytest.approx(1.2, abs=0.01)
     far = [row for check in checks for row in check["points"] if row["rtt_ms"] == 100.0 and row["journey"] == "ask"]
     assert all(row["verdict"] == "differ" and row["difference"]["value"] > 0 for row in far)
+
+
+def test_a_block_in_which_an_arm_answered_nothing_does_not_count() -> None:
+    check = experiment(np.random.default_rng(5), blocks=6, lost=1)
+    assert "unknown" not in {row["verdict"] for row in check["points"]}
+    (row,) = [row for row in check["break_evens"] if row["journey"] == "ask"]
+    assert row["verdict"] == "agree"
 
 
 @pytest.mark.parametrize(("more", "reason"), [({"blocks": 2}, "3 blocks"), ({"count": 3}, "needs 4 journeys")])
