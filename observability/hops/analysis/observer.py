@@ -78,7 +78,7 @@ def effect_in(samplings: Sequence[Sampling], place: str = ALL) -> Effect:
 
 def _topology(ok: pl.DataFrame, records: Sequence[TracingRecord], samplings: Sequence[Sampling]) -> ObservedTopology:
     effect = effect_in(samplings)
-    untraced = _untraced_median(ok)
+    untraced = _untraced_median(ok.filter(pl.col("journey").is_in([one.journey for one in samplings])))
     split = ok.filter(pl.col("journey").is_in(_in_sequence(ok)))
     counts = split["journey"].value_counts().sort("journey")
     weights = {str(name): count / split.height for name, count in counts.iter_rows()}

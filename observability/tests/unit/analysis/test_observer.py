@@ -46,6 +46,15 @@ def test_the_effect_is_a_share_of_the_untraced_median(run):
     assert 0 < row["share"] < 1
 
 
+def test_the_effect_is_a_share_of_the_journeys_in_which_it_was_measured(run):
+    rarely = run.journeys.with_columns(pl.col("sampled") & (pl.col("journey") != "checkout"))
+    shares = [
+        observer_effect_of(dataclasses.replace(run, journeys=rows))["topologies"]["rest"]["share"]
+        for rows in (rarely, rarely.filter(pl.col("journey") != "checkout"))
+    ]
+    assert shares[0] == pytest.approx(shares[1])
+
+
 def test_spans_cost_what_their_components_say(run):
     row = observer_effect_of(run)["topologies"]["rest"]
     assert row["components"] == [
