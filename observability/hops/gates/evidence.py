@@ -91,7 +91,7 @@ def _median_ms(values_ns: Sequence[int]) -> float | None:
 
 
 def _network_off_ns(journeys: pl.DataFrame, budgets: Sequence[Budget]) -> int | None:
-    """Computes the maximum difference between the network times of budgets and of their journeys.
+    """Computes the maximum difference between the network times of budgets and of their journeys; None without any.
 
     Journeys with parallel requests are left out, because a budget may follow a request other than the last to end.
     """
@@ -105,7 +105,7 @@ def _network_off_ns(journeys: pl.DataFrame, budgets: Sequence[Budget]) -> int | 
             for budget in budgets
             if budget.trace_id in took_ns
         ),
-        default=0,
+        default=None,
     )
 
 
