@@ -55,14 +55,14 @@ def turn_sentences(summary: Summary, distance: Distance) -> list[str]:
     for topology in summary["topologies"].values():
         counts.update({name: cell["count"] for name, cell in topology["journeys"].items()})
     journeys = sorted(distance["journeys"].keys() - {ALL}, key=lambda name: (-counts[name], name))
-    turns = {name: turn for name in (ALL, *journeys) if (turn := _overtaking(distance, name)) is not None}
+    turns = {name: text for name in (ALL, *journeys) if (text := _turn_sentence(distance, name))}
     noun = compared_in(summary).one
     reach = f"up to {plain(distance['grid_ms'][-1])} ms {_RTT}"
     if not turns:
         where = f"in the mix or in a journey{but_untested(pairs)}"
         return [f"No {noun} is shown to overtake the fastest one {reach}, {where}."]
     named = [name for name in turns if name != ALL][:_MAX_NAMED]
-    sentences = [_turn_sentence(turns[name], name) for name in (ALL, *named) if name in turns]
+    sentences = [turns[name] for name in (ALL, *named) if name in turns]
     of_mix = distance["journeys"][ALL]["pairs"] if ALL in distance["journeys"] else []
     if ALL not in turns and any(row["verdict"] != "unknown" for row in of_mix):
         untested = but_untested(of_mix)
@@ -107,7 +107,15 @@ def journey_name(journey: str) -> str:
     return "the whole mix" if journey == ALL else journey
 
 
-def _turn_sentence(row: BreakEven, journey: str) -> str:
+def _turn_sentence(distance: Distance, journey: str) -> str:
+    """Describes where a topology overtakes the fastest one, or which ranking flips more than once; empty if none."""
+    row = _overtaking(distance, journey)
+    if row is None:
+        several = next((one for one in distance["journeys"][journey]["pairs"] if one["verdict"] == "several"), None)
+        if several is None:
+            return ""
+        pair = f"{several['left']} and {several['right']}"
+        return f"For {journey_name(journey)}, the ranking of {pair} flips more than once: {break_even_words(several)}."
     assert row["at_ms"] is not None
     start = f"From {figure(row['at_ms'], row['ci95_ms'], 'ms')} {_RTT} on,"
     other = row["right"] if row["sooner"] == row["left"] else row["left"]

@@ -103,6 +103,18 @@ def test_a_mix_with_a_stable_ranking_comes_before_its_journeys():
     ]
 
 
+def test_a_ranking_that_flips_twice_is_not_called_stable():
+    twice = row("several", None, None, (None, None), STRETCHES)
+    flips = "the ranking of hybrid and rest flips more than once: rest from 0 to 4.00 ms and hybrid from 9.00 to 200 ms"
+    one = summary(all=twice, order_history=LEVEL)
+    assert turn_sentences(one, one["distance"]) == [f"For the whole mix, {flips}."]
+    one = summary(all=LEVEL, order_history=twice)
+    assert turn_sentences(one, one["distance"]) == [
+        "Over the whole mix no topology is shown to overtake the fastest one up to 200 ms of round-trip time.",
+        f"For order_history, {flips}.",
+    ]
+
+
 def test_untested_flips_are_not_reported():
     one = summary(all=UNTESTED, order_history=UNTESTED)
     assert turn_sentences(one, one["distance"]) == []
