@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 
-from hops.conclusions.wording import plural
+from hops.conclusions.wording import join_names, plural
 from hops.elements import numbers
 from hops.gates.limits import gate_name, kind_of
 from hops.kinds.capacity.document import Capacity, HeldRatio, Load, by_load, find_claimed, find_confirmed, may_hold_more
@@ -81,7 +81,8 @@ def _most(capacity: Capacity, name: str) -> str:
     failing = [step for step in steps if sum(step["errors"].values()) >= limit * step["journeys"] > 0]
     fails = "In every step, fewer than 0.1 % of the journeys failed."
     if failing:
-        fails = f"From {failing[0]['users']:,} users on, 0.1 % of the journeys or more fail."
+        many = join_names([f"{step['users']:,}" for step in failing])
+        fails = f"With {many} users, 0.1 % of the journeys or more fail."
     return (
         f"{name} completes at most {numbers.plain(best['throughput_per_s'])} journeys a second, with {best['users']:,} "
         f"users. {fails}"

@@ -78,5 +78,8 @@ def _first_full(rates: Rates, compared: Compared) -> str:
         loops = "event loop" if row["limit"] == 1 else f"{row['limit']:g} event loops"
         what = f"{row['component']}'s {loops}"
     rate = figure(row["at"]["value"], row["at"]["ci95"], _A_SECOND)
-    before_others = f", before any other {compared.one}" if len(first) > 1 else ""
+    others = [one["at"]["ci95"][0] for one in first.values() if one is not row]
+    high = row["at"]["ci95"][1]
+    is_first = others and high is not None and all(low is not None and low > high for low in others)
+    before_others = f", before any other {compared.one}" if is_first else ""
     return f"By its use of processors, {row['topology']} fills {what} at {rate}{before_others}"

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from hops.kinds.rates.conclusions import rates_sentences
 from hops.kinds.rates.document import rates_of
 from hops.kinds.rates.kind import KIND
 from hops.report.csv_files import tables_of
@@ -58,6 +59,19 @@ def test_each_arm_each_pair_and_what_is_full_have_rows(loaded: Path) -> None:
     assert len(csv_rows(loaded, "rates_crossings")) == 2
     assert len(csv_rows(loaded, "rates_crossings_by_journey")) == 2 * 8
     assert {row["topology"] for row in csv_rows(loaded, "rates_fillings")} == {"rest", "hybrid"}
+
+
+@pytest.mark.parametrize(("low", "first"), [(50.0, True), (30.0, False), (None, False)])
+def test_a_topology_is_full_before_others_only_if_their_intervals_begin_later(
+    loaded: Path, low: float | None, first: bool
+) -> None:
+    summary = read_document(loaded / SUMMARY)
+    full = {"rest": (30.0, [25.0, 40.0]), "hybrid": (60.0, [low, 90.0])}
+    summary["rates"]["fillings"] = [
+        {"topology": name, "component": "machine", "limit": 2.0, "cores": 1.0, "at": {"value": value, "ci95": ends}}
+        for name, (value, ends) in full.items()
+    ]
+    assert rates_sentences(summary)[-1].endswith(", before any other topology.") is first
 
 
 def test_the_picture_is_latency_over_the_rate(loaded: Path) -> None:
