@@ -25,7 +25,7 @@ def shown_spans(
 ) -> tuple[list[tuple[int, Node]], int]:
     """Selects the spans with the most time on the path, then the longest, in the order of the tree.
 
-    Returns each span with its depth, from 0, and the number of spans left out.
+    Returns each span with its depth among the selected spans, from 0, and the number of spans left out.
     """
     ordered: list[tuple[int, Node]] = []
     stack = [(0, root)]
@@ -44,5 +44,12 @@ def shown_spans(
     }
     kept = {id(node) for _, node in sorted(ordered, key=lambda one: weight[id(one[1])], reverse=True)[:most]}
     kept.add(id(root))
-    shown = [(depth, node) for depth, node in ordered if id(node) in kept]
+    shown: list[tuple[int, Node]] = []
+    above: list[int] = []
+    for depth, node in ordered:
+        while above and above[-1] >= depth:
+            above.pop()
+        if id(node) in kept:
+            shown.append((len(above), node))
+            above.append(depth)
     return shown, len(ordered) - len(shown)
