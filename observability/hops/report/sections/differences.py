@@ -35,7 +35,7 @@ def difference_elements(view: View) -> list[Element]:
                         [difference_chart(view, row) for row in rows],
                         key=[(view.mark(left), f"{left} spends less"), (view.mark(right), f"{right} spends less")],
                         text=f"Mean of {left} minus mean of {right}, ms, with 95 % intervals over blocks. "
-                        "Hollow and grey: the interval includes zero.",
+                        "Hollow and grey: the interval includes zero, or is not known.",
                     ),
                     difference_table(left, right, rows),
                     *difference_flame(view, left, right),

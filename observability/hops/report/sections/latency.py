@@ -29,8 +29,8 @@ def picture(view: View) -> Figures:
     return Figures(
         [interval_chart(view, journey) for journey in view.journeys_and_all],
         view.topology_key,
-        "Filled marks are medians and hollow ones p99, left out where there are too few journeys, each with its "
-        f"95 % interval {intervals}, on a logarithmic scale.",
+        "Filled marks are medians and hollow ones p99, left out if it has no interval, each with its 95 % interval "
+        f"{intervals}, on a logarithmic scale.",
     )
 
 
