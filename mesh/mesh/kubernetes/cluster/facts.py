@@ -7,8 +7,7 @@ from typing import Any
 
 from mesh.errors import ClusterError
 from mesh.kubernetes.cluster.kubectl import Kubectl
-
-KIB_PER_MIB = 1024
+from mesh.kubernetes.cluster.usage import MIB, read_quantity
 
 
 def cluster_facts(kubectl: Kubectl) -> dict[str, Any]:
@@ -22,8 +21,8 @@ def cluster_facts(kubectl: Kubectl) -> dict[str, Any]:
     return {
         **facts,
         "nodes": len(nodes),
-        "cores": sum(int(capacity["cpu"]) for _, capacity in described),
-        "memory_mb": sum(int(capacity["memory"].removesuffix("Ki")) for _, capacity in described) // KIB_PER_MIB,
+        "cores": round(sum(read_quantity(capacity["cpu"]) for _, capacity in described)),
+        "memory_mb": int(sum(read_quantity(capacity["memory"]) for _, capacity in described) / MIB),
         "kernel": _distinct(info["kernelVersion"] for info, _ in described),
         "runtime": _distinct(info["containerRuntimeVersion"] for info, _ in described),
         "architecture": _distinct(info["architecture"] for info, _ in described),

@@ -22,10 +22,12 @@ KUBELET, METRICS_API = "kubelet", "metrics API"
 CPU, MEMORY = "container_cpu_usage_seconds_total", "container_memory_working_set_bytes"
 SIDECAR_SUFFIX = "-sidecar"
 MIB = 2**20
-#: Units of the quantities that the metrics API gives, as cores and as bytes.
-_CORES = {"n": 1e-9, "u": 1e-6, "m": 1e-3, "": 1.0}
-_BYTES = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "k": 1e3, "M": 1e6, "G": 1e9, "": 1.0}
-_QUANTITY = re.compile(r"([0-9.]+)([a-zA-Z]*)")
+#: Units of Kubernetes' quantities.
+_UNITS = {
+    **{"n": 1e-9, "u": 1e-6, "m": 1e-3, "": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "E": 1e18},
+    **{"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40, "Pi": 2**50, "Ei": 2**60},
+}
+_QUANTITY = re.compile(r"([0-9.]+(?:[eE][+-]?[0-9]+)?)([a-zA-Z]*)")
 _SECONDS_OF = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3}
 #: A line of the Prometheus text format whose value has a timestamp, in ms.
 _LINE = re.compile(r"(\w+)\{([^}]*)\} (\S+) (\d+)$", re.MULTILINE)
@@ -169,8 +171,8 @@ def usage_of(pods: Mapping[str, Any]) -> Iterator[Usage]:
                 container=f"{name}/{container['name']}",
                 began_ns=ended_ns - round(window_s * 1e9),
                 ended_ns=ended_ns,
-                cpu_s=_number(usage["cpu"], _CORES) * window_s,
-                memory_mb=_number(usage["memory"], _BYTES) / MIB,
+                cpu_s=read_quantity(usage["cpu"]) * window_s,
+                memory_mb=read_quantity(usage["memory"]) / MIB,
             )
 
 
@@ -187,11 +189,12 @@ def components_of(containers: Iterable[tuple[str, str]]) -> dict[tuple[str, str]
     return components
 
 
-def _number(quantity: str, units: Mapping[str, float]) -> float:
-    match = _QUANTITY.fullmatch(quantity)
-    if match is None or match[2] not in units:
-        raise ClusterError(f"the metrics API gives the quantity {quantity!r}; units: {', '.join(filter(None, units))}")
-    return float(match[1]) * units[match[2]]
+def read_quantity(text: str) -> float:
+    """Reads a quantity, such as `250m`, `10k` or `2Gi`; raises ClusterError for any other text."""
+    match = _QUANTITY.fullmatch(text)
+    if match is None or match[2] not in _UNITS:
+        raise ClusterError(f"the cluster gives the quantity {text!r}; units: {', '.join(filter(None, _UNITS))}")
+    return float(match[1]) * _UNITS[match[2]]
 
 
 def _seconds(duration: str) -> float:

@@ -5,14 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
 from stand_ins.cluster import FakeCluster
 
 from mesh.kubernetes.cluster.facts import cluster_facts
 
 
-def node(cores: str, kernel: str) -> dict[str, Any]:
+def node(cores: str, kernel: str, memory: str = f"{8 * 2**20}Ki") -> dict[str, Any]:
     info = {"kernelVersion": kernel, "containerRuntimeVersion": "containerd://2.2.1", "architecture": "amd64"}
-    return {"status": {"nodeInfo": info, "capacity": {"cpu": cores, "memory": f"{8 * 2**20}Ki"}}}
+    return {"status": {"nodeInfo": info, "capacity": {"cpu": cores, "memory": memory}}}
 
 
 def test_nodes_are_added_up_and_what_differs_is_listed(tmp_path: Path) -> None:
@@ -22,6 +23,24 @@ def test_nodes_are_added_up_and_what_differs_is_listed(tmp_path: Path) -> None:
     expected = {"kubernetes": "v1.36.3", "nodes": 2, "cores": 6, "memory_mb": 16 * 1024, "kernel": "6.1, 6.12"}
     expected |= {"runtime": "containerd://2.2.1", "architecture": "amd64"}
     assert cluster_facts(cluster.kubectl()) == expected
+
+
+@pytest.mark.parametrize(
+    ("cores", "memory", "expected"),
+    [
+        ("10k", "4Ti", (10_000, 4 * 2**20)),
+        ("3920m", "16Gi", (4, 16 * 2**10)),
+        ("2", "8589934592", (2, 2**13)),
+        ("1e2", "1G", (100, 953)),
+    ],
+)
+def test_nodes_may_give_any_quantity(tmp_path: Path, cores: str, memory: str, expected: tuple[int, int]) -> None:
+    """Virtual nodes give round numbers of cores, and memory without `Ki`."""
+    cluster = FakeCluster(tmp_path)
+    cluster.says("version", {"serverVersion": {"gitVersion": "v1.36.3"}})
+    cluster.says("get nodes", {"items": [node(cores, "6.1", memory)]})
+    facts = cluster_facts(cluster.kubectl())
+    assert (facts["cores"], facts["memory_mb"]) == expected
 
 
 def test_a_user_who_may_not_list_nodes_still_gets_a_record(tmp_path: Path) -> None:
