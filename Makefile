@@ -139,7 +139,7 @@ clean-versions: ## Remove the worktrees and environments that compare-versions m
 .PHONY: clean
 clean: ## Remove build outputs and run data of this checkout; keeps results/ and the shared cache
 	@if [ -x $(VENV)/python ]; then $(VENV)/python -m mesh clean || true; fi
-	@find .run -name namespace.json 2>/dev/null | grep -q . || rm -rf .run
+	@find .run -name 'namespace*.json' 2>/dev/null | grep -q . || rm -rf .run
 	@rm -rf .venv .tools dist site .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 

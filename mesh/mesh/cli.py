@@ -131,19 +131,19 @@ def clean() -> None:
     with reported():
         for folder in RunFolder.all():
             stop_run(folder)
-            note = folder.cluster_note
-            if note.exists():
+            notes = folder.cluster_notes
+            for note in notes:
                 # Imported here, because only runs in a cluster leave a note.
                 from mesh.kubernetes.cluster.system import remove_leftover
 
-                remove_leftover(folder, os.environ)
+                remove_leftover(note, os.environ)
             remove_cluster(folder)
             folder.remove_sockets()
             # The next run, or the next `clean`, needs a note that is left.
             for path in folder.path.iterdir():
-                if path != note:
+                if path not in notes:
                     shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
-            if not note.exists():
+            if not folder.cluster_notes:
                 folder.path.rmdir()
 
 

@@ -77,6 +77,11 @@ class RunFolder:
         self.sockets = Path(tempfile.gettempdir()) / f"hopwise-{owner}"
         self.envoy_id = int(hashlib.sha256(owner.encode()).hexdigest()[:7], 16)
 
+    @property
+    def cluster_notes(self) -> list[Path]:
+        """The notes of the latest run and of earlier runs whose resources no later run could remove."""
+        return sorted(self.path.glob("namespace*.json"))
+
     @classmethod
     def of(cls, base: int, root: Path = ROOT) -> RunFolder:
         """The folder of a port base, created if it is missing."""

@@ -146,13 +146,14 @@ class ClusterSystem(Run):
 
     def components(self) -> Sequence[Component]:
         kubectl = Kubectl.current(self._environ)
-        remove_leftover(self.folder, self._environ)
+        remove_leftover(self.folder.cluster_note, self._environ)
         require_usable(kubectl, self.switches)
         database = self._database_in_cluster()
         keys = key_pair(self.folder)
         self.options = replace(self.options, istio_cni=has_istio_cni(kubectl), jwt_public_key=keys.public.read_text())
         write_json(self.target, self._target(keys.private, self.ports))
         self._kubectl = kubectl.within(self.namespace)
+        self._keep_earlier_note()
         self._write_note()
         try:
             self._roll_out(self._kubectl, keys, database)
@@ -329,6 +330,12 @@ class ClusterSystem(Run):
         # kubectl finds its context and credentials through environment variables that only kubectl knows.
         return Component(f"{name}-forward", argv=lambda: command, env=self._environ, ready=tcp(self.ports[name]))
 
+    def _keep_earlier_note(self) -> None:
+        """Keeps the note of what could not be removed; `make clean` tries again."""
+        note = self.folder.cluster_note
+        if note.exists():
+            note.rename(note.with_name(f"namespace-before-{self.options.run}.json"))
+
     def _write_note(self) -> None:
         """Notes what the next run must undo if this run cannot."""
         cordoned = {"cordoned": self._cordoned} if self._cordoned else {}
@@ -379,13 +386,13 @@ class ClusterSystem(Run):
                     self.kubectl.fetch(name, EDGE, str(EDGE_LOG), self.logs / ACCESS_LOG)
 
 
-def remove_leftover(folder: RunFolder, environ: Mapping[str, str]) -> None:
+def remove_leftover(note: Path, environ: Mapping[str, str]) -> None:
     """Removes the namespace that an earlier run could not remove, and uncordons the node that it left cordoned.
 
     If that fails, the note of both stays, and the user gets the commands.
     """
     try:
-        left = json.loads(folder.cluster_note.read_text())
+        left = json.loads(note.read_text())
     except (OSError, ValueError):
         return
     context, namespace, node = left["context"], left["namespace"], left.get("cordoned", "")
@@ -399,7 +406,7 @@ def remove_leftover(folder: RunFolder, environ: Mapping[str, str]) -> None:
         _report_left(context, dict.fromkeys(commands, str(error)))
         return
     if _undo(kubectl, namespace, node):
-        folder.cluster_note.unlink(missing_ok=True)
+        note.unlink(missing_ok=True)
 
 
 def _undo(kubectl: Kubectl, namespace: str, node: str) -> bool:

@@ -106,6 +106,23 @@ def test_the_next_run_removes_what_a_killed_one_left(
     assert ("kubectl --context=kind uncordon node-7" in printed, note.exists()) == (stays, stays)
 
 
+def test_a_further_run_does_not_forget_what_a_killed_one_left(
+    cluster: FakeCluster, system: ClusterSystem, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left = {"context": "kind", "namespace": "hopwise-left", "cordoned": "node-7"}
+    system.folder.cluster_note.write_text(json.dumps(left))
+    cluster.refuses("uncordon node-7", "connection refused")
+    cluster.refuses(in_namespace(system, "apply"), "Error from server (Forbidden): no")
+    with pytest.raises(ClusterError, match="no"), system:
+        pytest.fail("it must not begin")
+    assert [json.loads(note.read_text()) for note in tmp_path.glob(".run/1/namespace*.json")] == [left]
+    cluster.says("uncordon node-7")
+    monkeypatch.setattr(RunFolder, "all", lambda: [system.folder])
+    monkeypatch.setenv("KUBECTL_BIN", str(cluster.program))
+    clean()
+    assert list(tmp_path.glob(".run/*")) == []
+
+
 @pytest.mark.parametrize("refused", ["", "config current-context", "delete namespace"])
 def test_clean_removes_what_a_killed_run_left_in_a_cluster(
     cluster: FakeCluster,
