@@ -25,7 +25,7 @@ LOOK_LIMIT_S, LOOK_PAUSE_S = 0.5, 0.02
 
 @dataclass(frozen=True)
 class Started:
-    """A process; its start, in seconds since the epoch, distinguishes it from a later process with the same pid."""
+    """A process; its start (`_start_of`) distinguishes it from a later process with the same pid."""
 
     component: str
     pid: int
@@ -36,7 +36,7 @@ class Started:
     def of(cls, component: str, pid: int, stop_signal: int = signal.SIGTERM) -> Started:
         """The record of a running process on this machine."""
         try:
-            created = psutil.Process(pid).create_time()
+            created = _start_of(psutil.Process(pid))
         except psutil.Error:
             created = 0.0  # the process is gone already; no process matches this time
         return cls(component, pid, created, stop_signal)
@@ -45,10 +45,15 @@ class Started:
         """The process, if it still runs."""
         try:
             process = psutil.Process(self.pid)
-            same = abs(process.create_time() - self.created) < 0.05
+            same = abs(_start_of(process) - self.created) < 0.05
             return process if same and process.status() != psutil.STATUS_ZOMBIE else None
         except psutil.Error:
             return None
+
+
+def _start_of(process: psutil.Process) -> float:
+    """When a process started, in seconds: on Linux since boot, as its time since the epoch moves with the clock."""
+    return process.create_time() - (psutil.boot_time() if psutil.LINUX else 0.0)
 
 
 def write_record(folder: RunFolder, started: Iterable[Started]) -> None:
