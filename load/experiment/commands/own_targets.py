@@ -21,7 +21,6 @@ from mesh.description.ports import HOST, Ports
 from mesh.description.switches import Switches
 from mesh.description.topology import Topology
 from mesh.native.trace_store import open_trace_store
-from mesh.supervisor.signals import Interrupts
 
 
 def begin_targets(plan: Plan, results: Path) -> ResultsFolder:
@@ -58,17 +57,11 @@ def run_targets(plan: Plan, folder: ResultsFolder, ports: Ports, *, makers: Make
         makers, tapes=leaving_nothing(folder)(make_tapes), system=system, run=leaving_nothing(folder)(run_own_trial)
     )
     keeps = sent["traces"] and (sent["traces"] == HERE or not sent["otlp"])
-    interrupts = Interrupts()
-    interrupts.install()
-    try:
-        interrupts.release()
-        with open_trace_store(ports) if keeps else nullcontext():
-            if sent["traces"] == HERE:
-                typer.echo(
-                    f"Listening for the target's spans: {ports.url('jaeger-otlp-http')} (OTLP over HTTP) and "
-                    f"{HOST}:{ports['jaeger-otlp-grpc']} (gRPC).",
-                    err=True,
-                )
-            return run_plan(plan, folder, ports, makers=makers, **how)
-    finally:
-        interrupts.restore()
+    with open_trace_store(ports) if keeps else nullcontext():
+        if sent["traces"] == HERE:
+            typer.echo(
+                f"Listening for the target's spans: {ports.url('jaeger-otlp-http')} (OTLP over HTTP) and "
+                f"{HOST}:{ports['jaeger-otlp-grpc']} (gRPC).",
+                err=True,
+            )
+        return run_plan(plan, folder, ports, makers=makers, **how)

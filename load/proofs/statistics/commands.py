@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from experiment.commands.options import reported_errors
 from experiment.results.folder import RESULTS, find_run
 from hops.commands.sources import AsJson
 from hops.elements.element import Element
@@ -88,8 +89,10 @@ def _command_of(proof: SyntheticProof) -> Callable[..., None]:
     number = typer.Option(proof.default, f"--{proof.counts}", min=1, help=proof.about)
 
     def command(count: int = number, seed: int = _SEED, as_json: AsJson = False) -> None:
-        result = with_progress(proof.steps, proof.total(count), lambda step: proof.prove(count, seed, step))
-        give(result, proof.view(result), as_json=as_json)
+        # Otherwise, the processes that run experiments would outlive a SIGTERM.
+        with reported_errors():
+            result = with_progress(proof.steps, proof.total(count), lambda step: proof.prove(count, seed, step))
+            give(result, proof.view(result), as_json=as_json)
 
     command.__doc__ = inspect.getdoc(proof.prove)
     return command
@@ -106,7 +109,13 @@ def _read(run: str) -> RunFiles:
 
 @app.command()
 @proves("prove-observer")
-def observer(*, run: str, draws: Annotated[int, typer.Option(min=1)], seed: int, as_json: Json = False) -> None:
+def observer(
+    *,
+    run: str,
+    draws: Annotated[int, typer.Option(min=1)],
+    seed: Annotated[int, typer.Option(min=0)],
+    as_json: Json = False,
+) -> None:
     """Treat some of a run's untraced journeys as traced, and count how often the observer effect's interval excludes 0.
 
     Fails if it does in more than 6 % of the draws, and chance does not explain that for a true rate of 5 %.
@@ -118,7 +127,13 @@ def observer(*, run: str, draws: Annotated[int, typer.Option(min=1)], seed: int,
 
 @app.command()
 @proves("prove-versions")
-def versions(*, run: str, experiments: Annotated[int, typer.Option(min=1)], seed: int, as_json: Json = False) -> None:
+def versions(
+    *,
+    run: str,
+    experiments: Annotated[int, typer.Option(min=1)],
+    seed: Annotated[int, typer.Option(min=0)],
+    as_json: Json = False,
+) -> None:
     """Draw experiments from a run of equal versions, and count false and found differences; the same for pairs of runs.
 
     Fails if equal versions differ in significantly more than 5 % of the experiments. Fails too if a part of at least

@@ -457,7 +457,7 @@ def test_a_terminated_load_says_so_and_leaves_nothing_running(loaded: Loaded, te
     def terminate() -> None:
         while not ended.wait(0.1):
             # Without a handler, the signal would end the tests.
-            begun = any((tmp_path / "results").glob("*.partial/[!.]*"))
+            begun = any((tmp_path / "results").glob("*.partial/trials/.*"))
             if begun and signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
                 os.kill(os.getpid(), signal.SIGTERM)
                 return

@@ -1,13 +1,14 @@
 from __future__ import annotations
 
 import json
+import signal
 
 import pytest
 from typer.testing import CliRunner
 
 from hops.terminal.console import terminal
 from hops.terminal.render import render
-from proofs.statistics.commands import app
+from proofs.statistics.commands import SyntheticProof, _command_of, app
 from proofs.statistics.power import power_view
 
 
@@ -40,3 +41,21 @@ def test_commands_print_tables_and_json(command, words):
     proof = json.loads(document.stdout)
     assert (proof["experiments"], proof["seed"]) == (1, 2)
     assert document.exit_code == (0 if proof["holds"] else 1)
+
+
+@pytest.mark.parametrize("command", ["observer", "versions", "aa"])
+def test_a_negative_seed_is_refused(command):
+    done = CliRunner().invoke(app, [command, "--seed", "-1"])
+    assert done.exit_code == 2
+    assert "greater than or equal to 0" in done.output
+
+
+def test_sigterm_ends_a_proof_as_an_error_does(capsys):
+    before = signal.signal(signal.SIGTERM, lambda *_: pytest.fail("the proof does not handle the signal"))
+    proof = _command_of(SyntheticProof(lambda *_: signal.raise_signal(signal.SIGTERM), list))
+    try:
+        with pytest.raises(SystemExit, match="143"):
+            proof(count=1, seed=1, as_json=False)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert "stopped by SIGTERM; nothing was left running." in capsys.readouterr().err
