@@ -23,7 +23,7 @@ from experiment.faults.cluster import (
     serving,
 )
 from experiment.faults.disk import VOLUMES, no_volumes, on_small_volume
-from experiment.faults.links import link_fault, links_of
+from experiment.faults.links import link_fault, links_of, no_toxiproxy
 from experiment.faults.processes import freeze, kill
 from experiment.faults.strike import LASTS_S, Around, Strike, Wait
 from mesh.components.postgres import POSTGRES
@@ -136,9 +136,9 @@ FAULTS = {
     "kill": Fault(parts_of, _plain(lambda system, target, _: kill(system, target))),
     "freeze": Fault(parts_of, _plain(freeze)),
     "crash": Fault(_services, _plain(_crash)),
-    "cut": Fault(links_of, link_fault("timeout", {"timeout": 0})),
-    "reset": Fault(links_of, link_fault("reset_peer", {"timeout": 0})),
-    "slow": Fault(links_of, link_fault("latency", {"latency": 500, "jitter": 100})),
+    "cut": Fault(links_of, link_fault("timeout", {"timeout": 0}), no_toxiproxy),
+    "reset": Fault(links_of, link_fault("reset_peer", {"timeout": 0}), no_toxiproxy),
+    "slow": Fault(links_of, link_fault("latency", {"latency": 500, "jitter": 100}), no_toxiproxy),
     "pool": Fault(_services, _plain(_lock)),
     "restart": Fault(
         lambda _, switches: [*([EDGE] if switches.has_edge else []), POSTGRES],

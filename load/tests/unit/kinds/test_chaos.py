@@ -91,6 +91,12 @@ def test_an_impossible_fault_is_refused_by_name_and_left_out_of_all(monkeypatch:
     ]
 
 
+def test_a_link_cannot_fail_without_toxiproxy(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("experiment.faults.links.BINARY", tmp_path / "toxiproxy-server")
+    with pytest.raises(UsageError, match="faults=cut needs Toxiproxy: run `make toxiproxy`; otherwise leave out"):
+        parse_faults("kill,cut", [HYBRID], PLAIN)
+
+
 @pytest.mark.parametrize(
     ("given", "message"),
     [
