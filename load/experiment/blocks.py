@@ -45,6 +45,7 @@ RunTrial = Callable[..., Trial]
 """The type of `run_trial`."""
 CONCLUDING = ("experiment.trial.record", "hops.analysis.summary", "hops.report", "hops.tables.seconds", "hops.terminal")
 """Modules that a run needs after its trials, and imports during a warm-up."""
+FIRST_STAGE = " of the first stage"
 TRIAL_OVERHEAD_S = 6.0
 """First guess at the seconds that a trial takes in addition to warm-up and load: for start-up, the parity check,
 collecting results, and shutdown."""
@@ -95,6 +96,11 @@ class Blocks:
 
     def run_all(self, retry: int) -> None:
         """Runs every unfinished trial, and meanwhile decides which arms follow or how many blocks a precision needs."""
+        trials, stage = self.plan.trials(), "" if self.plan.precision is None else FIRST_STAGE
+        finished = 0 if self.plan.chosen else len(trials) - self._count_due(trials, retry)
+        if finished:
+            left = self._describe_rest(trials, retry)
+            self._say(f"{finished} of {len(trials)} trials{stage} are finished{left}", keep=True)
         if self._makers.choose is not None:
             self._run_chosen(self._makers.choose, retry)
         elif self.plan.precision is None:
@@ -107,7 +113,7 @@ class Blocks:
     def _run_chosen(self, choose: Choose, retry: int) -> None:
         """Runs arms, choosing each from the results of the previous ones."""
         # A trial whose result decided which arm follows must not be repeated; only the last trial may be.
-        finished = [record["topology"] for record in sorted(self._files.records(), key=lambda record: record["began"])]
+        finished = [record["topology"] for record in self._files.records()]
         acted_on = {*finished} - {*finished[-1:]}
         ran: list[Arm] = []
 
@@ -130,7 +136,7 @@ class Blocks:
         while ran < self.plan.blocks:
             # Trials on which a decision was based must not be repeated once further blocks have run.
             acted_on = any(record["block"] > self.plan.blocks for record in self._files.records())
-            self._run_from(ran + 1, 0 if acted_on else retry, " of the first stage" if not ran else "")
+            self._run_from(ran + 1, 0 if acted_on else retry, FIRST_STAGE if not ran else "")
             ran = self.plan.blocks
             self._decide(first, precision)
 
@@ -144,9 +150,8 @@ class Blocks:
 
             def report(record: TrialRecord, number: int = number) -> None:
                 if several:
-                    left = (len(trials) - number) * self._trial_s
-                    to_wait = f"; {minutes(left)} left{stage}" if left else ""
-                    say(f"trial {number} of {len(trials)} finished: {_verdict(record)}{to_wait}", keep=True)
+                    left = self._describe_rest(trials[number:], retry, stage)
+                    say(f"trial {number} of {len(trials)} finished: {_verdict(record)}{left}", keep=True)
                     if warning := self._noise.after(record, len(trials)):
                         say(warning, keep=True)
 
@@ -162,12 +167,23 @@ class Blocks:
             if (planned.block, planned.arm.label) in off:
                 self._run_planned(planned, retry, f"{planned.arm.label}, block {planned.block}")
 
+    def _count_due(self, trials: Sequence[Planned], retry: int) -> int:
+        """Counts the trials that are unfinished, or that would be repeated now because a gate fails."""
+        used = (record for record in with_speed_gates(self._files.records()) if record["used"])
+        judged = {(record["block"], record["topology"]): record for record in used}
+        return sum(_is_due(judged.get((planned.block, planned.arm.label)), retry) for planned in trials)
+
+    def _describe_rest(self, trials: Sequence[Planned], retry: int, stage: str = "") -> str:
+        """Says how long those of the trials take that have to run; empty if none of them has to."""
+        left_s = self._count_due(trials, retry) * self._trial_s
+        return f"; {minutes(left_s)} left{stage}" if left_s else ""
+
     def _run_planned(
         self, planned: Planned, retry: int, title: str, report: Callable[[TrialRecord], None] | None = None
     ) -> TrialRecord:
         """Runs a trial unless it is finished, and repeats it up to `retry` times while a gate fails."""
         record = self._files.record(planned.name)
-        while record is None or (failing_gates(self._judge(record)["gates"]) and record["attempt"] <= retry):
+        while record is None or _is_due(self._judge(record), retry):
             attempt = 1 if record is None else record["attempt"] + 1
             check_room(self._folder.path)
             began = time.monotonic()
@@ -203,8 +219,8 @@ class Blocks:
         sides = {arm.label: journeys.filter(pl.col("topology") == arm.label) for arm in plan.arms}
         decided = decide({name: latencies_of(side, first) for name, side in sides.items()}, precision, plan.blocks)
         self.plan, self._decided = replace(plan, blocks=decided.blocks(MAX_BLOCKS)), decided
-        left_s = (self.plan.blocks - plan.blocks) * len(plan.arms) * self._trial_s
-        self._say(decision_sentence(decided) + (f", {minutes(left_s)} left" if left_s else ""), keep=True)
+        further = [planned for planned in self.plan.trials() if planned.block > plan.blocks]
+        self._say(decision_sentence(decided) + self._describe_rest(further, 0), keep=True)
 
     def clear_line(self) -> None:
         """Clears the line of progress on a terminal."""
@@ -332,6 +348,11 @@ def _cluster_of(plan: Plan) -> dict[str, Any]:
 def trial_name(run: str, trial: str) -> str:
     """Returns the name that a trial has in spans and in the database."""
     return f"{run}/{trial}"
+
+
+def _is_due(record: TrialRecord | None, retry: int) -> bool:
+    """Returns whether a trial, judged by its gates, has to run; without a record, it has not run yet."""
+    return record is None or (bool(failing_gates(record["gates"])) and record["attempt"] <= retry)
 
 
 def _attempt_of(record: TrialRecord) -> tuple[int, str, int]:

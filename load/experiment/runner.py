@@ -21,6 +21,7 @@ from hops.run.documents.summary import Summary
 from hops.run.loads import lengths_text, rates_text
 from hops.run.network import network_text
 from mesh.description.ports import Ports
+from mesh.description.switches import settings_of
 from mesh.runtime import require_runtime
 
 T = TypeVar("T")
@@ -117,13 +118,16 @@ def _network(switches: Mapping[str, Any]) -> str:
 
 
 def _what_is_left(plan: Plan, kept: Path) -> str:
-    finished = kept.glob(f"trials/[!.]*/{RECORD}")
-    done = sum(".attempt" not in path.parent.name for path in finished)
+    records = kept.glob(f"trials/[!.]*/{RECORD}")
+    done = sum(".attempt" not in path.parent.name for path in records)
     command = plan.name if plan.kind == "proof" else plan.kind
     of = "" if plan.chosen else f" of {len(plan.trials())}"
     if of == " of 1" or not done:
         return f"The partial results are in {short_path(kept)}."
+    finished = f"{done}{of} trials are finished and kept in {short_path(kept)}"
+    if "resume" not in {setting.name for setting in settings_of(command)}:
+        return f"{finished}."
     resumes = f"hopwise {command} --resume latest" if command == "load" else f"make {command} resume=latest"
     if kept.parent.resolve() != RESULTS.resolve():
         resumes += f" {'--results ' if command == 'load' else 'results='}{shlex.quote(short_path(kept.parent))}"
-    return f"{done}{of} trials are finished and kept in {short_path(kept)}; `{resumes}` resumes the run."
+    return f"{finished}; `{resumes}` resumes the run."

@@ -94,7 +94,7 @@ def test_as_many_blocks_run_as_the_first_stage_calls_for(tmp_path: Path, capsys:
     assert run(tmp_path, runs) == wanted
     assert len(runs.ran) == 2 * wanted
     output = capsys.readouterr().err
-    assert f"scatter by 3.5 %: {wanted} blocks will do for precision=5% if the others scatter alike, about" in output
+    assert f"scatter by 3.5 %: {wanted} blocks will do for precision=5% if the others scatter alike; about" in output
     assert "left of the first stage" in output
     assert f"trials of the first {wanted} blocks scatter by" in output
 
@@ -123,7 +123,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[int, list[str]]:
 # The first trial, a trial within the first stage, its last, the first of the second stage, the last trial.
 @pytest.mark.parametrize("moment", [0, 4, 2 * FIRST - 1, 2 * FIRST, -1])
 def test_a_run_interrupted_anywhere_resumes_to_the_same_blocks(
-    tmp_path: Path, whole: tuple[int, list[str]], moment: int
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], whole: tuple[int, list[str]], moment: int
 ) -> None:
     blocks, trials = whole
     assert blocks > FIRST
@@ -131,8 +131,11 @@ def test_a_run_interrupted_anywhere_resumes_to_the_same_blocks(
     first, second = FakeRuns({at: [KeyboardInterrupt()]}, latency_ms), FakeRuns(latency_ms=latency_ms)
     with pytest.raises(KeyboardInterrupt):
         run(tmp_path, first, plan(0.06))
+    capsys.readouterr()
     assert run(tmp_path, second) == blocks
     assert [*first.ran[:-1], *second.ran] == trials
+    # The last trial alone is left.
+    assert moment != -1 or "if the others scatter alike; about 10 s left" in capsys.readouterr().err
 
 
 def test_ctrl_c_in_the_second_stage_reports_how_many_blocks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

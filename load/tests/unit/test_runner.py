@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from inspect import signature
 from pathlib import Path
 from typing import Any
@@ -214,7 +216,31 @@ def test_a_resumed_experiment_may_repeat_failed_trials(tmp_path: Path) -> None:
     assert again.ran == [one]
 
 
-def test_only_the_last_chosen_trial_may_be_repeated(tmp_path: Path) -> None:
+def test_the_time_left_is_that_of_trials_that_have_to_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    first, second, *_ = names(plan())
+    finish(tmp_path, FakeRuns({first: [1], second: [1]}))
+    capsys.readouterr()
+    finish(tmp_path, FakeRuns({first: [1]}), retry=1)
+    output = capsys.readouterr().err
+    assert "2 of 4 trials are finished; about 20 s left" in output
+    said = [line for line in output.splitlines() if " finished: " in line]
+    assert [" left" in line for line in said] == [True, False]
+
+
+@pytest.mark.parametrize("step_h", [1, -1])
+def test_only_the_last_chosen_trial_may_be_repeated_even_if_the_clock_steps(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step_h: int
+) -> None:
+    class Stepping:
+        at = datetime.now(UTC)
+
+        @classmethod
+        def now(cls, _: object) -> datetime:
+            cls.at += timedelta(hours=step_h)
+            return cls.at
+
+    monkeypatch.setattr("experiment.blocks.datetime", Stepping)
+
     def choose(one: Plan, measure: Measure, *_: Any) -> dict[str, Any]:
         for arm in one.arms:
             measure(arm)
@@ -291,6 +317,15 @@ def test_an_interrupted_experiment_is_resumed_by_its_own_command(
     with pytest.raises(AtTheEndError):
         run_plan(again, folder, PORTS, makers=Makers(run=runs))
     assert runs.ran == names(one)[2:]
+
+
+def test_an_experiment_whose_command_cannot_resume_it_does_not_say_how(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    one = plan(kind="proof", name="prove-resume")
+    with pytest.raises(KeyboardInterrupt):
+        run_plan(one, begin(one, tmp_path), PORTS, makers=Makers(run=FakeRuns({names(one)[2]: [KeyboardInterrupt()]})))
+    assert re.search(r"2 of 4 trials are finished and kept in .*-prove-resume\.incomplete\.\n", capsys.readouterr().err)
 
 
 def test_the_load_names_the_network() -> None:
