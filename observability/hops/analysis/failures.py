@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any, cast
 
 import polars as pl
@@ -10,6 +11,7 @@ import polars as pl
 from hops.errors import printable
 from hops.gates.experiment import comparable_answers
 from hops.run.documents.summary import Differing, FailureReason
+from hops.run.documents.trial import TrialRecord
 from hops.run.files import RunFiles
 
 MAX_REASONS = 3
@@ -41,8 +43,9 @@ def failures_of(run: RunFiles) -> list[FailureReason]:
 def differing_of(run: RunFiles) -> list[Differing]:
     """Lists the kinds of journeys that trials of the same tape answered differently."""
     tapes = pl.col("topology").replace_strict({name: run.tape_of(name) for name in run.topologies})
+    trials = comparable_answers(run)
     whole = pl.DataFrame(
-        [(row["block"], row["topology"]) for row in comparable_answers(run)],
+        [(row["block"], row["topology"]) for row in trials],
         schema={"block": pl.Int32, "topology": pl.String},
         orient="row",
     )
@@ -55,16 +58,16 @@ def differing_of(run: RunFiles) -> list[Differing]:
         .len("count")
         .sort("journey")
     )
-    steps = _steps_that_differ(run) if differing.height else {}
+    steps = _steps_that_differ(run, trials) if differing.height else {}
     return [
         Differing(journey=journey, count=count, steps=steps.get(journey, [])) for journey, count in differing.rows()
     ]
 
 
-def _steps_that_differ(run: RunFiles) -> dict[str, list[int]]:
+def _steps_that_differ(run: RunFiles, trials: Sequence[TrialRecord]) -> dict[str, list[int]]:
     """Finds the steps of each kind of journey whose answers differed when that journey was checked, counted from 1."""
     answers: dict[str, list[list[Any]]] = {}
-    for trial in run.used:
+    for trial in trials:
         file = run.trial_path(trial["block"], trial["topology"]) / ANSWERS_FILE
         for line in file.read_text(encoding="utf-8").splitlines() if file.is_file() else ():
             sent = json.loads(line)

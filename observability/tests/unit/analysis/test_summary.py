@@ -8,6 +8,7 @@ from dataclasses import replace
 import polars as pl
 import pytest
 
+from hops.analysis.failures import ANSWERS_FILE, differing_of
 from hops.analysis.summary import of_ok
 from hops.conclusions.comparison import grouped_conclusions
 from hops.conclusions.notes import cache_sentences, edge_cache_sentences
@@ -97,6 +98,22 @@ def test_why_journeys_failed_and_whose_answers_differ(run, summary):
     assert sum(row["count"] for row in differing) == 3
     assert "failures" not in summary
     assert "differing" not in summary
+
+
+def test_steps_that_differ_are_looked_for_only_in_trials_without_failures(run, tmp_path):
+    few = (pl.col("block") == 1) & (pl.col("seq") < 3)
+    of_rest, of_hybrid = (few & (pl.col("topology") == name) for name in ("rest", "hybrid"))
+    other = run.journeys.with_columns(answer_sha256=pl.when(of_rest).then(pl.lit("other")).otherwise("answer_sha256"))
+    failed = other.with_columns(outcome=pl.when(of_hybrid).then(pl.lit("server")).otherwise("outcome"))
+    moved = replace(run, path=tmp_path)
+    for topology in run.topologies:
+        checked = [{"journey": kind, "answer": ["same", topology]} for kind in other["journey"].unique()]
+        moved.trial_path(1, topology).mkdir(parents=True)
+        (moved.trial_path(1, topology) / ANSWERS_FILE).write_text("\n".join(map(json.dumps, checked)))
+    for journeys, steps in ((other, [2]), (failed, [])):
+        found = differing_of(replace(moved, journeys=journeys))
+        assert sum(row["count"] for row in found) == 3
+        assert all(row["steps"] == steps for row in found)
 
 
 def test_the_network_is_reported_if_all_topologies_had_the_same(run):
