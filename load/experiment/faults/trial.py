@@ -101,7 +101,7 @@ def _ask_again(
         load = make_repetition(rounds[-1][1], failed, out / "tape.jsonl")
         process = shopload.start_replay(load, system.target, out, trace=0, quiet=True)
         try:
-            shopload.finish_replay(process)
+            shopload.finish_replay(process, load.duration_s)
         finally:
             stop(process)
         failed = _find_failed(read_rows(out / JOURNEYS))

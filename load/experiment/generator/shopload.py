@@ -129,10 +129,14 @@ class Shopload:
             start_new_session=True,  # the experiment handles Ctrl-C in the terminal
         )
 
-    def finish_replay(self, replay: subprocess.Popen[bytes]) -> None:
-        """Waits for a replay's end; raises GeneratorError if it fails, or if the caller must stop it."""
+    def finish_replay(self, replay: subprocess.Popen[bytes], left_s: float = 0.0) -> None:
+        """Waits for a replay's end, with this many seconds of load left.
+
+        Raises:
+            GeneratorError: The replay failed, or the caller must stop it.
+        """
         try:
-            code = replay.wait(timeout=GRACE_S)
+            code = replay.wait(timeout=left_s + GRACE_S)
         except subprocess.TimeoutExpired as error:
             raise GeneratorError(
                 f"the replay did not finish within {GRACE_S:g} s of the end of its load; it was stopped"

@@ -72,6 +72,17 @@ def test_a_running_replay_is_stopped_at_once(tmp_path: Path) -> None:
     assert time.monotonic() - began < 10
 
 
+def test_a_replay_is_waited_for_until_after_the_end_of_its_load(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("experiment.generator.shopload.GRACE_S", 0.01)
+    shopload = program(tmp_path, "exec sleep 0.5")
+    load = Load(Tape(tmp_path / "t.jsonl", "abc", 1, 1), 60)
+    replay = shopload.start_replay(load, tmp_path / "target.json", tmp_path, trace=0)
+    shopload.finish_replay(replay, load.duration_s)
+    assert replay.returncode == 0
+
+
 def test_a_failed_replay_is_reported(tmp_path: Path) -> None:
     shopload = program(tmp_path, "exit 3")
     tape = Tape(tmp_path / "t.jsonl", "abc", 1, 1)
