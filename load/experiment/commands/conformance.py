@@ -7,6 +7,7 @@ import shlex
 import shutil
 from collections.abc import Sequence
 from dataclasses import asdict
+from pathlib import Path
 
 import typer
 
@@ -78,7 +79,7 @@ def program_of(component: str, command: str, implementation: str) -> tuple[str, 
         raise UsageError(f"component={component}: there are no tests for it; valid: {', '.join(SUITES)}")
     argv = argv_of(component, program)
     # The path must be absolute, because the tests run in another folder.
-    return component, [shutil.which(argv[0]) or argv[0], *argv[1:]]
+    return component, [str(Path(shutil.which(argv[0]) or argv[0]).absolute()), *argv[1:]]
 
 
 def conformance_table(component: str, argv: Sequence[str], laws: Sequence[Law]) -> Table:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
@@ -56,6 +57,12 @@ def test_program_is_ours_unless_one_is_given() -> None:
     assert program_of("product", "", "") == ("product", [sys.executable, "-m", "measured", "product"])
     assert program_of("product", "", "user:python") == ("user", [sys.executable, "-m", "measured", "user"])
     assert program_of("product", "/bin/sh -c 'exec x'", "") == ("product", ["/bin/sh", "-c", "exec x"])
+
+
+def test_a_program_is_found_from_every_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "product").symlink_to("/bin/sh")
+    monkeypatch.chdir(tmp_path)
+    assert program_of("product", "./product -v", "") == ("product", [f"{tmp_path}/product", "-v"])
 
 
 @pytest.mark.parametrize(
