@@ -150,9 +150,10 @@ def show_in_jaeger(shown: Mapping[str, Loaded], run: str, ports: Ports) -> str:
     for topology, loaded in shown.items():
         copied = partial(_copy_for_people, loaded=loaded, everywhere={"shop.topology": topology, "shop.run": run})
         exemplars.load(loaded.file, ports.url("jaeger-otlp-http"), copied)
-    page = RunFolder.of(ports.base).jaeger_page / "static" / "exemplars.html"
-    has_ui = not page.parent.is_dir()
-    page.parent.mkdir(parents=True, exist_ok=True)
+    folder = RunFolder.of(ports.base)
+    served = folder.jaeger_page / "static"
+    has_ui = not served.is_dir()
+    page = (folder.path if has_ui else served) / "exemplars.html"
     traces = {
         topology: {trace_id: (loaded.stands_for[trace_id], tree) for trace_id, tree in loaded.trees.items()}
         for topology, loaded in shown.items()

@@ -70,6 +70,12 @@ def test_a_link_leads_to_the_trace(ports: Ports, tmp_path: Path, monkeypatch: py
         assert words in answer
 
 
+def test_if_jaeger_has_a_ui_the_page_is_a_file_each_time(ports: Ports) -> None:
+    shutil.rmtree(RunFolder.of(ports.base).jaeger_page, ignore_errors=True)
+    pages = [trace.show_in_jaeger({}, "a-run", ports) for _ in range(2)]
+    assert pages == [(RunFolder.of(ports.base).path / "exemplars.html").as_uri()] * 2
+
+
 def test_all_topologies_of_a_comparison_are_shown_and_one_can_be_chosen(
     ports: Ports, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -81,7 +87,7 @@ def test_all_topologies_of_a_comparison_are_shown_and_one_can_be_chosen(
     assert done.exit_code == 0, done.output
     # In the user's order, not in the order of the trials.
     assert "Exemplars of rest. For hybrid: make trace topology=hybrid" in done.output
-    page = RunFolder.of(ports.base).jaeger_page / "static" / "exemplars.html"
+    (page,) = RunFolder.of(ports.base).path.rglob("exemplars.html")
     assert "<h1>rest, hybrid</h1>" in page.read_text()
     assert "exemplars.html" in done.output
 
