@@ -8,13 +8,11 @@ from experiment.arguments import read_items
 from experiment.commands import in_blocks
 from experiment.errors import UsageError
 from experiment.plan.arms_in_blocks import Arm, Plan, arm_of
+from experiment.plan.axis import ONLY_WITH_EDGE, require_http_1
 from experiment.plan.networks import refuse_networks
 from hops.kinds.ladder import arms as ladder
 from mesh.description.options import Given
 from mesh.description.topology import Topology, load_topology
-
-ONLY_WITH_EDGE = ("2", "3")
-"""HTTP versions that the edge speaks but gateways do not."""
 
 
 @in_blocks.experiment(ladder.KIND)
@@ -41,11 +39,7 @@ def ladder_arms(
     """
     names = _parse_steps(steps) if steps else _all(topology, http)
     if ladder.NO_EDGE in names:
-        if http in ONLY_WITH_EDGE:
-            raise UsageError(
-                f"http={http}: without an edge, gateways speak HTTP/1.1 only, and all arms must speak the same "
-                f"version; leave out http={http}, or give steps= without {ladder.NO_EDGE}"
-            )
+        require_http_1(http, "steps", ladder.NO_EDGE)
         http = http or "1"
     without_updates = topology.without_updates() if topology.has_updates else topology
     arms = tuple(

@@ -14,6 +14,8 @@ from mesh.description.topology import Topology
 
 T = TypeVar("T")
 NO_EDGE = "none"
+ONLY_WITH_EDGE = ("2", "3")
+"""HTTP versions that the edge speaks but gateways do not."""
 GivenSwitches: TypeAlias = Mapping[str, str | None]
 """Switches, as a user gives them."""
 
@@ -68,14 +70,21 @@ def compared_arms(
     switch, ways_of = _ALONG[name]
     if given.get(switch):
         raise UsageError(f"{name}={values} and {switch}={given[switch]} contradict each other: give one of them")
-    names = [value.strip() for value in values.split(",")]
-    if len(set(names)) < len(names):
-        raise UsageError(f"{name}={values}: give each value once")
+    names = read_items(name, values, str)
     return tuple(
         arm_of(f"{topology.name}{suffix}", topology, ways, networks, compared=topologies)
         for topology in topologies
         for suffix, ways in ways_of(names, given).items()
     )
+
+
+def require_http_1(http: str | None, setting: str, no_edge: str) -> None:
+    """Raises UsageError if the user gave another HTTP version although an arm of this setting has no edge."""
+    if http in ONLY_WITH_EDGE:
+        raise UsageError(
+            f"http={http}: without an edge, gateways speak HTTP/1.1 only, and all arms must speak the same version; "
+            f"leave out http={http}, or give {setting}= without {no_edge}"
+        )
 
 
 def _selections(names: Sequence[str], given: GivenSwitches) -> Mapping[str, GivenSwitches]:
@@ -93,11 +102,7 @@ def _edge_caches(names: Sequence[str], given: GivenSwitches) -> Mapping[str, Giv
 def _edges(names: Sequence[str], given: GivenSwitches) -> Mapping[str, GivenSwitches]:
     """Makes an arm for each edge. Without an edge, an arm has no plugins, and clients of all arms speak HTTP/1.1."""
     if NO_EDGE in names:
-        if given.get("http") == "2":
-            raise UsageError(
-                "http=2: without an edge, gateways speak HTTP/1.1 only, and all arms must speak the same version; "
-                f"leave out http=2, or give edges= without {NO_EDGE}"
-            )
+        require_http_1(given.get("http"), "edges", NO_EDGE)
         given = {**given, "http": "1"}
     return {
         f"-{'no-edge' if name == NO_EDGE else name}": {

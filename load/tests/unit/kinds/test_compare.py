@@ -57,9 +57,10 @@ def test_every_topology_runs_with_every_selection() -> None:
     ("topology", "along", "given", "problem"),
     [
         (HYBRID, {"edges": "envoy,nginx"}, {}, "arm hybrid-nginx: edge=nginx is unknown; valid: envoy, kong, none"),
-        (HYBRID, {"edges": "kong,kong"}, {}, "edges=kong,kong: give each value once"),
+        (HYBRID, {"edges": "kong,kong"}, {}, "edges=kong,kong: kong is given twice; give each once"),
         (HYBRID, {"edges": "kong"}, {"edge": "envoy"}, "edges=kong and edge=envoy contradict each other"),
         (HYBRID, {"edges": "envoy,none"}, {"http": "2"}, "http=2: without an edge, gateways speak .* leave out http=2"),
+        (HYBRID, {"edges": "envoy,none"}, {"http": "3"}, "http=3: without an edge, gateways speak .* leave out http=3"),
         (HYBRID, {"edges": "envoy,none"}, {"mesh": "envoy"}, "arm hybrid-no-edge: edge=none with mesh=envoy"),
         (
             REST,
