@@ -6,7 +6,6 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-import time
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
@@ -112,10 +111,11 @@ def _time_needed(names: list[str]) -> str:
 def make_run(run: Run, what: str) -> Path:
     """Makes a run, and returns its folder; raises UsageError if the run left no results."""
     _say(f"run {what}: {' '.join(run.command)}")
-    began, latest = time.time(), RESULTS / "latest"
+    latest = RESULTS / "latest"
+    before = latest.resolve()
     with child_process(run.command, cwd=ROOT, env=environment_of_runs(), stdout=sys.stderr) as made:
         status = made.wait()
-    if status not in _DONE or not (latest / SUMMARY).is_file() or latest.stat().st_mtime < began:
+    if status not in _DONE or not (latest / SUMMARY).is_file() or latest.resolve() == before:
         raise UsageError(f"{' '.join(run.command)} ended with exit code {status} and left no results")
     return latest.resolve()
 

@@ -53,14 +53,10 @@ def latency(summary: Summary, topology: str, journey: str, metric: str) -> Figur
 
 def times(summary: Summary, left: str, right: str, journey: str, metric: str) -> Figure:
     """Returns how many times as long the left topology takes as the right one; `metric` may also be cpu_ms."""
-    row = _comparison(summary, left, right, journey, metric)
+    row: Mapping[str, Any] | None = Pairs(summary).comparison(journey, metric, left, right)
+    if row is None:
+        raise LookupError(f"{left} and {right} were not compared")
     return Figure(row["ratio"], row["ratio_ci95"], TIMES)
-
-
-def longer(summary: Summary, left: str, right: str, journey: str, metric: str) -> Figure:
-    """Returns how much longer the left topology takes than the right one, in ms; `metric` may also be cpu_ms."""
-    row = _comparison(summary, left, right, journey, metric)
-    return Figure(row["difference"], row["ci95"], "ms")
 
 
 def part(summary: Summary, left: str, right: str, journey: str, name: str) -> Figure:
@@ -105,7 +101,7 @@ def hit_share(summary: Summary, topology: str) -> Figure:
 
 FIGURES: Mapping[str, Callable[..., Figure]] = {
     function.__name__.replace("_", "-"): function
-    for function in (latency, times, longer, part, core_hours, at_network, from_rtt, sent_beyond, hit_share)
+    for function in (latency, times, part, core_hours, at_network, from_rtt, sent_beyond, hit_share)
 }
 """The readers by name. A reader's first argument is a topology, so a chart can show one figure for every topology."""
 
@@ -125,10 +121,3 @@ def read_figure(summary: Summary, reader: str, *arguments: str) -> Figure:
 
 def _estimate(of: Estimate, unit: str) -> Figure:
     return Figure(of["value"], of["ci95"], unit)
-
-
-def _comparison(summary: Summary, left: str, right: str, journey: str, metric: str) -> Mapping[str, Any]:
-    row = Pairs(summary).comparison(journey, metric, left, right)
-    if row is None:
-        raise LookupError(f"{left} and {right} were not compared")
-    return row

@@ -121,7 +121,6 @@ def test_ratio_is_turned_to_the_order_that_is_asked_for() -> None:
     assert (as_stored.value, as_stored.ends) == (0.5, [0.45, 0.55])
     assert turned.value == 2.0
     assert turned.ends == pytest.approx([1 / 0.55, 1 / 0.45])
-    assert read_figure(summary(), "longer", "b", "a", "all", "p50").ends == [3.0, 5.0]
 
 
 def test_figure_that_a_run_lacks_is_named() -> None:
@@ -252,7 +251,9 @@ def stand_in_make(folder: Path, does: str, monkeypatch: pytest.MonkeyPatch) -> N
     ("does", "said"),
     [
         # A NOISY run in CI ends with 3, of which make makes 2.
-        ("sleep 0.1; mkdir new; touch new/summary.json; ln -s new latest; exit 2", ""),
+        ("mkdir new; touch new/summary.json; ln -s new latest; exit 2", ""),
+        # The clock stepped back during the run.
+        ("mkdir new; touch new/summary.json; ln -s new latest; touch -d '1 hour ago' new", ""),
         ("exit 2", "ended with exit code 2 and left no results"),
     ],
 )
