@@ -109,6 +109,8 @@ def _turn(switch: mmap.mmap, pairs: int, rng: random.Random, slots: list[tuple[i
     time.sleep(_WARMUP_S)
     for _ in range(pairs):
         for on in rng.sample([True, False], 2):
+            if switch.closed:  # the load has ended early
+                return
             switch[0] = on
             slots.append((time.time_ns(), on))
             time.sleep(SLOT_S)

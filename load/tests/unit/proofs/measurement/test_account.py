@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import mmap
+import random
+
 import numpy as np
 import polars as pl
 import pytest
 
+from proofs.measurement import account
 from proofs.measurement.account import cost_of
 
 SLOT_NS, PAIRS, EACH = 300_000_000, 400, 15
@@ -32,3 +36,12 @@ def test_the_cost_is_found_on_a_machine_with_drift_and_disturbances(costs):
     assert cost.pairs == PAIRS
     assert 0.8 * slot.size < cost.journeys < slot.size  # others began and ended in different slots
     assert cost.holds == (costs == 0.0)
+
+
+def test_no_slot_begins_after_the_load_has_ended_early(monkeypatch):
+    monkeypatch.setattr(account, "_WARMUP_S", 0.0)
+    with mmap.mmap(-1, 1) as switch:
+        pass
+    slots = []
+    account._turn(switch, PAIRS, random.Random(1), slots)
+    assert slots == []
