@@ -93,15 +93,18 @@ def database(ports: Ports, environ: Mapping[str, str], folder: RunFolder) -> Dat
         InputError: DATABASE_URL is not the URL of a PostgreSQL server, or has no password.
     """
     given = environ.get("DATABASE_URL", "")
-    if not given:
-        return own_database(superuser_password(folder), ports)
-    if not (is_server_url(given, "postgresql", "postgres") and urlsplit(given).password):
+    return external_database(given) if given else own_database(superuser_password(folder), ports)
+
+
+def external_database(url: str) -> Database:
+    """The server of DATABASE_URL; raises an InputError if that is not a PostgreSQL server's URL with a password."""
+    if not (is_server_url(url, "postgresql", "postgres") and urlsplit(url).password):
         # The URL may contain a password, so it is not repeated.
         raise InputError(
             "DATABASE_URL: must look like postgresql://admin:password@host:5432/postgres. The password is needed: the "
             "services' passwords are derived from it."
         )
-    return Database(given, embedded=False)
+    return Database(url, embedded=False)
 
 
 def own_database(password: str, places: Places) -> Database:

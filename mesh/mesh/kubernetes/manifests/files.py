@@ -11,7 +11,7 @@ from typing import Any
 import yaml
 
 from mesh.components.keys import KeyPair, key_pair_in
-from mesh.components.postgres import Database, own_database
+from mesh.components.postgres import external_database, own_database
 from mesh.kubernetes.manifests.bundle import BENCH, SECRETS
 from mesh.kubernetes.manifests.deployment import Document
 from mesh.kubernetes.manifests.secrets import ADMIN_PASSWORD, database_values
@@ -51,13 +51,17 @@ def write(files: Mapping[str, Sequence[Document]], out: Path) -> None:
 
 
 def make_secrets(out: Path, options: ClusterOptions) -> KeyPair:
-    """Makes the values of the bench's secrets unless an earlier call has made them; returns the key pair."""
+    """Makes the values of the bench's secrets unless an earlier call has made them; returns the key pair.
+
+    Raises:
+        InputError: DATABASE_URL is not the URL of a PostgreSQL server, or has no password.
+    """
     folder = out / BENCH / SECRETS
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     folder.chmod(0o700)
     keys = key_pair_in(folder)
     if options.database_url:
-        database = Database(options.database_url, embedded=False)
+        database = external_database(options.database_url)
     else:
         kept = folder / ADMIN_PASSWORD
         password = kept.read_text() if kept.is_file() else secrets.token_hex(32)

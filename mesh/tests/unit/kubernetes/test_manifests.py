@@ -6,6 +6,7 @@ import json
 import os
 import re
 import subprocess
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ import yaml
 from stand_ins.manifests import OPTIONS, SWITCHES, VARIANTS, containers_of, everything, make, name_of, one, pod_of
 
 from mesh.description.topology import GATEWAYS, SERVICES, Program, load_topology, parse_topology
-from mesh.errors import SwitchError
+from mesh.errors import InputError, SwitchError
 from mesh.kubernetes.cluster.preflight import MIN_VERSION
 from mesh.kubernetes.manifests.bundle import BASE, BENCH, KUSTOMIZATION, PRODUCTION, documents, manifests
 from mesh.kubernetes.manifests.files import as_yaml, make_secrets, write
@@ -273,6 +274,13 @@ def test_files_are_whole_and_secrets_are_kept(tmp_path: Path) -> None:
         assert named == {file.name for file in (tmp_path / folder).glob("*.yaml")} - {KUSTOMIZATION}
         for generated in kustomization.get("secretGenerator", []):
             assert all((tmp_path / folder / path).is_file() for path in generated["files"])
+
+
+@pytest.mark.parametrize("url", ["postgresql://me@h/db", "mysql://me:secret@h/db", "postgresql://me:secret@h:x/db"])
+def test_no_secrets_are_made_for_a_database_without_a_password_or_of_another_kind(url: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="DATABASE_URL: must look like"):
+        make_secrets(tmp_path, replace(OPTIONS, database_url=url))
+    assert not list(tmp_path.rglob("*-url"))
 
 
 @pytest.mark.parametrize(("namespace", "storage"), [("Shop", None), ("shop", "10"), ("-shop", None), ("shop", "10GB")])
