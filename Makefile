@@ -124,7 +124,7 @@ lint-style: $(ENVIRONMENT)
 .PHONY: docs
 docs: .tools/docs.stamp .tools/mermaid.stamp ## Build the documentation as a site with search, in site/
 	@rm -rf site
-	@.tools/docs/bin/sphinx-build --quiet --fail-on-warning --fresh-env --conf-dir=docs/site --doctree-dir=.tools/docs/doctrees . site
+	@.tools/docs/bin/python -m sphinx --quiet --fail-on-warning --fresh-env --conf-dir=docs/site --doctree-dir=.tools/docs/doctrees . site
 
 .PHONY: format
 format: $(ENVIRONMENT) format-go ## Format the code

