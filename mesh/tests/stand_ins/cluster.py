@@ -36,6 +36,7 @@ def namespaces() -> list[str]:
 PROGRAM = """#!{python} -ES
 import marshal, os, sys
 os.chdir(os.path.dirname(__file__))
+sys.stdout.reconfigure(errors="surrogateescape")
 asked = " ".join(word for word in sys.argv[1:] if not word.startswith("--context"))
 with open("asked", "a") as file:
     print(asked, file=file)
@@ -69,7 +70,7 @@ class FakeCluster:
         self._save()
 
     def says(self, start: str, out: Any = "", *, err: str = "", code: int = 0) -> None:
-        """Answers command lines with this beginning; later answers take precedence."""
+        """Answers command lines with this beginning; later answers take precedence. `\\udcff` is the byte 0xff."""
         text = out if isinstance(out, str) else json.dumps(out)
         self._answers.insert(0, (start, code, text, err))
         self._save()

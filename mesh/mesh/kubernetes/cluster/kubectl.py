@@ -154,6 +154,7 @@ def _run(
             stdout=out,
             stderr=subprocess.PIPE,
             text=True,
+            errors="replace",  # a pod may log any bytes
             timeout=limit_s,
             check=False,
             start_new_session=True,  # Ctrl-C in the terminal is the run's to handle
