@@ -42,7 +42,10 @@ def build() -> None:
     revision = output_of("git", "-C", str(ROOT), "rev-parse", "HEAD").strip() or "unknown"
     labels = {"VERSION": version, "REVISION": revision}
     arguments = [part for name, value in labels.items() for part in ("--build-arg", f"{name}={value}")]
-    arguments += shlex.split(os.environ.get("IMAGE_BUILD_ARGS", ""))
+    try:
+        arguments += shlex.split(os.environ.get("IMAGE_BUILD_ARGS", ""))
+    except ValueError as error:
+        raise SetupError(f"IMAGE_BUILD_ARGS: {error}; it must be words as in a shell.") from error
     for target, hint in TARGETS.items():
         name = f"{prefix}/{target}:{version}"
         argv = [program, "build", "--file", str(FILE), "--target", target, "--tag", name, *arguments, str(ROOT)]

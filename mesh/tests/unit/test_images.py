@@ -15,7 +15,7 @@ from mesh.paths import ROOT
 sys.path.insert(0, str(ROOT / "mesh"))  # set-up runs from the checkout, before anything is installed
 
 from provision.errors import SetupError
-from provision.images import FILE, TARGETS, engine, tag
+from provision.images import FILE, TARGETS, build, engine, tag
 
 
 @pytest.fixture
@@ -91,3 +91,10 @@ def test_the_error_without_an_engine_says_what_to_install(tmp_path: Path, monkey
         engine({})
     with pytest.raises(SetupError, match="IMAGE_ENGINE=nobody is not a program"):
         engine({"IMAGE_ENGINE": "nobody"})
+
+
+def test_arguments_with_an_open_quotation_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("IMAGE_ENGINE", "true")
+    monkeypatch.setenv("IMAGE_BUILD_ARGS", '--network "host')
+    with pytest.raises(SetupError, match="IMAGE_BUILD_ARGS: No closing quotation"):
+        build()
