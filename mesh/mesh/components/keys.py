@@ -32,7 +32,14 @@ def key_pair_in(folder: Path) -> KeyPair:
     from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 
     key = Ed25519PrivateKey.generate()
-    keys.private.touch(mode=0o600)
-    keys.private.write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
-    keys.public.write_bytes(key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo))
+    write_private(keys.private, key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
+    write_private(keys.public, key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo))
     return keys
+
+
+def write_private(file: Path, content: bytes) -> None:
+    """Writes a file for its user only; it is kept between runs, and so appears only when it is complete."""
+    new = file.with_name(f"{file.name}.new")
+    new.touch(mode=0o600)
+    new.write_bytes(content)
+    new.replace(file)

@@ -11,9 +11,9 @@ import signal
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from urllib.parse import quote, unquote, urlsplit, urlunsplit
 
+from mesh.components.keys import write_private
 from mesh.components.postgres_owner import Cluster, open_cluster
 from mesh.description.places import Places
 from mesh.description.ports import HOST, Ports
@@ -118,7 +118,7 @@ def superuser_password(folder: RunFolder) -> str:
     path = folder.postgres_password
     if not path.is_file():
         new = path.with_name(f"{path.name}.{os.getpid()}")
-        _write_private(new, secrets.token_hex(32))
+        write_private(new, secrets.token_hex(32).encode())
         try:
             # A link, not a rename: if two runs start at once, both use the password that the first run made.
             path.hardlink_to(new)
@@ -203,8 +203,7 @@ class _NewCluster:
         shutil.rmtree(self._new, ignore_errors=True)
         self._new.mkdir(mode=0o700)
         self._cluster.give_to_maker(self._new)
-        self._password_file.unlink(missing_ok=True)
-        _write_private(self._password_file, self._password)
+        write_private(self._password_file, self._password.encode())
         self._cluster.give_to_maker(self._password_file)
         return self._cluster.initdb("-D", str(self._new), f"--pwfile={self._password_file}", *INITDB)
 
@@ -217,11 +216,6 @@ class _NewCluster:
         (self._new / "made-for").write_text(self._mark)
         self._cluster.give_to_owner(self._new)
         self._new.rename(self._cluster.data)
-
-
-def _write_private(path: Path, text: str) -> None:
-    with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-        file.write(text)
 
 
 def is_server_url(text: str, *schemes: str) -> bool:

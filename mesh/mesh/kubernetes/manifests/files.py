@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml
 
-from mesh.components.keys import KeyPair, key_pair_in
+from mesh.components.keys import KeyPair, key_pair_in, write_private
 from mesh.components.postgres import external_database, own_database
 from mesh.kubernetes.manifests.bundle import BENCH, SECRETS
 from mesh.kubernetes.manifests.deployment import Document
@@ -67,5 +67,5 @@ def make_secrets(out: Path, options: ClusterOptions) -> KeyPair:
         password = kept.read_text() if kept.is_file() else secrets.token_hex(32)
         database = own_database(password, options.places)
     for key, value in database_values(database).items():
-        (folder / key).write_text(value)
+        write_private(folder / key, value.encode())
     return keys

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import resource
+from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -24,6 +26,7 @@ from mesh.description.ports import load_ports
 from mesh.description.switches import parse_switches
 from mesh.description.topology import SERVES, SERVICES, Program, load_topology, port_name
 from mesh.errors import InputError, StartError, SwitchError, TopologyError
+from mesh.istio.tokens import TokenIssuer
 from mesh.paths import GRAPHIQL, ROOT, RunFolder
 
 PORTS = load_ports({"SHOP_PORT_BASE": "30000"})
@@ -313,3 +316,16 @@ def test_keys_are_kept_and_private(folder: RunFolder) -> None:
     assert "BEGIN PRIVATE KEY" in text
     assert "BEGIN PUBLIC KEY" in keys.public.read_text()
     assert keys.private.stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.parametrize("make", [key_pair, TokenIssuer])
+def test_after_a_full_disk_keys_are_made_again(make: Callable[[RunFolder], object], folder: RunFolder) -> None:
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, limits[1]))
+    try:
+        with pytest.raises(OSError, match="File too large"):
+            make(folder)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert not list(folder.keys.glob("*.pem"))
+    make(folder)
