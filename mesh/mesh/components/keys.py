@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mesh.paths import RunFolder
+from mesh.supervisor.process_record import write_private
 
 PRIVATE_KEY, PUBLIC_KEY = "jwt-private.pem", "jwt-public.pem"
 
@@ -35,11 +36,3 @@ def key_pair_in(folder: Path) -> KeyPair:
     write_private(keys.private, key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
     write_private(keys.public, key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo))
     return keys
-
-
-def write_private(file: Path, content: bytes) -> None:
-    """Writes a file for its user only; it is kept between runs, and so appears only when it is complete."""
-    new = file.with_name(f"{file.name}.new")
-    new.touch(mode=0o600)
-    new.write_bytes(content)
-    new.replace(file)

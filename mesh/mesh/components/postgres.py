@@ -13,12 +13,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from urllib.parse import quote, unquote, urlsplit, urlunsplit
 
-from mesh.components.keys import write_private
 from mesh.components.postgres_owner import Cluster, open_cluster
 from mesh.description.places import Places
 from mesh.description.ports import HOST, Ports
 from mesh.errors import InputError, StartError
 from mesh.paths import RunFolder
+from mesh.supervisor.process_record import write_private
 from mesh.supervisor.processes import STORE_RANK, Component
 from mesh.supervisor.readiness import postmaster_ready
 

@@ -10,12 +10,13 @@ from typing import Any
 
 import yaml
 
-from mesh.components.keys import KeyPair, key_pair_in, write_private
+from mesh.components.keys import KeyPair, key_pair_in
 from mesh.components.postgres import external_database, own_database
 from mesh.kubernetes.manifests.bundle import BENCH, SECRETS
 from mesh.kubernetes.manifests.deployment import Document
 from mesh.kubernetes.manifests.secrets import ADMIN_PASSWORD, database_values
 from mesh.kubernetes.options import ClusterOptions
+from mesh.supervisor.process_record import write_private
 
 HEADER = "# Made by `make manifests`: change the topology, the switches or your own overlay, not this file.\n"
 
