@@ -29,6 +29,7 @@ ENVIRONMENT: Mapping[str, str] = {
     "GOTOOLCHAIN": "local",  # go does not fetch another version of itself
     "GOFLAGS": "-trimpath -mod=readonly -buildvcs=false",
     "GOWORK": "off",
+    "GOROOT": "",  # another Go's folder would end ours
 }
 _INSTALLING, _COMPILING = threading.Lock(), threading.Lock()
 """Locks: one for the thread that installs Go, one for the thread whose `go build` uses all cores and much memory."""
@@ -160,7 +161,7 @@ def _go_version_of(module: Path) -> tuple[int, ...]:
 
 
 def _version(program: str) -> tuple[int, ...]:
-    return _numbers(re.match(r"go(\d+(?:\.\d+)*)", output_of(program, "env", "GOVERSION", GOTOOLCHAIN="local")))
+    return _numbers(re.match(r"go(\d+(?:\.\d+)*)", output_of(program, "env", "GOVERSION", **ENVIRONMENT)))
 
 
 def _numbers(version: re.Match[str] | None) -> tuple[int, ...]:

@@ -88,6 +88,14 @@ def test_modules_ask_for_no_go_newer_than_the_one_we_would_fetch() -> None:
         assert golang._go_version_of(module / "go.mod") <= ours
 
 
+def test_the_folder_of_another_go_does_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
+    program = golang.go(golang.SERVICES)
+    monkeypatch.setenv("GOROOT", "/usr/lib/go-1.19")
+    monkeypatch.setattr(golang, "install_pinned", lambda *_, **__: pytest.fail("it needs no other Go"))
+    assert golang.go(golang.SERVICES) == program
+    assert step.output_of(program, "env", "GOROOT", **golang.ENVIRONMENT).strip() != "/usr/lib/go-1.19"
+
+
 def test_our_own_go_is_installed_by_its_hashes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ran: list[step.Step] = []
 
