@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from mesh.components.postgres import Database
+from mesh.components.postgres import POSTGRES, Database
 from mesh.components.shop_processes import DATABASE_TASK, MONITOR_ROLE
 from mesh.components.valkey import Cache
 from mesh.description.places import Place, Places
@@ -66,7 +66,8 @@ def exporter_component(
     place = places.listens(metrics_port(exporter.component))
     if exporter is OF_POSTGRES:
         # A trial replaces the shop's database, but not the maintenance database that this URL names.
-        env = {"DATA_SOURCE_NAME": with_sslmode(database.url(MONITOR_ROLE, urlsplit(database.admin_url).path[1:]))}
+        maintenance = urlsplit(database.admin_url).path[1:] or POSTGRES
+        env = {"DATA_SOURCE_NAME": with_sslmode(database.url(MONITOR_ROLE, maintenance))}
     else:
         assert cache is not None
         # The password is in the address and not in REDIS_PASSWORD, because redis_exporter would send REDIS_PASSWORD to

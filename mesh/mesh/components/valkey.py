@@ -84,7 +84,7 @@ def require_external(server: Cache) -> None:
     try:
         with Valkey.from_url(server.url, socket_timeout=5) as client:
             require_version(client.info("server"))
-    except ValkeyError as error:
+    except (ValkeyError, ValueError, TypeError) as error:  # the last two: options in the URL
         raise StartError(f"The server that CACHE_URL names refuses the connection: {error}") from error
 
 

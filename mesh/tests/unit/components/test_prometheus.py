@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from mesh.components.exporters import OF_VALKEY, exporter_component
+from mesh.components.exporters import OF_POSTGRES, OF_VALKEY, exporter_component
 from mesh.components.postgres import Database
 from mesh.components.prometheus import PART_OF, SIDECAR_STATISTICS, jobs_of
 from mesh.components.valkey import Cache
@@ -61,3 +61,9 @@ def test_the_caches_password_is_in_the_address_and_not_sent_to_other_targets() -
     database = Database("postgresql://postgres:admin@127.0.0.1:5432/postgres", embedded=False)
     exporter = exporter_component(OF_VALKEY, Path("redis_exporter"), database, cache, ports)
     assert exporter.env == {"REDIS_ADDR": "redis://:secret@127.0.0.1:6379/0"}
+
+
+def test_the_exporter_finds_the_maintenance_database_of_a_url_that_names_none() -> None:
+    database = Database("postgresql://me:secret@db.example:5433", embedded=False)
+    exporter = exporter_component(OF_POSTGRES, Path("postgres_exporter"), database, None, load_ports({}))
+    assert exporter.env["DATA_SOURCE_NAME"].endswith("@db.example:5433/postgres?sslmode=disable")
