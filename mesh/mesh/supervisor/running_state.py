@@ -9,6 +9,7 @@ import signal
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any
 
 import psutil
@@ -80,7 +81,7 @@ def stop_run(folder: RunFolder) -> list[str]:
     """Stops the run on a base, or ends the processes that a crashed run has left behind; returns their components.
 
     Raises:
-        MeshError: The run did not stop in time.
+        MeshError: The run did not stop in time, or runs in another container.
     """
     holder = lock_holder(folder)
     if holder is None:
@@ -91,12 +92,25 @@ def stop_run(folder: RunFolder) -> list[str]:
         finally:
             lock.release()
     components = [item.component for item in read_record(folder)]
-    if holder > 1:
+    if _has_open(folder.lock, holder):
         with contextlib.suppress(ProcessLookupError):
             os.kill(holder, signal.SIGTERM)
+    elif lock_holder(folder) == holder:
+        raise MeshError(
+            f"The run on port base {folder.path.name} is process {holder} of another container, which shares this "
+            "checkout; stop it there."
+        )
     limit = time.monotonic() + STOP_LIMIT_S
     while lock_holder(folder) is not None:
         if time.monotonic() > limit:
             raise MeshError(f"The run on port base {folder.path.name} (process {holder}) did not stop in time.")
         time.sleep(0.02)
     return components
+
+
+def _has_open(file: Path, pid: int) -> bool:
+    """Whether a process of this machine has a file open: another container's process ids mean other processes here."""
+    try:
+        return any(Path(one.path).samefile(file) for one in psutil.Process(pid).open_files())
+    except (psutil.Error, OSError):
+        return False

@@ -13,9 +13,11 @@ import psutil
 import pytest
 
 from mesh.description.ports import Ports
+from mesh.errors import MeshError
 from mesh.paths import RunFolder
 from mesh.supervisor.process_record import Started, lock_holder, sweep, write_record
 from mesh.supervisor.processes import death_signals
+from mesh.supervisor.running_state import stop_run
 
 pytestmark = pytest.mark.integration
 
@@ -121,3 +123,19 @@ def test_one_run_per_port_base(folder: RunFolder, ports: Ports) -> None:
 def test_a_broken_record_is_ignored(folder: RunFolder) -> None:
     folder.processes.write_text("{")
     assert sweep(folder) == []
+
+
+def test_a_run_of_another_container_is_not_stopped_by_its_process_id(folder: RunFolder, ports: Ports) -> None:
+    run, stranger = launch(folder, ports), subprocess.Popen(["sleep", "60"])
+    wait_up(run)
+    own = folder.lock.read_text()
+    folder.lock.write_text(f"{stranger.pid}\n")
+    with pytest.raises(MeshError, match=f"is process {stranger.pid} of another container"):
+        stop_run(folder)
+    assert stranger.poll() is None
+    stranger.kill()
+    stranger.wait()
+    folder.lock.write_text(own)
+    assert stop_run(folder) == ["one", "two", "three"]
+    run.communicate(timeout=20)
+    assert run.returncode == 128 + signal.SIGTERM
