@@ -42,10 +42,11 @@ def as_yaml(documents: Sequence[Document]) -> str:
 
 
 def write(files: Mapping[str, Sequence[Document]], out: Path) -> None:
-    """Writes manifests over the manifests of an earlier call."""
+    """Writes manifests over the manifests of an earlier call, and removes those that are no longer made."""
     for folder in {Path(path).parent for path in files}:
         for old in (out / folder).glob("*.yaml"):
-            old.unlink()
+            if old.read_text(errors="replace").startswith(HEADER):  # not a file of the user's
+                old.unlink()
         (out / folder).mkdir(parents=True, exist_ok=True)
     for path, documents in files.items():
         (out / path).write_text(HEADER + as_yaml(documents))

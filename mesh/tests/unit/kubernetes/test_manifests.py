@@ -20,7 +20,7 @@ from mesh.description.topology import GATEWAYS, SERVICES, Program, load_topology
 from mesh.errors import InputError, SwitchError
 from mesh.kubernetes.cluster.preflight import MIN_VERSION
 from mesh.kubernetes.manifests.bundle import BASE, BENCH, KUSTOMIZATION, PRODUCTION, documents, manifests
-from mesh.kubernetes.manifests.files import as_yaml, make_secrets, write
+from mesh.kubernetes.manifests.files import HEADER, as_yaml, make_secrets, write
 from mesh.kubernetes.manifests.secrets import DATABASE, DATABASE_KEYS, KEYS
 from mesh.kubernetes.options import ClusterOptions
 
@@ -263,9 +263,12 @@ def test_files_are_whole_and_secrets_are_kept(tmp_path: Path) -> None:
     make_secrets(tmp_path, OPTIONS)
     write(files, tmp_path)
     secrets = {file.name: file.read_bytes() for file in (tmp_path / BENCH / "secrets").iterdir()}
-    (tmp_path / BASE / "old.yaml").write_text("{}")
+    (tmp_path / BASE / "old.yaml").write_text(f"{HEADER}{{}}")
+    theirs = tmp_path / BASE / "theirs.yaml"
+    theirs.write_text("{}")
     make_secrets(tmp_path, OPTIONS)
     write(files, tmp_path)
+    theirs.unlink()
     assert {file.name: file.read_bytes() for file in (tmp_path / BENCH / "secrets").iterdir()} == secrets
     assert (tmp_path / BENCH / "secrets").stat().st_mode & 0o077 == 0
     for folder in (BASE, BENCH, PRODUCTION):
