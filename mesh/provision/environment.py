@@ -17,6 +17,8 @@ UV_VERSION = "0.13.8"
 MAX_PYTHON = (3, 14)
 STAMP = VENV / ".synced"
 """Names the checkout that the environment was made for."""
+INSTALLED = ".installed"
+"""Name of a file in an environment with a single package: the package is complete."""
 LOCK = ROOT / "requirements.lock"
 DOCS_LOCK = ROOT / "docs" / "site" / "requirements.lock"
 BUILD_LOCK = ROOT / "images" / "build.lock"
@@ -111,6 +113,7 @@ def install(package: str, into: Path, title: str, hint: str) -> None:
     program = uv()
     _make(program, into)
     _from_index(title, hint, [program, "pip", "install", "--python", str(into), package], 600)
+    (into / INSTALLED).touch()
 
 
 def install_pinned(package: str, into: Path, title: str, hint: str) -> None:

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from provision.environment import install
+from provision.environment import INSTALLED, install
 from provision.errors import SetupError
 from provision.paths import TOOLS
 from provision.step import Step, output_of, run
@@ -82,6 +82,6 @@ def npm() -> str:
     if on_path is not None:
         return on_path
     own = str(NODE / "bin" / "npm")
-    if not output_of(own, "--version"):
+    if not ((NODE / INSTALLED).exists() and output_of(own, "--version")):
         install(NODE_WHEEL, into=NODE, title="Installing npm, which fetches scripts for browsers", hint="20 s")
     return own

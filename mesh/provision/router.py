@@ -13,7 +13,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from provision.environment import install, program_in, require
+from provision.environment import INSTALLED, install, program_in, require
 from provision.errors import SetupError
 from provision.npm import LIMITS, NODE, NODE_WHEEL
 from provision.paths import ROOT, TOOLS, VENV, cache
@@ -86,7 +86,8 @@ def compose(into: Path = SUPERGRAPH) -> None:
 
 def node() -> str:
     """The path of a Node that is new enough: the Node on PATH, else our own, installed if necessary."""
-    for candidate in (shutil.which("node"), program_in(NODE, PROGRAM)):
+    own = program_in(NODE, PROGRAM) if (NODE / INSTALLED).exists() else None
+    for candidate in (shutil.which("node"), own):
         if candidate is not None and _is_enough(candidate):
             return candidate
     install(NODE_WHEEL, into=NODE, title="Installing Node, which runs Hive Gateway", hint="20 s")

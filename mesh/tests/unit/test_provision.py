@@ -26,7 +26,7 @@ from shop.platform.graphql.graphiql import FETCHED
 
 sys.path.insert(0, str(ROOT / "mesh"))  # set-up runs from the checkout, before anything is installed
 
-from provision import all_steps, environment, golang, graphiql, jaeger, step, tools
+from provision import all_steps, environment, golang, graphiql, jaeger, router, step, tools
 from provision.errors import SetupError
 
 
@@ -149,6 +149,28 @@ def test_the_environment_of_a_moved_checkout_is_made_anew(
     environment.sync()
     assert (not (venv / "bin").exists()) is remade
     assert stamp.read_text() == str(ROOT)
+
+
+def test_a_node_whose_installation_was_interrupted_is_installed_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = tmp_path / "node" / "lib" / "python3" / "site-packages" / router.PROGRAM
+    npm_of_node = program.parents[1] / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
+    installs: list[str] = []
+
+    def install(package: str, into: Path, **_: str) -> None:
+        installs.append(package)
+        (into / environment.INSTALLED).touch()
+
+    for path, text in ((program, "#!/bin/sh\necho v24.19.0\n"), (npm_of_node, "")):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(router, "NODE", tmp_path / "node")
+    monkeypatch.setattr(router, "install", install)
+    assert (router.node(), router.node()) == (str(program), str(program))
+    assert len(installs) == 1
 
 
 def test_jaeger_is_cached_by_its_pins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
