@@ -70,7 +70,7 @@ class FakeCluster:
         self._save()
 
     def says(self, start: str, out: Any = "", *, err: str = "", code: int = 0) -> None:
-        """Answers command lines with this beginning; later answers take precedence. `\\udcff` is the byte 0xff."""
+        """Answers command lines with this beginning; later answers take precedence."""
         text = out if isinstance(out, str) else json.dumps(out)
         self._answers.insert(0, (start, code, text, err))
         self._save()

@@ -42,7 +42,7 @@ def as_yaml(documents: Sequence[Document]) -> str:
 
 
 def write(files: Mapping[str, Sequence[Document]], out: Path) -> None:
-    """Writes manifests over the manifests of an earlier call, and removes those that are no longer made."""
+    """Writes manifests over the manifests of an earlier call, and removes manifests that are no longer made."""
     for folder in {Path(path).parent for path in files}:
         for old in (out / folder).glob("*.yaml"):
             if old.read_text(errors="replace").startswith(HEADER):  # not a file of the user's
