@@ -196,7 +196,7 @@ class Sockets:
                 raise
             with contextlib.suppress(WebSocketDisconnect):
                 if socket.application_state is not WebSocketState.DISCONNECTED:
-                    await socket.close(*(_EXPIRED if subscriptions.is_admitted else _TOO_MANY))
+                    await socket.close(*(_TOO_MANY if subscriptions.caller is None else _EXPIRED))
 
     def _wait(self, limit: asyncio.Timeout, held: ExitStack) -> None:
         """Lets a WebSocket wait for its token; a full queue closes the WebSocket that has waited longest."""
@@ -207,10 +207,11 @@ class Sockets:
         self._pending[limit] = None
         held.callback(self._pending.pop, limit, None)
 
-    def _admit(self, limit: asyncio.Timeout, held: ExitStack, caller: Caller) -> None:
-        """Counts a WebSocket as its caller's until the caller's token expires."""
-        held.close()  # the WebSocket no longer waits, or it has sent another token
-        held.enter_context(self._quota.hold(caller))
+    def _admit(self, limit: asyncio.Timeout, held: ExitStack, caller: Caller, counted: Caller | None) -> None:
+        """Counts a WebSocket as its caller's until the caller's token expires, unless it is already counted so."""
+        if caller != counted:
+            held.close()  # the WebSocket no longer waits, or it has sent another caller's token
+            held.enter_context(self._quota.hold(caller))
         limit.reschedule(expiry(caller))
 
 
@@ -231,10 +232,10 @@ class _Subscriptions:
         open_context: Open,
         prepare: Prepare,
         incoming: Incoming,
-        admit: Callable[[Caller], None],
+        admit: Callable[[Caller, Caller | None], None],
     ) -> None:
         self.connection_params: dict[str, Any] = {}
-        self.is_admitted = False
+        self.caller: Caller | None = None
         self.refusal: ShopError | None = None
         self.prepare = prepare
         self._headers = headers
@@ -247,8 +248,9 @@ class _Subscriptions:
 
         Raises `Unauthenticated` if there is no valid token, and the errors of `Quota.hold`.
         """
-        self._admit(self.context().caller)
-        self.is_admitted = True
+        caller = self.context().caller
+        self._admit(caller, self.caller)
+        self.caller = caller
 
     def follow(
         self,

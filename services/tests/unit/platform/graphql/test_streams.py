@@ -108,6 +108,14 @@ class TestAWebSocket:
             await send(too_soon, type="connection_init", payload=served.authorization(1))
             assert await end_of(too_soon) == 1013
 
+    async def test_counts_once_if_its_token_comes_twice(self, served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(access_streams, "MAX_PER_CUSTOMER", 1)
+        token = served.authorization(1)
+        for _ in range(access_streams.BURSTS):
+            async with served.socket(additional_headers=token) as over:
+                await send(over, type="connection_init", payload=token)
+                assert await receive(over) == {"type": "connection_ack"}
+
     @pytest.mark.parametrize(
         "frame",
         [b"\x89\x80", b"\x8a\x80", b"\x01\x80", b'\x81\x8f{"type":"ping"}'],
