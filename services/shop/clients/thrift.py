@@ -137,8 +137,9 @@ class ThriftPeer(ABC, Generic[P]):
         result = getattr(self._stubs, f"{method}_result")()
         try:
             name, kind, _, protocol = open_message(encoding, message)
-            if kind != EXCEPTION and name == method:
-                result.read(protocol)
+            if kind == EXCEPTION or name != method:
+                raise ValueError("it is no result of this method")
+            result.read(protocol)
         except Exception as error:
             _LOG.error("%s answered %s with an unreadable message: %s", self.service.name, method, error)
             raise Internal("internal error") from error

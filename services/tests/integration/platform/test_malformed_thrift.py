@@ -4,31 +4,35 @@ from __future__ import annotations
 
 import asyncio
 import random
+from asyncio import StreamReader, StreamWriter
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from types import ModuleType
 from typing import Any
 
 import aiohttp
 import pytest
+from msgspec.structs import replace
 from thrift.Thrift import TType
 
 from fuzz.inputs import mutate
 from memory_shop import Data, MemoryShop
 from shop.clients.protocol_by_address import connect
-from shop.contract.calls import PRODUCT
-from shop.errors import PermissionDenied
+from shop.contract.calls import PRODUCT, USER
+from shop.errors import Internal, PermissionDenied
 from shop.platform.access.rules import Authenticator
 from shop.platform.config import split_address
 from shop.platform.http.body import MAX_BYTES
 from shop.platform.http.server import http_server
 from shop.platform.incoming import Incoming
+from shop.platform.thrift import server as thrift_server
 from shop.platform.thrift.encoding import CALL, COMPACT, EXCEPTION, JSON, encode_message, open_message
 from shop.platform.thrift.over_http import http_app, path_of
 from shop.platform.thrift.processor import Processor
 from shop.platform.thrift.server import framed_server
 from shop.product.service import ProductService
 from shop.stubs.thrift import ProductService as Stubs
+from shop.stubs.thrift.ttypes import ListProductsRequest
 from shop.values.product import StockLine
 
 pytestmark = pytest.mark.integration
@@ -114,6 +118,55 @@ async def test_frames_that_are_too_long_or_break_off_are_not_answered() -> None:
         deep = message[:-1] + b"\x5c" + b"\x1c" * 1_000
         assert b"INVALID_ARGUMENT" in (await send(deep) or b"")
         assert (await clients.product.list_products(page_size=1)).items
+
+
+async def test_a_further_connection_closes_the_one_that_is_idle_for_longest(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(thrift_server, "MAX_CONNECTIONS", 2)
+    message = call(COMPACT, Stubs, "GetProduct")
+    server = framed_server("127.0.0.1:0", processor(), incoming())
+    async with asyncio.timeout(LIMIT_S), server as address, AsyncExitStack() as opened:
+
+        async def exchange(reader: StreamReader, writer: StreamWriter) -> None:
+            writer.write(len(message).to_bytes(4) + message)
+            await reader.readexactly(int.from_bytes(await reader.readexactly(4)))
+
+        async def connection() -> tuple[StreamReader, StreamWriter]:
+            streams = await asyncio.open_connection(*split_address(address))
+            opened.callback(streams[1].close)
+            await exchange(*streams)
+            return streams
+
+        first, second = await connection(), await connection()
+        await exchange(*first)
+        third = await connection()
+        assert await second[0].read() == b""
+        for streams in (first, third):
+            await exchange(*streams)
+
+
+async def test_a_client_that_does_not_read_loses_its_connection(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(thrift_server, "MAX_S", 0.2)
+    demo = Data.demo(products=1_000)
+    # An answer of 16 MB, more than all buffers on its way hold.
+    large = [replace(product, description="😀" * 4_000) for product in demo.products]
+    service = Processor(PRODUCT, ProductService(MemoryShop(Data(large)).products))
+    asked = Stubs.ListProducts_args({}, ListProductsRequest(1_000, "", ""))
+    message = encode_message(COMPACT, "ListProducts", CALL, 1, asked)
+    async with asyncio.timeout(LIMIT_S), framed_server("127.0.0.1:0", service, incoming()) as address:
+        reader, writer = await asyncio.open_connection(*split_address(address))
+        writer.write(len(message).to_bytes(4) + message)
+        size = int.from_bytes(await reader.readexactly(4))
+        await asyncio.sleep(1)
+        assert len(await reader.read()) < size
+        writer.close()
+
+
+async def test_an_answer_to_an_unknown_method_is_no_success() -> None:
+    users = Processor(USER, MemoryShop(Data.demo()).use_cases("user"))
+    server = framed_server("127.0.0.1:0", users, incoming())
+    async with server as address, connect({"product": f"thrift://{address}"}, "test") as clients:
+        with pytest.raises(Internal):
+            await clients.product.delete_product(1)
 
 
 async def test_callers_at_the_entrance_are_outside() -> None:
