@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from mesh.paths import RunFolder
+from mesh.paths import RunFolder, write_private
 
 PRIVATE_KEY, PUBLIC_KEY = "jwt-private.pem", "jwt-public.pem"
 
@@ -32,7 +32,6 @@ def key_pair_in(folder: Path) -> KeyPair:
     from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 
     key = Ed25519PrivateKey.generate()
-    keys.private.touch(mode=0o600)
-    keys.private.write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
-    keys.public.write_bytes(key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo))
+    write_private(keys.private, key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
+    write_private(keys.public, key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo))
     return keys

@@ -10,7 +10,7 @@ import jwt
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, generate_private_key
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, load_pem_private_key
 
-from mesh.paths import RunFolder
+from mesh.paths import RunFolder, write_private
 from mesh.sidecars.workloads import NAMESPACE, Workload
 
 ISSUER, AUDIENCE = "hopwise", "istio-ca"
@@ -33,8 +33,7 @@ class TokenIssuer:
         self._jwks = folder.keys / "istio-jwks.json"
         if not file.is_file():
             new = generate_private_key(public_exponent=65537, key_size=2048)
-            file.touch(mode=0o600)
-            file.write_bytes(new.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
+            write_private(file, new.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
         key = load_pem_private_key(file.read_bytes(), None)
         assert isinstance(key, RSAPrivateKey)
         self._key = key
@@ -55,7 +54,4 @@ class TokenIssuer:
     def write(self, workload: Workload, file: Path) -> None:
         """Writes a new token for a workload over the old token."""
         file.parent.mkdir(parents=True, exist_ok=True)
-        new = file.with_suffix(".new")
-        new.touch(mode=0o600)
-        new.write_text(self.issue(workload.service))
-        new.replace(file)
+        write_private(file, self.issue(workload.service).encode())
