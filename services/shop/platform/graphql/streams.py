@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import ExitStack, aclosing
 from datetime import timedelta
 from functools import partial
@@ -23,7 +23,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
 from strawberry.asgi import ASGIWebSocketAdapter, GraphQL
 from strawberry.exceptions import ConnectionRejectionError
 from strawberry.http import process_result
-from strawberry.http.exceptions import NonJsonMessageReceived
+from strawberry.http.exceptions import NonJsonMessageReceived, WebSocketDisconnected
 from strawberry.http.streaming import SSETransport
 from strawberry.subscriptions import GRAPHQL_TRANSPORT_WS_PROTOCOL
 from strawberry.types import ExecutionResult
@@ -111,6 +111,12 @@ class _Message(msgspec.Struct):
 
 class _Messages(ASGIWebSocketAdapter):
     """Passes on to Strawberry only messages of the form that it expects, and gives a reason for each close."""
+
+    async def send_json(self, message: Mapping[str, object]) -> None:
+        # Subscriptions end only after the WebSocket has been closed; Strawberry would log an error for each of them.
+        if self.ws.application_state is not WebSocketState.DISCONNECTED:
+            with contextlib.suppress(WebSocketDisconnected):
+                await super().send_json(message)
 
     async def close(self, code: int, reason: str) -> None:
         error = self.ws.state.subscriptions.refusal
