@@ -161,6 +161,16 @@ async def test_a_client_that_does_not_read_loses_its_connection(monkeypatch: pyt
         writer.close()
 
 
+async def test_a_body_that_breaks_off_is_no_error_of_the_server(log: Any) -> None:
+    async with posted() as (address, _):
+        reader, writer = await asyncio.open_connection(*split_address(address.removeprefix("thrift-json://")))
+        writer.write(f"POST {path_of('product')} HTTP/1.1\r\nhost: shop\r\ncontent-length: 9\r\n\r\n[1,".encode())
+        writer.write_eof()
+        assert await reader.read() == b""
+        writer.close()
+    assert "ERROR" not in log.getvalue()
+
+
 async def test_an_answer_to_an_unknown_method_is_no_success() -> None:
     users = Processor(USER, MemoryShop(Data.demo()).use_cases("user"))
     server = framed_server("127.0.0.1:0", users, incoming())
