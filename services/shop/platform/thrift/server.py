@@ -73,6 +73,8 @@ class FramedServer:
                 self._working.add(task)
                 # A separate task, so that everything a call sets in its context ends with it.
                 answer = await asyncio.create_task(self._answer(message))
+                if writer.is_closing():  # the client has left; uvloop's transports then refuse to write
+                    return
                 writer.write(len(answer).to_bytes(LENGTH) + answer)
                 async with asyncio.timeout(MAX_S):
                     await writer.drain()

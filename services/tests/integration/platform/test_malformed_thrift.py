@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import random
+import socket
+import struct
 from asyncio import StreamReader, StreamWriter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -12,11 +15,13 @@ from typing import Any
 
 import aiohttp
 import pytest
+import uvloop
 from msgspec.structs import replace
 from thrift.Thrift import TType
 
 from fuzz.inputs import mutate
 from memory_shop import Data, MemoryShop
+from puppet import POT, Puppet, serving
 from shop.clients.protocol_by_address import connect
 from shop.contract.calls import PRODUCT, USER
 from shop.errors import Internal, PermissionDenied
@@ -32,8 +37,8 @@ from shop.platform.thrift.processor import Processor
 from shop.platform.thrift.server import framed_server
 from shop.product.service import ProductService
 from shop.stubs.thrift import ProductService as Stubs
-from shop.stubs.thrift.ttypes import ListProductsRequest
-from shop.values.product import StockLine
+from shop.stubs.thrift.ttypes import GetProductRequest, ListProductsRequest
+from shop.values.product import Product, StockLine
 
 pytestmark = pytest.mark.integration
 FRAMES, BODIES = 2_000, 400
@@ -159,6 +164,30 @@ async def test_a_client_that_does_not_read_loses_its_connection(monkeypatch: pyt
         await asyncio.sleep(1)
         assert len(await reader.read()) < size
         writer.close()
+
+
+def test_a_client_that_leaves_during_its_call_is_no_error_of_the_server(log: Any) -> None:
+    uvloop.run(leave_during_a_call())  # the loop of the shop's processes
+    gc.collect()  # a failure that no task awaits is logged once it is collected
+    assert "ERROR" not in log.getvalue()
+
+
+async def leave_during_a_call() -> None:
+    has_left = asyncio.Event()
+
+    async def act() -> Product:
+        await has_left.wait()
+        return POT
+
+    message = encode_message(COMPACT, "GetProduct", CALL, 1, Stubs.GetProduct_args({}, GetProductRequest(POT.id)))
+    async with serving("thrift", Puppet(act)) as address:
+        with socket.create_connection(split_address(address)) as client:
+            client.sendall(len(message).to_bytes(4) + message)
+            await asyncio.sleep(0.1)
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # the close resets it
+        await asyncio.sleep(0.1)
+        has_left.set()
+        await asyncio.sleep(0.1)
 
 
 async def test_a_body_that_breaks_off_is_no_error_of_the_server(log: Any) -> None:
