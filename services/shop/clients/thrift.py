@@ -187,7 +187,8 @@ class _Connection:
     @property
     def usable(self) -> bool:
         """Whether the service still accepts calls on this connection."""
-        return not self._reader.at_eof() and time.monotonic() - self._used < KEEP_ALIVE_S
+        is_open = not self._reader.at_eof() and not self._writer.is_closing()
+        return is_open and time.monotonic() - self._used < KEEP_ALIVE_S
 
     async def exchange(self, message: bytes) -> bytes:
         self._writer.write(len(message).to_bytes(LENGTH) + message)

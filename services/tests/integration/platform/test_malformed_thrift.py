@@ -190,6 +190,27 @@ async def leave_during_a_call() -> None:
         await asyncio.sleep(0.1)
 
 
+def test_a_connection_that_the_service_has_reset_is_not_used_again() -> None:
+    uvloop.run(call_twice())
+
+
+async def call_twice() -> None:
+    async def answer_and_reset(reader: StreamReader, writer: StreamWriter) -> None:
+        asked = processor().call(COMPACT, await reader.readexactly(int.from_bytes(await reader.readexactly(4))))
+        answer = await asked.work(Authenticator(None, trusts_inside=True), None, None)
+        writer.write(len(answer).to_bytes(4) + answer)
+        await asyncio.sleep(0.1)
+        writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        writer.transport.abort()
+
+    async with await asyncio.start_server(answer_and_reset, "127.0.0.1") as server:
+        port = server.sockets[0].getsockname()[1]
+        async with connect({"product": f"thrift://127.0.0.1:{port}"}, "test") as clients:
+            for _ in range(2):
+                assert await clients.product.get_product(1)
+                await asyncio.sleep(0.2)
+
+
 async def test_a_body_that_breaks_off_is_no_error_of_the_server(log: Any) -> None:
     async with posted() as (address, _):
         reader, writer = await asyncio.open_connection(*split_address(address.removeprefix("thrift-json://")))
