@@ -11,9 +11,8 @@ from strawberry.dataloader import DataLoader
 from graphql_gateway.objects.entities import Order, Payment, Product, Review, User
 from shop.contract.ports import Clients, Page
 from shop.errors import NotFound
+from shop.platform.validation import MAX_IDS
 from shop.values.product import Product as ShopProduct
-
-MAX_PER_CALL = 1000
 
 K = TypeVar("K")
 T = TypeVar("T")
@@ -80,7 +79,7 @@ class BatchedReads:
     def _load(self, read: Callable[[list[K]], Awaitable[list[V]]], key: K) -> Awaitable[V]:
         """Returns what a read gives for a key; concurrent keys of one read share its call."""
         if read not in self._loaders:
-            self._loaders[read] = DataLoader(read, max_batch_size=MAX_PER_CALL)
+            self._loaders[read] = DataLoader(read, max_batch_size=MAX_IDS)
         return self._loaders[read].load(key)
 
     async def _read_products(self, numbers: list[int]) -> list[Product | None]:

@@ -15,7 +15,7 @@ from shop.platform.graphql.field import field, later
 from shop.values import user as values
 
 MAX_USERS = 100
-MAX_USERS_PER_PAGE = 1000
+MAX_USERS_PER_PAGE = 2 * MAX_USERS
 
 
 @strawberry.input(description="A whole postal address; it replaces the one before.")

@@ -16,8 +16,10 @@ from shop.platform.telemetry.trace_context import trace_headers
 find, require_partner = Documents.find, Caller.require_partner
 
 
-async def _trust_hash(self: Documents, text: str | None, sha256: str | None) -> PreparedDocument:
-    return await find(self, text, sha256 if text is None else None)
+async def _trust_hash(
+    self: Documents, text: str | None, sha256: str | None, address: str | None = None
+) -> PreparedDocument:
+    return await find(self, text, sha256 if text is None else None, address)
 
 
 NOTE_DOCUMENT = change_arguments(Documents.find, text=note)

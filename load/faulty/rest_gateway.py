@@ -39,7 +39,7 @@ FAULTS = (
     Fault(
         "related resources are read one by one",
         "includes_user_and_products_in_one_call_each",
-        set_constant(order_related, "MAX_BATCH", 1),
+        set_constant(order_related, "MAX_IDS", 1),
     ),
     Fault("payments of others are listed", "a_customer_reads_its_own_only", forget_owner(NOTE_PATH, "/v1/payments")),
     Fault(

@@ -127,6 +127,14 @@ class RunFolder:
         return [cls(path) for path in sorted((root / RUNS).glob("*"))]
 
 
+def write_private(file: Path, content: bytes) -> None:
+    """Writes a file that only its user may read, atomically: an interrupted start leaves no half of a key."""
+    new = file.with_name(f"{file.name}.new")
+    new.touch(mode=0o600)
+    new.write_bytes(content)
+    new.replace(file)
+
+
 def jaeger(environ: Mapping[str, str]) -> Path:
     """The Jaeger program: `JAEGER_BIN`, else the program that set-up installed."""
     given = environ.get("JAEGER_BIN", "")

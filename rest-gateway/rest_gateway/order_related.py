@@ -12,12 +12,12 @@ from msgspec import UNSET
 from shop.contract.ports import Clients
 from shop.platform.parallel import both
 from shop.platform.rest.parameters import VALUES_KEY
+from shop.platform.validation import MAX_IDS
 from shop.resources.bodies import OrderDocument, order_document, product_document
 from shop.values.order import Order
 
 T = TypeVar("T")
 
-MAX_BATCH = 1000
 INCLUDES = frozenset({"payment", "products", "user"})
 
 Include = Annotated[
@@ -60,7 +60,7 @@ async def _batches(fetch: Callable[[Sequence[int]], Awaitable[list[T]]], ids: It
     """Returns the results of a batch call; makes several calls only if there are more ids than one call may have."""
     left = iter(dict.fromkeys(ids))
     result: list[T] = []
-    while batch := list(islice(left, MAX_BATCH)):
+    while batch := list(islice(left, MAX_IDS)):
         result += await fetch(batch)
     return result
 

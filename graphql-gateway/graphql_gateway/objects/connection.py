@@ -52,7 +52,7 @@ async def connect(
         fetch: Reads one page, given its size and a page token.
         first: Items on the page, already checked.
         after: The cursor after which to continue; None for the first page.
-        maximum: The largest page that the service returns.
+        maximum: The largest page to request from the service.
 
     Raises:
         InvalidPageToken: The cursor does not come from this list.

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from mesh.paths import RunFolder
-from mesh.supervisor.process_record import write_private
+from mesh.paths import RunFolder, write_private
 
 PRIVATE_KEY, PUBLIC_KEY = "jwt-private.pem", "jwt-public.pem"
 

@@ -17,8 +17,7 @@ from mesh.components.postgres_owner import Cluster, open_cluster
 from mesh.description.places import Places
 from mesh.description.ports import HOST, Ports
 from mesh.errors import InputError, StartError
-from mesh.paths import RunFolder
-from mesh.supervisor.process_record import write_private
+from mesh.paths import RunFolder, write_private
 from mesh.supervisor.processes import STORE_RANK, Component
 from mesh.supervisor.readiness import postmaster_ready
 

@@ -50,9 +50,12 @@ def cache(ports: Ports, environ: Mapping[str, str], database: Database) -> Cache
     given = environ.get("CACHE_URL", "")
     if not given:
         return Cache(f"valkey://:{database.password(VALKEY)}@{HOST}:{ports[VALKEY]}", embedded=True)
-    if not is_server_url(given, "valkey", "redis"):
+    if not is_server_url(given, "valkey", "redis") or urlsplit(given).query:
         # The URL may contain a password, so it is not repeated.
-        raise InputError("CACHE_URL: must look like valkey://:password@host:6379, or redis:// for Redis; without TLS.")
+        raise InputError(
+            "CACHE_URL: must look like valkey://:password@host:6379, or redis:// for Redis; without TLS, and without "
+            "parameters."
+        )
     return Cache(given, embedded=False)
 
 
@@ -84,7 +87,7 @@ def require_external(server: Cache) -> None:
     try:
         with Valkey.from_url(server.url, socket_timeout=5) as client:
             require_version(client.info("server"))
-    except (ValkeyError, ValueError, TypeError) as error:  # the last two: options in the URL
+    except ValkeyError as error:
         raise StartError(f"The server that CACHE_URL names refuses the connection: {error}") from error
 
 

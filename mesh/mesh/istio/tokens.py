@@ -10,9 +10,8 @@ import jwt
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, generate_private_key
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, load_pem_private_key
 
-from mesh.paths import RunFolder
+from mesh.paths import RunFolder, write_private
 from mesh.sidecars.workloads import NAMESPACE, Workload
-from mesh.supervisor.process_record import write_private
 
 ISSUER, AUDIENCE = "hopwise", "istio-ca"
 LIFETIME_S = 24 * 3600.0

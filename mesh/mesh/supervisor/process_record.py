@@ -71,14 +71,6 @@ def write_json(path: Path, data: object) -> None:
         temporary.unlink(missing_ok=True)
 
 
-def write_private(file: Path, content: bytes) -> None:
-    """Writes a file for its user only; it is kept between runs, and so appears only when it is complete."""
-    new = file.with_name(f"{file.name}.new")
-    new.touch(mode=0o600)
-    new.write_bytes(content)
-    new.replace(file)
-
-
 def read_record(folder: RunFolder) -> list[Started]:
     """The record of the last run; empty if that run left no readable record."""
     try:

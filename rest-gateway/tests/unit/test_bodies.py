@@ -22,6 +22,7 @@ LOGIN = '{"email": "a@b", "password": "12345678"}'
         *(b"{", b"nonsense", b"\xff\xfe", b"1" * 60_000, b"NaN", b"null", b"[]", b'""', b'"\\ud800"'),
         *(b"[" * 50_000, b'{"a":' * 10_000, b"[" * 1_000 + b"]" * 1_000),
         *(b'{"email": "\xff"}', b'{"email": "\\ud800@b", "password": "12345678"}'),
+        *(b'{"\\ud800": 1}', b'{"\\ud800": 1, "\\ud800": 2}'),
         *(f"{LOGIN} trailing".encode(), b'{"email": "a@b", "password": "12345678", "\\u0065mail": "c@d"}'),
         *(LOGIN.encode(coding) for coding in ("utf-16", "utf-16-be", "utf-32", "utf-8-sig")),
     ],

@@ -137,8 +137,9 @@ class ThriftPeer(ABC, Generic[P]):
         result = getattr(self._stubs, f"{method}_result")()
         try:
             name, kind, _, protocol = open_message(encoding, message)
-            if kind != EXCEPTION and name == method:
-                result.read(protocol)
+            if kind == EXCEPTION or name != method:
+                raise ValueError("it is no result of this method")
+            result.read(protocol)
         except Exception as error:
             _LOG.error("%s answered %s with an unreadable message: %s", self.service.name, method, error)
             raise Internal("internal error") from error
@@ -186,7 +187,8 @@ class _Connection:
     @property
     def usable(self) -> bool:
         """Whether the service still accepts calls on this connection."""
-        return not self._reader.at_eof() and time.monotonic() - self._used < KEEP_ALIVE_S
+        is_open = not self._reader.at_eof() and not self._writer.is_closing()
+        return is_open and time.monotonic() - self._used < KEEP_ALIVE_S
 
     async def exchange(self, message: bytes) -> bytes:
         self._writer.write(len(message).to_bytes(LENGTH) + message)

@@ -58,6 +58,13 @@ def _url(text: str, *schemes: str) -> str:
     return text
 
 
+def _cache_url(text: str) -> str:
+    # The cache's client would take parameters for arguments of its connections.
+    if urlsplit(_url(text, "valkey", "redis")).query:
+        raise ValueError("has parameters; valid: valkey://user:password@host:port/number, without a ?")
+    return text
+
+
 def _switch(text: str) -> bool:
     return choice(text, "on", "off") == "on"
 
@@ -144,7 +151,7 @@ class ServiceConfig(Struct, frozen=True, kw_only=True):
     listen_metrics: Annotated[str | None, _port] = None
     database_url: Annotated[str | None, _url, "postgresql", "postgres"] = None
     database_pool: Annotated[int, whole, 1, 200] = 8  # number of connections to keep open.
-    cache_url: Annotated[str | None, _url, "valkey", "redis"] = None
+    cache_url: Annotated[str | None, _cache_url] = None
     cache_namespace: str = "shop"  # first part of every key.
     cache_bound_ms: Annotated[int, whole, 1_000, 3_600_000] = 60_000  # how long an entry may outlive a lost deletion.
     cache_limit_ms: Annotated[int, whole, 1, 10_000] = 10  # how long a request waits for the cache's answer.

@@ -86,7 +86,7 @@ def deadline(seconds: float) -> AbstractContextManager[None]:
 def end() -> None:
     """Cancels the work for the caller of the current request, who no longer waits."""
     limit = _LIMIT.get()
-    if limit is not None:
+    if limit is not None and not limit.expired():
         limit.reschedule(asyncio.get_running_loop().time())
 
 

@@ -10,6 +10,8 @@ from shop.errors import InvalidArgument
 from shop.fields import MAX_ID
 from shop.money import CURRENCIES, Money
 
+MAX_IDS = 1_000
+"""Maximum number of ids in one call."""
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
@@ -25,10 +27,10 @@ def identifier(value: int, field: str) -> int:
     return between(value, field, 1, MAX_ID)
 
 
-def identifiers(values: Sequence[int], field: str, *, maximum: int = 1000) -> list[int]:
-    """Returns identifiers without repetitions, in order, if there are 1 to `maximum` of them."""
-    if not 1 <= len(values) <= maximum:
-        raise InvalidArgument(f"{field} has {len(values)} entries; it must have 1 to {maximum}", field=field)
+def identifiers(values: Sequence[int], field: str) -> list[int]:
+    """Returns identifiers without repetitions, in order, if there are 1 to `MAX_IDS` of them."""
+    if not 1 <= len(values) <= MAX_IDS:
+        raise InvalidArgument(f"{field} has {len(values)} entries; it must have 1 to {MAX_IDS}", field=field)
     for index, value in enumerate(values):
         identifier(value, f"{field}[{index}]")
     return list(dict.fromkeys(values))

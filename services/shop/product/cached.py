@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 
 from shop.platform.http.caching import CATALOGUE, PRODUCTS
@@ -25,6 +26,7 @@ class CachedProductStore:
         self._products = products
         self.page, self.add, self.reviews = store.page, store.add, store.reviews
         self.page_with_reviews, self.rows, self.document = store.page_with_reviews, store.rows, store.document
+        self.transaction = partial(_recorded, store, products.remove)
 
     async def get(self, product_id: int) -> Product | None:
         products = await self._products.read([product_id], self._get)
@@ -43,15 +45,6 @@ class CachedProductStore:
             # A change that failed for the caller may still have been committed.
             await self._products.remove([product_id])
 
-    @asynccontextmanager
-    async def transaction(self) -> AsyncIterator[StockTransaction]:
-        changed: set[int] = set()
-        try:
-            async with self._store.transaction() as stock:
-                yield RecordingStock(stock, changed)
-        finally:
-            await self._products.remove(changed)
-
     async def _get(self, ids: Sequence[int]) -> Sequence[Product]:
         product = await self._store.get(ids[0])
         return [] if product is None else [product]
@@ -66,6 +59,7 @@ class AnnouncedProductStore:
         self.get, self.batch_get, self.page, self.reviews = store.get, store.batch_get, store.page, store.reviews
         self.batch_get_with_reviews, self.page_with_reviews = store.batch_get_with_reviews, store.page_with_reviews
         self.rows, self.document = store.rows, store.document
+        self.transaction = partial(_recorded, store, self._announce)
 
     async def add(self, product: NewProduct) -> Product:
         try:
@@ -79,20 +73,24 @@ class AnnouncedProductStore:
         finally:
             if change.category is not None:
                 self._cache.take_out([PRODUCTS])  # lists of the new category do not have the product's key yet
-            self._announce([product_id])
+            await self._announce([product_id])
 
-    @asynccontextmanager
-    async def transaction(self) -> AsyncIterator[StockTransaction]:
-        changed: set[int] = set()
-        try:
-            async with self._store.transaction() as stock:
-                yield RecordingStock(stock, changed)
-        finally:
-            self._announce(changed)
-
-    def _announce(self, product_ids: Iterable[int]) -> None:
+    async def _announce(self, product_ids: Collection[int]) -> None:
         keys = [f"product-{id_}" for id_ in product_ids]
         self._cache.take_out([CATALOGUE, *keys] if keys else [])
+
+
+@asynccontextmanager
+async def _recorded(
+    store: ProductStore, note: Callable[[Collection[int]], Awaitable[None]]
+) -> AsyncIterator[StockTransaction]:
+    """Opens a transaction; `note` gets the ids of the products that it has changed, even if it has failed."""
+    changed: set[int] = set()
+    try:
+        async with store.transaction() as stock:
+            yield RecordingStock(stock, changed)
+    finally:
+        await note(changed)
 
 
 class RecordingStock:

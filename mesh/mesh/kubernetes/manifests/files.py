@@ -16,7 +16,7 @@ from mesh.kubernetes.manifests.bundle import BENCH, SECRETS
 from mesh.kubernetes.manifests.deployment import Document
 from mesh.kubernetes.manifests.secrets import ADMIN_PASSWORD, database_values
 from mesh.kubernetes.options import ClusterOptions
-from mesh.supervisor.process_record import write_private
+from mesh.paths import write_private
 
 HEADER = "# Made by `make manifests`: change the topology, the switches or your own overlay, not this file.\n"
 

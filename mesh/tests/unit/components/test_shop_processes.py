@@ -2,15 +2,13 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import resource
-from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from mesh.components.keys import KeyPair, key_pair
+from mesh.components.keys import PUBLIC_KEY, KeyPair, key_pair
 from mesh.components.postgres import Database, database
 from mesh.components.shop_processes import (
     Data,
@@ -26,7 +24,6 @@ from mesh.description.ports import load_ports
 from mesh.description.switches import parse_switches
 from mesh.description.topology import SERVES, SERVICES, Program, load_topology, port_name
 from mesh.errors import InputError, StartError, SwitchError, TopologyError
-from mesh.istio.tokens import TokenIssuer
 from mesh.paths import GRAPHIQL, ROOT, RunFolder
 
 PORTS = load_ports({"SHOP_PORT_BASE": "30000"})
@@ -278,7 +275,9 @@ def test_products_and_users_are_read_through_the_cache(component: str) -> None:
     assert own.namespace != cache(PORTS, {}, Database(ADMIN, embedded=False)).namespace
 
 
-@pytest.mark.parametrize("url", ["https://:secret@h", "valkey://", "valkeys://:secret@h", "secret", "valkey://h:0"])
+@pytest.mark.parametrize(
+    "url", ["https://:secret@h", "valkey://", "valkeys://:secret@h", "secret", "valkey://h:0", "valkey://h?colour=red"]
+)
 def test_bad_cache_url_is_not_repeated(url: str) -> None:
     with pytest.raises(InputError, match="CACHE_URL: must look like valkey://:password@host:6379") as error:
         cache(PORTS, {"CACHE_URL": url}, Database(ADMIN, embedded=False))
@@ -318,14 +317,17 @@ def test_keys_are_kept_and_private(folder: RunFolder) -> None:
     assert keys.private.stat().st_mode & 0o077 == 0
 
 
-@pytest.mark.parametrize("make", [key_pair, TokenIssuer])
-def test_after_a_full_disk_keys_are_made_again(make: Callable[[RunFolder], object], folder: RunFolder) -> None:
-    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (0, limits[1]))
-    try:
-        with pytest.raises(OSError, match="File too large"):
-            make(folder)
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-    assert not list(folder.keys.glob("*.pem"))
-    make(folder)
+def test_an_interrupted_start_leaves_no_half_of_a_key(folder: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    write = Path.write_bytes
+
+    def write_half(file: Path, content: bytes) -> int:
+        if PUBLIC_KEY not in file.name:
+            return write(file, content)
+        write(file, content[:9])
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "write_bytes", write_half)
+        with pytest.raises(KeyboardInterrupt):
+            key_pair(folder)
+    assert "END PUBLIC KEY" in key_pair(folder).public.read_text()

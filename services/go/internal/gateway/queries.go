@@ -16,12 +16,12 @@ import (
 	"hopwise/services/internal/stubs/schema"
 )
 
-// Maximum page sizes: of each list, and of the service that returns the list.
+// Maximum page sizes: of each list, and of the page to request for it, as a cursor may be inside another page.
 const (
 	maxListed        = 100
 	maxOrders        = 50
 	maxLines         = 1_000
-	maxPerPage       = 1_000
+	maxPerPage       = 2 * maxListed
 	maxOrdersPerPage = 100
 )
 
@@ -57,8 +57,8 @@ func (queries) Products(ctx context.Context, first int32, after, category *strin
 	}
 	r, reviews := graph.Of(ctx), graph.CountReviews(ctx, "edges", "node")
 	skip, _, err := cursorOf(after, maxPerPage)
-	// A cursor far inside a page skips most of the products read, so they are read without reviews.
-	withReviews := reviews > 0 && err == nil && skip+first <= maxListed
+	// A cursor inside a page skips the products before it, so they are read without reviews.
+	withReviews := reviews > 0 && err == nil && skip == 0
 	products, edges, info, err := connect(func(size int32, token string) ([]*graph.Product, string, error) {
 		if !withReviews {
 			page, err := r.Services.Product.ListProducts(

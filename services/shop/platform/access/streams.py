@@ -83,7 +83,8 @@ class Streams:
         self._closed = True
         now = asyncio.get_running_loop().time()
         for limit in self._limits:
-            limit.reschedule(now)
+            if not limit.expired():
+                limit.reschedule(now)
 
     def hold(self, stream: AsyncGenerator[T], caller: Caller | None = None) -> AsyncGenerator[T]:
         """Returns a stream for the caller, by default the current one, until the token expires or the process stops.

@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 import orjson
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 
 from shop.errors import InvalidArgument, ResourceExhausted
 from shop.platform.graphql.error_format import Refused
@@ -30,15 +30,13 @@ class GraphQLRequest:
 
 
 async def read_body(request: Request, content_length: str | None) -> bytes:
-    """Returns the body. Raises `Refused` if it is too large, it did not arrive in time, or the client went away."""
+    """Returns the body. Raises `Refused` if it is too large or did not arrive in time, or else as `limited_body`."""
     try:
         return b"".join([chunk async for chunk in limited_body(request.stream(), content_length)])
     except BodyTimeout as error:
         raise Refused(408, error, ((b"connection", b"close"),)) from error
     except ResourceExhausted as error:
         raise Refused(413, error) from error
-    except ClientDisconnect as error:
-        raise Refused(400, InvalidArgument("the request ended before its body did")) from error
 
 
 def from_json(body: bytes) -> GraphQLRequest:

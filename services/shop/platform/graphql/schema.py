@@ -128,9 +128,10 @@ class Schema(strawberry.Schema):
         count_lists(core_schema(self))
 
     async def stream(
-        self, query: str | None, *args: Any, context_value: Any = None, **kwargs: Any
+        self, query: str | None, *args: Any, context_value: Any = None, operation_name: str | None = None, **kwargs: Any
     ) -> AsyncGenerator[StreamExecutionResult]:
         """Executes an operation and yields its results; each operation of a WebSocket has a separate context."""
+        kwargs["operation_name"] = operation_name or None
         open_stream: OpenStream = partial(super().stream, query, *args, **kwargs)
         if isinstance(context_value, RequestContext):
             return await open_stream(context_value=context_value)

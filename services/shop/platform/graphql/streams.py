@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import ExitStack, aclosing
 from datetime import timedelta
 from functools import partial
@@ -23,7 +23,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
 from strawberry.asgi import ASGIWebSocketAdapter, GraphQL
 from strawberry.exceptions import ConnectionRejectionError
 from strawberry.http import process_result
-from strawberry.http.exceptions import NonJsonMessageReceived
+from strawberry.http.exceptions import NonJsonMessageReceived, WebSocketDisconnected
 from strawberry.http.streaming import SSETransport
 from strawberry.subscriptions import GRAPHQL_TRANSPORT_WS_PROTOCOL
 from strawberry.types import ExecutionResult
@@ -112,6 +112,12 @@ class _Message(msgspec.Struct):
 class _Messages(ASGIWebSocketAdapter):
     """Passes on to Strawberry only messages of the form that it expects, and gives a reason for each close."""
 
+    async def send_json(self, message: Mapping[str, object]) -> None:
+        # Subscriptions end only after the WebSocket has been closed; Strawberry would log an error for each of them.
+        if self.ws.application_state is not WebSocketState.DISCONNECTED:
+            with contextlib.suppress(WebSocketDisconnected):
+                await super().send_json(message)
+
     async def close(self, code: int, reason: str) -> None:
         error = self.ws.state.subscriptions.refusal
         if error is not None:
@@ -196,7 +202,7 @@ class Sockets:
                 raise
             with contextlib.suppress(WebSocketDisconnect):
                 if socket.application_state is not WebSocketState.DISCONNECTED:
-                    await socket.close(*(_EXPIRED if subscriptions.is_admitted else _TOO_MANY))
+                    await socket.close(*(_TOO_MANY if subscriptions.caller is None else _EXPIRED))
 
     def _wait(self, limit: asyncio.Timeout, held: ExitStack) -> None:
         """Lets a WebSocket wait for its token; a full queue closes the WebSocket that has waited longest."""
@@ -207,10 +213,11 @@ class Sockets:
         self._pending[limit] = None
         held.callback(self._pending.pop, limit, None)
 
-    def _admit(self, limit: asyncio.Timeout, held: ExitStack, caller: Caller) -> None:
-        """Counts a WebSocket as its caller's until the caller's token expires."""
-        held.close()  # the WebSocket no longer waits, or it has sent another token
-        held.enter_context(self._quota.hold(caller))
+    def _admit(self, limit: asyncio.Timeout, held: ExitStack, caller: Caller, counted: Caller | None) -> None:
+        """Counts a WebSocket as its caller's until the caller's token expires, unless it is already counted so."""
+        if caller != counted:
+            held.close()  # the WebSocket no longer waits, or it has sent another caller's token
+            held.enter_context(self._quota.hold(caller))
         limit.reschedule(expiry(caller))
 
 
@@ -231,10 +238,10 @@ class _Subscriptions:
         open_context: Open,
         prepare: Prepare,
         incoming: Incoming,
-        admit: Callable[[Caller], None],
+        admit: Callable[[Caller, Caller | None], None],
     ) -> None:
         self.connection_params: dict[str, Any] = {}
-        self.is_admitted = False
+        self.caller: Caller | None = None
         self.refusal: ShopError | None = None
         self.prepare = prepare
         self._headers = headers
@@ -247,8 +254,9 @@ class _Subscriptions:
 
         Raises `Unauthenticated` if there is no valid token, and the errors of `Quota.hold`.
         """
-        self._admit(self.context().caller)
-        self.is_admitted = True
+        caller = self.context().caller
+        self._admit(caller, self.caller)
+        self.caller = caller
 
     def follow(
         self,

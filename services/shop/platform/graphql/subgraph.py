@@ -37,6 +37,7 @@ from shop.platform.graphql.scalars import Long, parse_long
 from shop.platform.graphql.schema import Schema
 from shop.platform.graphql.service import ClientContext, ValueTypes, field_of, measure
 from shop.platform.incoming import Around, Incoming
+from shop.platform.validation import MAX_IDS
 from shop.values.order import Order
 from shop.values.payment import Payment
 from shop.values.product import Product
@@ -44,8 +45,6 @@ from shop.values.user import User
 
 FEDERATION = "2.8"
 """The version of the specification that the subgraphs implement."""
-MAX_BATCH = 1_000
-"""Maximum number of ids in one call for entities."""
 KEY = "id"
 
 P = TypeVar("P")
@@ -89,7 +88,7 @@ class SubgraphContext(ClientContext[P]):
     def load(self, name: str, read: Callable[[list[int]], Awaitable[list[object]]], number: int) -> Awaitable[object]:
         """Returns an entity by its id, read together with the request's other entities of the same name."""
         if name not in self._loaders:
-            self._loaders[name] = DataLoader(read, max_batch_size=MAX_BATCH)
+            self._loaders[name] = DataLoader(read, max_batch_size=MAX_IDS)
         return self._loaders[name].load(number)
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterable
 
-from shop.errors import DeadlineExceeded, ResourceExhausted
+from starlette.requests import ClientDisconnect
+
+from shop.errors import DeadlineExceeded, InvalidArgument, ResourceExhausted
 from shop.platform.deadline import remaining
 
 MAX_BYTES = 64 * 1024
@@ -19,7 +21,10 @@ class BodyTimeout(DeadlineExceeded):
 
 
 async def limited_body(chunks: AsyncIterable[bytes], content_length: str | None) -> AsyncGenerator[bytes]:
-    """Yields a body as it arrives; raises `ResourceExhausted` above 64 KiB, and `BodyTimeout` if it takes too long."""
+    """Yields a body as it arrives.
+
+    Raises `ResourceExhausted` above 64 KiB, `BodyTimeout` if it takes too long, or `InvalidArgument` if it breaks off.
+    """
     if (
         content_length is not None
         and content_length.isdigit()
@@ -36,6 +41,8 @@ async def limited_body(chunks: AsyncIterable[bytes], content_length: str | None)
                 if size > MAX_BYTES:
                     raise _too_large()
                 yield chunk
+    except ClientDisconnect as error:
+        raise InvalidArgument("the request ended before its body did") from error
     except (TimeoutError, asyncio.CancelledError) as error:
         if not limit.expired():
             raise

@@ -58,7 +58,7 @@ class EdgeCache:
             except (OSError, EOFError, TimeoutError, asyncio.LimitOverrunError) as error:
                 self.close()
                 if not failing:
-                    log.warning("the edge cache does not purge: %s; trying again", error or type(error).__name__)
+                    log.warning("the edge cache does not purge: %s; trying again", str(error) or type(error).__name__)
                 failing = True
                 self._keys = dict.fromkeys(keys) | self._keys
                 await asyncio.sleep(RETRY_S)

@@ -31,7 +31,7 @@ def _unique(members: list[tuple[str, Any]]) -> dict[str, Any]:
     value = dict(members)
     if len(value) < len(members):
         [(name, _)] = Counter(name for name, _ in members).most_common(1)
-        twice = name[:_MAX_NAME]
+        twice = name[:_MAX_NAME].encode(errors="backslashreplace").decode()  # half of a surrogate pair is no text
         raise InvalidArgument(f"{twice} is given twice; give it once", field=twice)
     return value
 

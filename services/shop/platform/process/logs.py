@@ -17,6 +17,13 @@ from shop.platform.telemetry.trace_context import current_context
 
 # Classes of errors whose message names objects of the database, but quotes no data (PostgreSQL, appendix A).
 _WITHOUT_VALUES = ("08", "23", "25", "28", "3D", "40", "42", "53", "55", "57", "58")
+_UNWANTED = (
+    ("grpc.", "Invalid encoding on"),  # quotes a header
+    ("opentelemetry.trace.span", ""),  # quotes the header `tracestate`
+    ("uvicorn.error", '%s - "WebSocket %s"'),  # has the client's address and a query string
+    ("uvicorn.error", "ASGI callable returned without"),  # written after each WebSocket that is refused
+)
+"""Records of libraries that are not written: names of loggers, and how the messages begin."""
 _QUOTING = ("message", "detail", "hint", "context", "internal_query", "query")
 
 
@@ -68,16 +75,16 @@ def redact(error: BaseException) -> None:
             one.__cause__, one.__suppress_context__ = None, True
 
 
-def quotes_no_header(record: logging.LogRecord) -> bool:
-    """Returns whether a record may be written: gRPC's record of a header that is not UTF-8 quotes the header."""
-    return not (record.name.startswith("grpc.") and str(record.msg).startswith("Invalid encoding on"))
+def is_wanted(record: logging.LogRecord) -> bool:
+    """Returns whether a record is written."""
+    return not any(record.name.startswith(name) and str(record.msg).startswith(text) for name, text in _UNWANTED)
 
 
 def configure_logging(config: ServiceConfig, stream: TextIO | None = None) -> None:
     """Sends this process's logs to a stream, and nowhere else."""
     handler = logging.StreamHandler(stream or sys.stderr)
     handler.setFormatter(JsonLines(config.component))
-    handler.addFilter(quotes_no_header)
+    handler.addFilter(is_wanted)
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(config.log_level)

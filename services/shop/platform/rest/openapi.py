@@ -22,8 +22,9 @@ from shop.fields import MAX_ID
 from shop.platform.error_codes import ERROR_TABLE, PROBLEM_TYPES
 from shop.platform.read_mask import MAX_PATHS
 from shop.platform.rest.events import EventStream
-from shop.platform.rest.parameters import FIELDS, MAX_IDS, VALUES_KEY
+from shop.platform.rest.parameters import FIELDS, VALUES_KEY
 from shop.platform.rest.problems import EXAMPLE, HTTP_ONLY, MEDIA_TYPE, Problem
+from shop.platform.validation import MAX_IDS
 
 ACCESS_KEY = "x-access"
 SECURITY_SCHEME = "bearer"

@@ -13,8 +13,8 @@ from shop.errors import InvalidArgument
 from shop.fields import MAX_ID
 from shop.platform.read_mask import Mask, parse_mask, paths_of
 from shop.platform.rest.problems import FieldError, InvalidRequest
+from shop.platform.validation import MAX_IDS
 
-MAX_IDS = 1000
 MAX_QUERY_PARAMETERS = 20
 IDEMPOTENCY_KEY = "Idempotency-Key"
 FIELDS = "fields"

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 GRACE_S = 3.0
+MAX_CONNECTIONS = 10_000
+"""Maximum number of connections, as at the edge; a further one closes the connection that has been idle for longest."""
 LENGTH = 4
 """Number of bytes that give a frame's length."""
 
@@ -43,15 +45,16 @@ class FramedServer:
         self._processor = processor
         self._incoming = incoming
         self._origin = "client" if from_outside else None
-        self._connections: dict[asyncio.Task[None], StreamWriter] = {}
+        self._idle: dict[asyncio.Task[None], StreamWriter] = {}  # sorted by when they became idle
         self._working: set[asyncio.Task[None]] = set()
         self._stopping = False
 
     def accept(self, reader: StreamReader, writer: StreamWriter) -> None:
         """Begins to serve a connection. asyncio's own task for a connection would log a cancellation as an error."""
-        task = asyncio.create_task(self._serve(reader, writer))
-        self._connections[task] = writer
-        task.add_done_callback(self._connections.pop)
+        if len(self._idle) + len(self._working) >= MAX_CONNECTIONS:
+            longest = next(iter(self._idle), None)
+            (writer if longest is None else self._idle.pop(longest)).transport.abort()
+        self._idle[asyncio.create_task(self._serve(reader, writer))] = writer
 
     async def _serve(self, reader: StreamReader, writer: StreamWriter) -> None:
         """Serves a connection until its client leaves, is idle for too long, or sends anything but a call."""
@@ -66,28 +69,35 @@ class FramedServer:
                     return
                 async with asyncio.timeout(MAX_S):
                     message = await reader.readexactly(size)
+                self._idle.pop(task, None)
                 self._working.add(task)
                 # A separate task, so that everything a call sets in its context ends with it.
                 answer = await asyncio.create_task(self._answer(message))
+                if writer.is_closing():  # the client has left; uvloop's transports then refuse to write
+                    return
                 writer.write(len(answer).to_bytes(LENGTH) + answer)
                 async with asyncio.timeout(MAX_S):
                     await writer.drain()
                 self._working.discard(task)
-        except (asyncio.IncompleteReadError, TimeoutError, ConnectionError, Undecodable):
+                self._idle[task] = writer
+        except TimeoutError:
+            # A close would wait for a client that does not read.
+            writer.transport.abort()
+        except (asyncio.IncompleteReadError, ConnectionError, Undecodable):
             pass
         finally:
+            self._idle.pop(task, None)
             self._working.discard(task)
             writer.close()
 
     async def stop(self) -> None:
         """Closes idle connections at once, and gives calls in flight `GRACE_S` to finish."""
         self._stopping = True
-        for task, writer in self._connections.items():
-            if task not in self._working:
-                writer.close()
+        for writer in self._idle.values():
+            writer.close()
         if self._working:
             await asyncio.wait(set(self._working), timeout=GRACE_S)
-        for task in self._connections:
+        for task in (*self._idle, *self._working):
             task.cancel()
 
     async def _answer(self, message: bytes) -> bytes:

@@ -3,33 +3,42 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import random
+import socket
+import struct
+from asyncio import StreamReader, StreamWriter
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from types import ModuleType
 from typing import Any
 
 import aiohttp
 import pytest
+import uvloop
+from msgspec.structs import replace
 from thrift.Thrift import TType
 
 from fuzz.inputs import mutate
 from memory_shop import Data, MemoryShop
+from puppet import POT, Puppet, serving
 from shop.clients.protocol_by_address import connect
-from shop.contract.calls import PRODUCT
-from shop.errors import PermissionDenied
+from shop.contract.calls import PRODUCT, USER
+from shop.errors import Internal, PermissionDenied
 from shop.platform.access.rules import Authenticator
 from shop.platform.config import split_address
 from shop.platform.http.body import MAX_BYTES
 from shop.platform.http.server import http_server
 from shop.platform.incoming import Incoming
+from shop.platform.thrift import server as thrift_server
 from shop.platform.thrift.encoding import CALL, COMPACT, EXCEPTION, JSON, encode_message, open_message
 from shop.platform.thrift.over_http import http_app, path_of
 from shop.platform.thrift.processor import Processor
 from shop.platform.thrift.server import framed_server
 from shop.product.service import ProductService
 from shop.stubs.thrift import ProductService as Stubs
-from shop.values.product import StockLine
+from shop.stubs.thrift.ttypes import GetProductRequest, ListProductsRequest
+from shop.values.product import Product, StockLine
 
 pytestmark = pytest.mark.integration
 FRAMES, BODIES = 2_000, 400
@@ -114,6 +123,110 @@ async def test_frames_that_are_too_long_or_break_off_are_not_answered() -> None:
         deep = message[:-1] + b"\x5c" + b"\x1c" * 1_000
         assert b"INVALID_ARGUMENT" in (await send(deep) or b"")
         assert (await clients.product.list_products(page_size=1)).items
+
+
+async def test_a_further_connection_closes_the_one_that_is_idle_for_longest(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(thrift_server, "MAX_CONNECTIONS", 2)
+    message = call(COMPACT, Stubs, "GetProduct")
+    server = framed_server("127.0.0.1:0", processor(), incoming())
+    async with asyncio.timeout(LIMIT_S), server as address, AsyncExitStack() as opened:
+
+        async def exchange(reader: StreamReader, writer: StreamWriter) -> None:
+            writer.write(len(message).to_bytes(4) + message)
+            await reader.readexactly(int.from_bytes(await reader.readexactly(4)))
+
+        async def connection() -> tuple[StreamReader, StreamWriter]:
+            streams = await asyncio.open_connection(*split_address(address))
+            opened.callback(streams[1].close)
+            await exchange(*streams)
+            return streams
+
+        first, second = await connection(), await connection()
+        await exchange(*first)
+        third = await connection()
+        assert await second[0].read() == b""
+        for streams in (first, third):
+            await exchange(*streams)
+
+
+async def test_a_client_that_does_not_read_loses_its_connection(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(thrift_server, "MAX_S", 0.2)
+    demo = Data.demo(products=1_000)
+    # An answer of 16 MB, more than all buffers on its way hold.
+    large = [replace(product, description="😀" * 4_000) for product in demo.products]
+    service = Processor(PRODUCT, ProductService(MemoryShop(Data(large)).products))
+    asked = Stubs.ListProducts_args({}, ListProductsRequest(1_000, "", ""))
+    message = encode_message(COMPACT, "ListProducts", CALL, 1, asked)
+    async with asyncio.timeout(LIMIT_S), framed_server("127.0.0.1:0", service, incoming()) as address:
+        reader, writer = await asyncio.open_connection(*split_address(address))
+        writer.write(len(message).to_bytes(4) + message)
+        size = int.from_bytes(await reader.readexactly(4))
+        await asyncio.sleep(1)
+        assert len(await reader.read()) < size
+        writer.close()
+
+
+def test_a_client_that_leaves_during_its_call_is_no_error_of_the_server(log: Any) -> None:
+    uvloop.run(leave_during_a_call())  # the loop of the shop's processes
+    gc.collect()  # a failure that no task awaits is logged once it is collected
+    assert "ERROR" not in log.getvalue()
+
+
+async def leave_during_a_call() -> None:
+    has_left = asyncio.Event()
+
+    async def act() -> Product:
+        await has_left.wait()
+        return POT
+
+    message = encode_message(COMPACT, "GetProduct", CALL, 1, Stubs.GetProduct_args({}, GetProductRequest(POT.id)))
+    async with serving("thrift", Puppet(act)) as address:
+        with socket.create_connection(split_address(address)) as client:
+            client.sendall(len(message).to_bytes(4) + message)
+            await asyncio.sleep(0.1)
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # the close resets it
+        await asyncio.sleep(0.1)
+        has_left.set()
+        await asyncio.sleep(0.1)
+
+
+def test_a_connection_that_the_service_has_reset_is_not_used_again() -> None:
+    uvloop.run(call_twice())
+
+
+async def call_twice() -> None:
+    async def answer_and_reset(reader: StreamReader, writer: StreamWriter) -> None:
+        asked = processor().call(COMPACT, await reader.readexactly(int.from_bytes(await reader.readexactly(4))))
+        answer = await asked.work(Authenticator(None, trusts_inside=True), None, None)
+        writer.write(len(answer).to_bytes(4) + answer)
+        await asyncio.sleep(0.1)
+        writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        writer.transport.abort()
+
+    async with await asyncio.start_server(answer_and_reset, "127.0.0.1") as server:
+        port = server.sockets[0].getsockname()[1]
+        async with connect({"product": f"thrift://127.0.0.1:{port}"}, "test") as clients:
+            for _ in range(2):
+                assert await clients.product.get_product(1)
+                await asyncio.sleep(0.2)
+
+
+async def test_a_body_that_breaks_off_is_no_error_of_the_server(log: Any) -> None:
+    async with posted() as (address, _):
+        reader, writer = await asyncio.open_connection(*split_address(address.removeprefix("thrift-json://")))
+        writer.write(f"POST {path_of('product')} HTTP/1.1\r\nhost: shop\r\ncontent-length: 9\r\n\r\n[1,".encode())
+        writer.write_eof()
+        assert await reader.read() == b""
+        writer.close()
+    assert "ERROR" not in log.getvalue()
+
+
+async def test_an_answer_to_an_unknown_method_is_no_success() -> None:
+    users = Processor(USER, MemoryShop(Data.demo()).use_cases("user"))
+    server = framed_server("127.0.0.1:0", users, incoming())
+    async with server as address, connect({"product": f"thrift://{address}"}, "test") as clients:
+        with pytest.raises(Internal):
+            await clients.product.delete_product(1)
 
 
 async def test_callers_at_the_entrance_are_outside() -> None:

@@ -66,6 +66,8 @@ def test_every_variable_is_read() -> None:
         ("SHOP_SOCKET_PRODUCT", "/" + "x" * 107, "has 108 bytes and must have at most 107"),
         ("SHOP_SOCKET_PRODUCT", "/run/product.sock", "SHOP_PEER_PRODUCT is not set"),
         ("SHOP_DATABASE_URL", "mysql://host/db", "postgresql"),
+        ("SHOP_CACHE_URL", "http://host:6379", "valkey or redis"),
+        ("SHOP_CACHE_URL", "valkey://host:6379?colour=red", "without a ?"),
         ("SHOP_DATABASE_POOL", "0", "from 1 to 200"),
         ("SHOP_DATABASE_POOL", "²", "from 1 to 200"),
         ("SHOP_CONTRACT", "2", "valid: 1"),

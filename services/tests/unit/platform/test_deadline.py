@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import time
 
 import pytest
 
 from shop.errors import DeadlineExceeded
-from shop.platform.deadline import MAX_S, CallerLimit, caller_timeout_s, deadline, passed, remaining, work_s
+from shop.platform.deadline import MAX_S, CallerLimit, caller_timeout_s, deadline, end, passed, remaining, work_s
 
 
 def test_the_remaining_time_shrinks_and_ends_with_the_context() -> None:
@@ -66,6 +67,23 @@ async def test_work_beyond_the_callers_deadline_is_ended() -> None:
     with pytest.raises(DeadlineExceeded, match="allow it more time"):
         async with CallerLimit(0.1):
             await asyncio.sleep(30)
+
+
+async def test_a_caller_may_go_away_while_its_deadline_passes() -> None:
+    async def go_away() -> None:
+        await asyncio.sleep(0.2)
+        end()
+
+    async def work() -> None:
+        async with CallerLimit(0.4):
+            going.append(asyncio.create_task(go_away()))
+            asyncio.get_running_loop().call_later(0.1, time.sleep, 0.5)  # afterwards, both timers are due
+            await asyncio.sleep(30)
+
+    going: list[asyncio.Task[None]] = []
+    with pytest.raises(DeadlineExceeded):
+        await work()
+    await going[0]
 
 
 async def test_waiting_in_vain_until_the_deadline_is_the_deadline() -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, aclosing
 
 import pytest
 
-from shop.errors import DeadlineExceeded, TooManyRequests
+from shop.errors import DeadlineExceeded, TooManyRequests, Unavailable
 from shop.platform.access import streams
 from shop.platform.access.jwt import Principal
 from shop.platform.access.rules import Caller
@@ -87,3 +88,14 @@ async def test_streams_that_do_not_begin_give_their_slots_back(monkeypatch: pyte
         openings = await asyncio.gather(*(anext(stream) for stream in silent), return_exceptions=True)
         assert [type(opening) for opening in openings] == [DeadlineExceeded] * MAX_OPENING
     await open_and_close(held, customer(99))
+
+
+async def test_a_process_stops_while_a_token_expires() -> None:
+    held = Streams()
+    expiring = Caller(Principal("customer", 1, time.time() + 0.4))
+    opening = asyncio.ensure_future(anext(held.hold(numbers(asyncio.Event()), expiring)))
+    asyncio.get_running_loop().call_later(0.1, time.sleep, 0.5)  # afterwards, both timers are due
+    await asyncio.sleep(0.2)
+    held.close()
+    with pytest.raises(Unavailable, match="this process is stopping"):
+        await opening

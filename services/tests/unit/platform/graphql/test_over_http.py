@@ -76,6 +76,7 @@ MALFORMED = [
     ('{"query": "{ __typename }"}'.encode("utf-32"), "the body is not JSON"),
     (b'{"query": "{ __typename }", "query": "{ me { id } }"}', "query is given twice"),
     (b'{"query": "{ __typename }", "variables": {"a": [{"b": 1, "b": 2}]}}', "b is given twice"),
+    (b'{"query": "{ __typename }", "variables": {"\\ud800": 1, "\\ud800": 2}}', "is given twice"),
     (b"7", "must be an object"),
     (b"null", "must be an object"),
     (b'[{"query": "{ __typename }"}]', "one request for each"),

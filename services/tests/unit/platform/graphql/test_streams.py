@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import json
 import socket
 from collections.abc import Iterator
@@ -107,6 +108,38 @@ class TestAWebSocket:
         async with served.socket() as too_soon:
             await send(too_soon, type="connection_init", payload=served.authorization(1))
             assert await end_of(too_soon) == 1013
+
+    async def test_counts_once_if_its_token_comes_twice(self, served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(access_streams, "MAX_PER_CUSTOMER", 1)
+        token = served.authorization(1)
+        for _ in range(access_streams.BURSTS):
+            async with served.socket(additional_headers=token) as over:
+                await send(over, type="connection_init", payload=token)
+                assert await receive(over) == {"type": "connection_ack"}
+
+    async def test_takes_an_empty_operation_name_for_none(self, served: Served) -> None:
+        async with served.socket() as over:
+            await send(over, type="connection_init", payload=served.authorization(1))
+            await receive(over)
+            await send(over, id="1", type="subscribe", payload={"query": NEWS, "operationName": ""})
+            assert (await receive(over))["type"] == "next"
+
+    async def test_that_is_refused_or_closed_leaves_no_error_and_no_query_string_in_the_log(
+        self, served: Served, log: io.StringIO
+    ) -> None:
+        where = f"ws://{served.address}/graphql/stream?mark=of-a-person"
+        with pytest.raises(InvalidStatus, match="HTTP 401"):
+            async with connect(where, additional_headers={"authorization": "Bearer forged"}):
+                pass
+        async with served.subscribed(NEWS, served.authorization(1)) as following:
+            await following()  # from now on, the gateway knows the document and begins at once
+        async with connect(where, subprotocols=["graphql-transport-ws"]) as over:
+            await send(over, type="connection_init", payload=served.authorization(1))
+            await send(over, id="1", type="subscribe", payload={"query": NEWS})
+            await over.send("malformed")
+            assert await end_of(over) == 4400
+        assert "ERROR" not in log.getvalue()
+        assert "of-a-person" not in log.getvalue()
 
     @pytest.mark.parametrize(
         "frame",

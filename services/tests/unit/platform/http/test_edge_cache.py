@@ -76,6 +76,22 @@ async def test_failed_purges_are_retried(tmp_path: Path, caplog: pytest.LogCaptu
     assert sum("does not purge" in record.message for record in caplog.records) == 1
 
 
+@pytest.mark.usefixtures("again_s")
+async def test_a_cache_that_does_not_answer_is_reported_so(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def read_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read()
+        writer.close()
+
+    monkeypatch.setattr(module, "ANSWER_LIMIT_S", 0.01)
+    path = tmp_path / "ban"
+    async with await asyncio.start_unix_server(read_on, path), edge_cache(str(path)) as cache:
+        cache.take_out(["product-1"])
+        await asyncio.sleep(0.1)
+    assert "the edge cache does not purge: TimeoutError" in caplog.text
+
+
 async def test_without_a_cache_there_is_no_door() -> None:
     async with edge_cache(None) as cache:
         assert cache is None
