@@ -64,7 +64,7 @@ func (x *Exchange) send(ctx context.Context, r Request, traceparent string, way 
 		if err != nil {
 			return Response{}, outcome.Failed(outcome.Client, "%s %s: %w", r.Method, r.Route, err)
 		}
-		if to.Host != "" && to.Host != x.at.host {
+		if to.Host != "" && !LeadsTo(to, x.at.host) {
 			return Response{}, outcome.Failed(outcome.Client, "%s %s: %.200q leads away from the target", r.Method, r.Route, r.URI)
 		}
 		to.Scheme, to.Host = x.at.base.Scheme, x.at.base.Host
@@ -113,6 +113,12 @@ func (x *Exchange) send(ctx context.Context, r Request, traceparent string, way 
 	}
 	x.cache.keep(request, response)
 	return response, nil
+}
+
+// LeadsTo tells whether a URL has a host and port; servers leave out the default port in a Location.
+func LeadsTo(to *url.URL, host string) bool {
+	port := map[string]string{"http": ":80", "https": ":443"}[to.Scheme]
+	return strings.EqualFold(strings.TrimSuffix(to.Host, port), strings.TrimSuffix(host, port))
 }
 
 // classUnanswered classes the error of a request without an answer: client if there was no connection to send it on, else server.

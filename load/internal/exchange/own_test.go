@@ -4,6 +4,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -75,6 +76,28 @@ func TestUnixSockets(t *testing.T) {
 			if got, err := Untraced(at).Do(t.Context(), Request{Method: http.MethodGet, Path: "/"}); err != nil || got.Header.Get("X-Server") != server {
 				t.Errorf("%s: %s instead of %s, %v", name, got.Header, server, err)
 			}
+		}
+	}
+}
+
+// A Location leads to the target even if the server leaves out a default port.
+func TestDefaultPortsMayBeLeftOut(t *testing.T) {
+	for _, c := range []struct {
+		to, host string
+		leads    bool
+	}{
+		{"https://mine.example/a", "mine.example:443", true},
+		{"http://Mine.example/a", "mine.example:80", true},
+		{"https://mine.example:443/a", "mine.example:443", true},
+		{"http://mine.example:443/a", "mine.example:80", false},
+		{"https://mine.example/a", "mine.example:8443", false},
+		{"https://mine.example:8443/a", "mine.example:443", false},
+		{"http://[::1]/a", "[::1]:80", true},
+		{"http://elsewhere.example/a", "mine.example:80", false},
+	} {
+		to, err := url.Parse(c.to)
+		if err != nil || LeadsTo(to, c.host) != c.leads {
+			t.Errorf("%s and %s: %v, %v", c.to, c.host, !c.leads, err)
 		}
 	}
 }

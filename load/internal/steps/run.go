@@ -102,7 +102,8 @@ func (s *Step) send(ctx context.Context, values Values, x *exchange.Exchange) (a
 	if !whole.MatchString(s.Path) { // a single variable, such as a Location, includes the base path already
 		uri = x.Base().EscapedPath() + uri
 	}
-	request := exchange.Request{Method: s.Method, Route: s.Path, URI: uri, Header: map[string]string{}}
+	uri, _, _ = strings.Cut(uri, "#") // a Location may have a fragment, which is never sent
+	request := exchange.Request{Method: s.Method, Route: s.Path, URI: escapeRest(uri), Header: map[string]string{}}
 	for name, value := range s.headers {
 		request.Header[name] = value.fill(values)
 		if !httpguts.ValidHeaderFieldValue(request.Header[name]) {
@@ -166,7 +167,7 @@ func (s *Step) checkStatus(got exchange.Response, base *url.URL) error {
 // redirectError returns the error for a redirect, which is never followed.
 func (s *Step) redirectError(got exchange.Response, base *url.URL) error {
 	to, err := base.Parse(got.Header.Get("Location"))
-	if err == nil && to.Scheme == base.Scheme && to.Host == base.Host {
+	if err == nil && to.Scheme == base.Scheme && exchange.LeadsTo(to, base.Host) {
 		return outcome.Wrong("status %d leads to %s; redirects are not followed: give that path, or expect the status", got.Status, to.RequestURI())
 	}
 	return outcome.Wrong("status %d leads away from the target, to %q; redirects are not followed", got.Status, s.printable(got.Header.Get("Location")))

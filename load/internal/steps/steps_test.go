@@ -187,6 +187,15 @@ func serve(t *testing.T) string {
 		w.Header().Set("Content-Type", "application/json")
 		fmt.Fprintf(w, "%q", r.PostFormValue("token"))
 	})
+	mux.HandleFunc("/uri/", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprintf(w, "%q", r.RequestURI)
+	})
+	mux.HandleFunc("/twice", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprint(w, `{"a": 1}]`)
+	})
+	mux.HandleFunc("/part", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/json#part", 301) })
 	mux.HandleFunc("/x/{id}", func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "got ", r.PathValue("id")) })
 	mux.HandleFunc("/away", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "http://elsewhere.example/", 302) })
 	mux.HandleFunc("/whole", func(w http.ResponseWriter, r *http.Request) {
@@ -278,13 +287,27 @@ func TestLocations(t *testing.T) {
 		_, err := run(t, plan(t, first, second), target.REST, address)
 		return err
 	}
-	for _, path := range []string{"/near", "/whole"} {
+	for _, path := range []string{"/near", "/whole", "/part"} {
 		if err := follow(path, 301); err != nil {
 			t.Error(path, err)
 		}
 	}
 	if err := follow("/away", 302); err == nil || !strings.Contains(err.Error(), `"http://elsewhere.example/" leads away from the target`) {
 		t.Error(err)
+	}
+}
+
+// What a path may not contain is escaped, and what is escaped already stays as it is.
+func TestPathsAreEscapedOnce(t *testing.T) {
+	for path, want := range map[string]string{
+		"/uri/a%2Fb/é|{x}?q=é&r=a%2Fb+c": "/uri/a%2Fb/%C3%A9%7C%7Bx%7D?q=%C3%A9&r=a%2Fb+c",
+		"/uri/$&'()*+,;=:@[]-._~%20!":    "/uri/$&'()*+,;=:@[]-._~%20!",
+	} {
+		step := get(path)
+		step.Equal = map[string]json.RawMessage{"": marshal(want)}
+		if _, err := run(t, plan(t, step), target.REST, serve(t)); err != nil {
+			t.Error(err)
+		}
 	}
 }
 
@@ -347,6 +370,7 @@ func TestExpectations(t *testing.T) {
 		{change("/json", func(s *Step) { s.Status = []int{201, 204} }), outcome.WrongAnswer, "status 200 instead of [201 204]"},
 		{change("/json", func(s *Step) { s.Equal = map[string]json.RawMessage{"/a/id": raw(`"y"`)} }), outcome.WrongAnswer, `/a/id is "x/1" instead of "y"`},
 		{change("/json", func(s *Step) { s.Equal = map[string]json.RawMessage{"/c": raw(`1`)} }), outcome.WrongAnswer, "/c is not in the answer"},
+		{get("/twice"), outcome.WrongAnswer, "the answer is declared as JSON but is not: more than one JSON value"},
 		{change("/x/1", func(s *Step) { s.Absent = []string{"/errors"} }), outcome.WrongAnswer, `the answer is text/plain, not JSON: "got 1"`},
 		{change("/json", func(s *Step) { s.There = []string{"/a/x"} }), outcome.WrongAnswer, "/a/x is not in the answer"},
 		{change("/json", func(s *Step) { s.Absent = []string{"/a"} }), outcome.WrongAnswer, `/a is in the answer: {"id":"x/1"}`},

@@ -3,7 +3,9 @@ package steps
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"net/url"
 	"os"
@@ -126,6 +128,11 @@ func formTemplate(text string) (template, error) {
 	return split(text, same, asQuery)
 }
 
+var unescaped = regexp.MustCompile("[^\x00-\x7f]|[ \"<>\\\\^`{|}]")
+
+// escapeRest escapes what an address may not contain. net/url would escape the whole path again, and turn %2F into a slash.
+func escapeRest(uri string) string { return unescaped.ReplaceAllStringFunc(uri, url.PathEscape) }
+
 // jsonTemplate has variables inside JSON strings; a string that is only a variable becomes the variable's value.
 func jsonTemplate(text json.RawMessage) (template, error) {
 	value, err := decode(text)
@@ -210,8 +217,8 @@ func decode(text []byte) (value any, err error) {
 	if err := decoder.Decode(&value); err != nil {
 		return nil, err
 	}
-	if decoder.More() {
-		return nil, fmt.Errorf("more than one JSON value")
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("more than one JSON value")
 	}
 	return value, nil
 }
