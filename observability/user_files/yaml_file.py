@@ -144,14 +144,14 @@ class YamlFile:
 
 
 def _spell(wanted: object, key: yaml.Node) -> object:
-    """Gives a key as its file writes it: YAML has several ways to write a number, and `on` for true."""
+    """Gives a key as its file writes it: YAML has several ways to write a number."""
     if isinstance(wanted, str) or not isinstance(key, yaml.ScalarNode):
         return wanted
     return key.value if yaml.load(key.value, Loader=_StrictLoader) == wanted else None  # noqa: S506 - a SafeLoader
 
 
 class _StrictLoader(yaml.CSafeLoader):
-    """Reads values by the rules of JSON: a date is text, `1e3` is a number, and a number is finite.
+    """Reads values by the rules of JSON: dates, `12:30` and `0041` are texts, and numbers are finite.
 
     A key that appears twice in a mapping is refused; other YAML readers silently keep the last value.
     """
@@ -168,15 +168,23 @@ class _StrictLoader(yaml.CSafeLoader):
             if str(key.value) in keys:
                 raise yaml.MarkedYAMLError(problem=f"the key {key.value!r} appears twice", problem_mark=key.start_mark)
             keys.add(str(key.value))
+            if key.tag == "tag:yaml.org,2002:bool":
+                key.tag = "tag:yaml.org,2002:str"  # `no` and `on` are names
         return super().construct_mapping(node, deep)
 
 
-# A date stays text, since JSON has no dates.
+# YAML 1.1 would read 12:30 as 750, 0041 as 33 and 1_000 as 1000; JSON has no dates and only decimal numbers.
 _StrictLoader.yaml_implicit_resolvers = {
-    first: [(tag, pattern) for tag, pattern in resolvers if not tag.endswith(":timestamp")]
+    first: [(tag, pattern) for tag, pattern in resolvers if not tag.endswith((":timestamp", ":int", ":float"))]
     for first, resolvers in yaml.CSafeLoader.yaml_implicit_resolvers.items()
 }
-_FLOAT = "tag:yaml.org,2002:float", re.compile(r"[-+]?[0-9]+(\.[0-9]*)?[eE][-+]?[0-9]+$"), list("-+0123456789")
+_INT = "tag:yaml.org,2002:int", re.compile(r"[-+]?(0|[1-9][0-9]*)$"), list("-+0123456789")
+_FLOAT = (
+    "tag:yaml.org,2002:float",
+    re.compile(r"[-+]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]+)?$|[-+]?\.(inf|Inf|INF)$|\.(nan|NaN|NAN)$"),
+    list("-+.0123456789"),
+)
+_StrictLoader.add_implicit_resolver(*_INT)
 _StrictLoader.add_implicit_resolver(*_FLOAT)
 _StrictLoader.add_constructor("tag:yaml.org,2002:float", _StrictLoader.construct_yaml_float)
 

@@ -96,7 +96,7 @@ WRONG = {
     ),
     "a number": ("services:\n  a: 1", ":2: services.a: must be text, not 1: put it in quotes"),
     "nothing for a pattern": ("services: {a: }", ":1: services.a: must be text, not empty"),
-    "a key that is no text": ("services: {on: x}", ":1: services.true: the key must be text, not true: put it in"),
+    "a key that is no text": ("services: {5: x}", ":1: services.5: the key must be text, not 5: put it in"),
     "twice": ("services: {a: b, a: c}", ":1: not valid YAML: the key 'a' appears twice"),
     "no part": ("parts:\n  a: b", ":2: parts.a: 'b' is not a part; a part begins with work:, wire:, db:"),
 }

@@ -95,6 +95,17 @@ def test_numbers_may_be_written_as_in_json() -> None:
     assert menu.prices == {"a": 1000, "b": 0.25, "c": -100}
 
 
+@pytest.mark.parametrize("text", ["12:30", "12:30:00.5", "0041", "1_000", "0x1F", "0b1", "2026-01-01", "1.2.3"])
+def test_what_is_no_number_of_json_is_text(text: str) -> None:
+    assert YamlFile("menu.yaml", f"a: [{text}]", WrongError).data == {"a": [text]}
+
+
+def test_words_for_true_and_false_are_texts_as_keys() -> None:
+    file = YamlFile("menu.yaml", "{on: 1,\n no: {yes: true}}", WrongError)
+    assert file.data == {"on": 1, "no": {"yes": True}}
+    assert str(file.wrong("is sour", "no", "yes")) == "menu.yaml:2: no.yes: is sour"
+
+
 def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     for path, why in ((tmp_path, "Is a directory"), (tmp_path / "none.yaml", "No such file or directory")):
         with pytest.raises(WrongError) as error:
