@@ -107,11 +107,15 @@ def prove(plan: Plan, folder: ResultsFolder, log: Path, *, kills: int, seed: int
     for number in range(1, kills + 2):
         to_be_killed = number <= kills
         began, offset = time.monotonic(), log.stat().st_size if log.exists() else 0
-        with _run_until_killed(folder, log) as child, contextlib.suppress(subprocess.TimeoutExpired):
-            if to_be_killed:
-                _wait_for(child, folder, log, offset, after[number - 1], drawn.uniform(EARLIEST_S, LATEST_S))
-            else:
-                child.wait(MAX_END_S)
+        with _run_until_killed(folder, log) as child:
+            try:
+                if to_be_killed:
+                    _wait_for(child, folder, log, offset, after[number - 1], drawn.uniform(EARLIEST_S, LATEST_S))
+                else:
+                    child.wait(MAX_END_S)
+            except subprocess.TimeoutExpired:
+                proof.wrong.append(f"start {number} of the experiment took more than {MAX_END_S:g} s; see {log}")
+                return proof
             if to_be_killed and child.poll() is not None:
                 proof.wrong.append(
                     f"the experiment ended by itself with code {child.returncode} before kill {number}; see {log}"
@@ -195,9 +199,16 @@ def _run_until_killed(folder: ResultsFolder, log: Path) -> Iterator[subprocess.P
 def _wait_for(
     child: subprocess.Popen[bytes], folder: ResultsFolder, log: Path, offset: int, finished: int, more_s: float
 ) -> None:
-    """Waits until a number of trials are finished, and then for some seconds, or until the process has ended."""
+    """Waits until a number of trials are finished, and then for some seconds, or until the process has ended.
+
+    Raises:
+        TimeoutExpired: That took more than `MAX_END_S`, as with an experiment that hangs after it was resumed.
+    """
     since: float | None = None
+    give_up_at = time.monotonic() + MAX_END_S
     while child.poll() is None:
+        if time.monotonic() > give_up_at:
+            raise subprocess.TimeoutExpired(child.args, MAX_END_S)
         begun = log.stat().st_size > offset
         if since is None and begun and len(list(_where(folder).glob(f"trials/[!.]*/{RECORD}"))) >= finished:
             since = time.monotonic()

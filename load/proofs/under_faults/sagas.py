@@ -35,6 +35,8 @@ VICTIMS = ("order", "notification")
 """The services whose processes are killed. Customers buy from the first; the second must lose no update."""
 LIFE_S = (0.0, 0.3)
 """Range of the time between a new purchase and the next kill, in seconds."""
+BOUGHT = "checkout acknowledged"
+"""Event of a successful purchase."""
 TRADE_LIMIT_S = 5.0
 """Maximum wait for a purchase, in seconds: customers pause before they reconnect."""
 
@@ -71,7 +73,8 @@ class Outcome(crowd.Outcome):
 
     @property
     def verdict(self) -> Verdict:
-        broken = len(self.wrong) + sum(not finding.ok for finding in self.findings)
+        # A shop that sells nothing loses nothing.
+        broken = len(self.wrong) + sum(not finding.ok for finding in self.findings) + (not self.customers.get(BOUGHT))
         return audit_verdict(broken, self.unanswered, sum(self.left.values()), self.other_cores)
 
     def sentences(self) -> list[str]:
@@ -86,6 +89,7 @@ class Outcome(crowd.Outcome):
             f"Interrupted sagas ended {self.recovery_s:.1f} s after the last answer.",
             *(f"STILL UNDER WAY: {count} {what}" for what, count in self.left.items()),
             *(f"WRONG: {what}" for what in self.wrong),
+            *([] if self.customers.get(BOUGHT) else ["WRONG: no customer could buy anything"]),
             *([unanswered] if self.unanswered else []),
             *(f"BROKEN: {finding.name}: {sample}" for finding in self.findings for sample in finding.samples),
         ]

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,8 @@ import pytest
 
 from experiment.plan.arms_in_blocks import Plan
 from experiment.results.folder import ResultsFolder
+from mesh.supervisor.child import child_process
+from proofs.measurement import resume
 from proofs.measurement.resume import at_the_end, changes, finished_trials, proof_plan
 
 
@@ -92,3 +95,16 @@ def test_an_extra_trial_and_an_unpublished_run_are_reported(folder: ResultsFolde
     (extra / "trial.json").touch()
     (wrong,) = at_the_end(plan, folder)
     assert "finished trials: 1-grpc, 1-grpc.attempt1, 1-hybrid" in wrong
+
+
+@pytest.mark.parametrize("kills", [0, 1])
+def test_an_experiment_that_hangs_ends_the_proof(
+    folder: ResultsFolder, plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kills: int
+) -> None:
+    hangs = ["sleep", "60"]
+    monkeypatch.setattr(resume, "_run_until_killed", lambda *_: child_process(hangs, stdin=subprocess.DEVNULL))
+    monkeypatch.setattr(resume, "MAX_END_S", 0.2)
+    (tmp_path / "log").touch()
+    proof = resume.prove(plan, folder, tmp_path / "log", kills=kills, seed=1, progress=lambda _: None)
+    assert proof.wrong == [f"start 1 of the experiment took more than 0.2 s; see {tmp_path / 'log'}"]
+    assert not proof.holds

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from mesh.description.ports import Ports
-from proofs.under_faults import customers
+from proofs.under_faults import customers, sagas
 from proofs.under_faults.crowd import have_finished, start
 
 
@@ -22,3 +22,11 @@ def test_a_call_without_an_answer_is_counted_and_is_not_a_wrong_answer(
     assert have_finished(crowd, 30)
     assert buyers.unanswered >= 2
     assert buyers.wrong == []
+
+
+def test_a_shop_that_refuses_every_purchase_proves_nothing() -> None:
+    refused = {"checkout refused: PERMISSION_DENIED": 9}
+    outcome = sagas.Outcome(kills=1, customers=refused)
+    assert outcome.verdict == "WRONG"
+    assert "WRONG: no customer could buy anything" in outcome.sentences()
+    assert sagas.Outcome(kills=1, customers={**refused, sagas.BOUGHT: 1}).verdict == "VALID"
