@@ -161,7 +161,11 @@ func (s *Step) checkStatus(got exchange.Response, base *url.URL) error {
 	if class == outcome.OK {
 		class = outcome.WrongAnswer
 	}
-	return outcome.Failed(class, "status %d instead of %s: %q", got.Status, wanted, s.printable(string(got.Body)))
+	body := got.Body
+	if _, err := decode(body); err == nil && got.JSON() { // JSON can escape a secret's characters in several ways
+		body = s.secrets.HideInJSON(body)
+	}
+	return outcome.Failed(class, "status %d instead of %s: %q", got.Status, wanted, s.printable(string(body)))
 }
 
 // redirectError returns the error for a redirect, which is never followed.

@@ -45,6 +45,23 @@ func TestSecretsReachTheTargetAndNothingElse(t *testing.T) {
 	}
 }
 
+// Servers may escape more characters in JSON than necessary, as PHP and .NET do by default.
+func TestSecretsAreHiddenInJSONOfRefusals(t *testing.T) {
+	t.Setenv("SHOP_TOKEN", "ab+c/d==")
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/problem+json")
+		w.WriteHeader(http.StatusUnauthorized)
+		_, _ = fmt.Fprintf(w, `{"title": "invalid token", "token": "ab\u002Bc\/d=="}`)
+	}))
+	defer server.Close()
+	step := get("/")
+	step.Headers = map[string]string{"authorization": "Bearer ${env:SHOP_TOKEN}"}
+	_, err := run(t, plan(t, step), target.REST, strings.TrimPrefix(server.URL, "http://"))
+	if err == nil || !strings.Contains(err.Error(), "invalid token") || !strings.Contains(err.Error(), "${env:SHOP_TOKEN}") {
+		t.Errorf("the error has the secret: %v", err)
+	}
+}
+
 func TestMissingEnvironmentVariable(t *testing.T) {
 	_, err := textTemplate("Bearer ${env:NO_SUCH_TOKEN}")
 	if err == nil || err.Error() != "the environment has no NO_SUCH_TOKEN, which ${env:NO_SUCH_TOKEN} stands for" {
