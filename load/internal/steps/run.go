@@ -256,7 +256,7 @@ func equalNumbers(one, other json.Number) bool {
 	return small && alsoSmall && left.Cmp(right) == 0
 }
 
-// MarshalJSON returns the canonical form: the status of each step and its answer without ignored values.
+// MarshalJSON returns the canonical form: the status of each step and its answer, with canonical numbers and without ignored values.
 func (a Answer) MarshalJSON() ([]byte, error) {
 	type line struct {
 		Answer any    `json:"answer"`
@@ -268,9 +268,28 @@ func (a Answer) MarshalJSON() ([]byte, error) {
 		for _, pointer := range got.step.Ignore {
 			body = without(body, pointer)
 		}
-		lines[i] = line{body, got.status}
+		lines[i] = line{canonical(body), got.status}
 	}
 	return marshal(lines), nil
+}
+
+// canonical gives numbers in a value the same digits in the answers of all targets: some write 1.0 and 1.50, others 1 and 1.5.
+func canonical(value any) any {
+	switch v := value.(type) {
+	case map[string]any:
+		for key, item := range v {
+			v[key] = canonical(item)
+		}
+	case []any:
+		for i, item := range v {
+			v[i] = canonical(item)
+		}
+	case json.Number:
+		if text := v.String(); strings.Contains(text, ".") && !strings.ContainsAny(text, "eE") {
+			return json.Number(strings.TrimSuffix(strings.TrimRight(text, "0"), "."))
+		}
+	}
+	return value
 }
 
 var _ json.Marshaler = Answer{}

@@ -230,6 +230,23 @@ func TestStepsFollowEachOther(t *testing.T) {
 	}
 }
 
+// Targets in different languages write the same numbers differently.
+func TestEqualAnswersHaveTheSameCanonicalForm(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"b": 1.50, "a": [10.0, 100, 0.0, -2.050]}`: `{"a":[10,100,0,-2.05],"b":1.5}`,
+		`["1.50", 1.5e3, 20, 20.1, null]`:            `["1.50",1.5e3,20,20.1,null]`,
+	} {
+		body, err := decode([]byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := json.Marshal(Answer{{step: &Step{}, status: "200", body: body}})
+		if want = `[{"answer":` + want + `,"status":"200"}]`; string(got) != want || err != nil {
+			t.Errorf("%s instead of %s, %v", got, want, err)
+		}
+	}
+}
+
 // Variables can also be taken from texts outside an answer's JSON.
 func TestHeadersCookiesAndTextsAreTaken(t *testing.T) {
 	for _, c := range []struct {
