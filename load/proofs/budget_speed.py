@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import json
-import subprocess
+import os
 import sys
 import tempfile
 import time
@@ -16,12 +16,14 @@ import polars as pl
 import psutil
 import typer
 
+from experiment.commands.options import reported_errors
 from hops.budget.parts import budgets_of
 from hops.commands.sources import AsJson
 from hops.elements.element import Points
 from hops.run.files import CALLS_FILE, HOPS_FILE, JOURNEYS_FILE, LABELS
 from hops.traces import otlp
 from hops.traces.write_otlp import otlp_document
+from mesh.supervisor.child import child_process
 from proofs.outcome import give
 from synthetic.formats import WRITERS, write_traces
 from synthetic.run import write_generated_run
@@ -52,7 +54,7 @@ def benchmark(
     gc.freeze()  # the objects that exist already belong to no trace
     laps = ("decode", "decoded_to_budgets", "spans_to_budgets")
     best_s = dict.fromkeys(laps, float("inf"))
-    gap_ns = 0
+    gap_ns = budgets = 0
     for _ in range(rounds):
         took_s = dict.fromkeys(laps, 0.0)
         for text, trace in zip(texts, made, strict=True):
@@ -67,16 +69,19 @@ def benchmark(
             took_s["decode"] += was_decoded - began
             took_s["decoded_to_budgets"] += had_budgets - was_decoded
             took_s["spans_to_budgets"] += ended - had_budgets
-            gap_ns += sum(budget.gap_ns for budget in (*of_decoded, *of_spans))
+            gap_ns += sum(abs(budget.gap_ns) for budget in (*of_decoded, *of_spans))
+            budgets += len(of_decoded) + len(of_spans)
         best_s = {name: min(best_s[name], took_s[name]) for name in laps}
     traces_per_s = traces / best_s["spans_to_budgets"]
     us_per_span = {name: seconds / (traces * spans) * 1e6 for name, seconds in best_s.items()}
     figures = {"traces": traces, "spans": spans, "rounds": rounds, "traces_per_s": traces_per_s, "gap_ns": gap_ns}
-    holds = not gap_ns and (spans > 30 or traces_per_s >= TARGET_TRACES_PER_S)
+    is_complete = budgets == 2 * rounds * traces  # traces that become no budget take no time
+    holds = is_complete and not gap_ns and (spans > 30 or traces_per_s >= TARGET_TRACES_PER_S)
     targets = {"us_per_span": us_per_span, "target_traces_per_s": TARGET_TRACES_PER_S}
     lines = [
         f"{traces_per_s:,.0f} traces of {spans} spans a second on one core (best of {rounds} rounds of {traces:,}; "
-        f"target: at least {TARGET_TRACES_PER_S:,}); total budget imbalance: {gap_ns} ns",
+        f"target: at least {TARGET_TRACES_PER_S:,}); total budget imbalance: {gap_ns} ns; "
+        f"{2 * rounds * traces - budgets:,} traces became no budget",
         f"Per span: {us_per_span['decode']:.2f} µs to decode JSON, {us_per_span['decoded_to_budgets']:.2f} µs from "
         f"there to budgets, of which {us_per_span['spans_to_budgets']:.2f} µs once there are spans",
     ]
@@ -155,7 +160,8 @@ def _measure(*command: str) -> tuple[float, float]:
     """Runs a `hops` command; returns its duration in seconds, and the peak memory of all its processes in MiB."""
     began = time.monotonic()
     peak = 0
-    with subprocess.Popen([sys.executable, "-m", "hops", *command], stdout=subprocess.DEVNULL) as running:  # noqa: S603
+    argv = [sys.executable, "-m", "hops", *command]
+    with reported_errors(), Path(os.devnull).open("wb") as nowhere, child_process(argv, stdout=nowhere) as running:
         process = psutil.Process(running.pid)
         while running.poll() is None:
             peak = max(peak, _memory(process))
