@@ -21,7 +21,7 @@ def picture(view: View) -> Figures:
     key = [(f"mark t{look.index % 8}", look.name) for look in looks(list(capacity["results"]))]
     objective = capacity["asked"]["objective_ms"]
     if objective is not None:
-        key.append(("line dashed", f"objective, {objective:g} ms"))
+        key.append(("line dashed", f"objective, {objective:,g} ms"))
     load = "number of users" if capacity["asked"]["load"] == "stress" else "rate"
     drawn: list[tuple[str, Callable[[Step], float | None], str]] = [
         ("p99", lambda step: step["latency_ms"]["p99"], "ms"),

@@ -54,10 +54,10 @@ def _capacity(capacity: Capacity, name: str) -> str:
         each = ", ".join("none" if rate is None else f"{rate:g}" for rate in searches)
         return (
             f"{name} holds {at_least}{numbers.figure(held['value'], held['ci95'], 'journeys a second')} with p99 below "
-            f"{objective:g} ms, over {plural(len(searches), 'block')} ({each})."
+            f"{objective:,g} ms, over {plural(len(searches), 'block')} ({each})."
         )
     return (
-        f"{name} holds {at_least}{result['rate']:g} journeys a second with p99 below {objective:g} ms: p99 was {p99} "
+        f"{name} holds {at_least}{result['rate']:g} journeys a second with p99 below {objective:,g} ms: p99 was {p99} "
         f"over {step['journeys']:,} journeys. {ABOVE[result['limit']].format(failed=result['failed'])}"
     )
 
@@ -94,7 +94,7 @@ def _peak(capacity: Capacity, name: str) -> str:
     if held is None or not steps:
         objective = capacity["asked"]["objective_ms"] or 0.0
         return (
-            f"{name} holds no rate with p99 below {objective:g} ms, so there is nothing to multiply. Give a higher "
+            f"{name} holds no rate with p99 below {objective:,g} ms, so there is nothing to multiply. Give a higher "
             f"objective=, or capacity={name}:RATE."
         )
     highest = steps[-1]

@@ -123,7 +123,7 @@ def _reasons(step: Step, record: TrialRecord, objective_ms: float) -> list[str]:
         reasons.append(f"{step['journeys']} journeys are too few for p99")
     elif p99 >= objective_ms:
         what = "the upper bound of p99" if confirms else "p99"
-        reasons.append(f"{what} is {p99:.0f} ms, not below {objective_ms:g}")
+        reasons.append(f"{what} is {p99:,.0f} ms, not below {objective_ms:,g}")
     failures = kind_of("failure_share").evaluate(_failure_share(step))
     unsent = [gate for gate in record["gates"] if gate["name"] == "tape_unsent"]
     return reasons + [gate_failure(gate) for gate in (failures, *unsent) if not gate["ok"]]

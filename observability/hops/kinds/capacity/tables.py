@@ -77,7 +77,7 @@ def _results_table(capacity: Capacity, compared: Compared) -> Table:
     objective = capacity["asked"]["objective_ms"]
     which = "Highest rate held" if blocks == 1 else "Highest rate held, the geometric mean over blocks,"
     whose = "that step's figures" if blocks == 1 else "the figures of the step with the lowest of these rates"
-    caption = f"{which} with p99 below {objective:g} ms and failures below 0.1 %, with {whose}"
+    caption = f"{which} with p99 below {objective:,g} ms and failures below 0.1 %, with {whose}"
     return Table("capacity", caption, columns, rows)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from hops.elements.compared import Compared
 from hops.elements.element import Element, Heading, Points, Section
-from hops.elements.numbers import figure
+from hops.elements.numbers import figure, share
 from hops.elements.table import Cell, Column, Table, estimate, number, words
 from hops.kinds.soak.analysis import COUNTS, DATABASE, JOURNEYS, MEMORY, Change, Soak, growing, soak_of
 from hops.kinds.soak.trends import SETTLING
@@ -66,7 +66,7 @@ def held_table(soak: Soak, compared: Compared) -> Table:
     columns += [Column("verdict", numeric=False)]
     caption = (
         f"What components use at {soak['rate']:g} journeys a second for {soak['minutes']:g} min, and its change in an "
-        f"hour, with 95 % intervals; the first {SETTLING:.0%} is left out"
+        f"hour, with 95 % intervals; the first {share(SETTLING, 0)} is left out"
     )
     return Table("held", caption, columns, rows, heads=2)
 

@@ -6,7 +6,7 @@ from hops.kinds.watch.tables import section
 from hops.report.view import Kind
 
 KIND = Kind(
-    "How late do customers learn of changes of their orders, and what does their waiting cost?",
+    "How late do customers learn of changes to their orders, and what does their waiting cost?",
     pairs_of=no_pairs,
     figures_of=watch_figures,
     gates_of=gates_of,

@@ -9,7 +9,7 @@ import numpy as np
 from hops.budget.groups import group_of
 from hops.conclusions.wording import not_tested
 from hops.elements.element import Element, Points, Section
-from hops.elements.numbers import plain
+from hops.elements.numbers import plain, share
 from hops.elements.table import Cell, Column, Table, number, whole, words
 from hops.kinds.watch.document import POLL, PUSH, Waited, Watched, watched_of
 from hops.tables.estimate import over_blocks
@@ -112,7 +112,8 @@ def conclusions(watched: Watched) -> Iterator[str]:
         if not holds(of):
             failed = sum(one["failed"] for one in of) / max(sum(one["journeys"] for one in of), 1)
             who = f"who poll every {watched['interval_s']:g} s" if way == POLL else "with a stream each"
-            yield f"In {topology}, {count:,} customers {who} are more than it holds: {failed:.0%} of journeys failed."
+            beyond = f"{share(failed, 0)} of journeys failed"
+            yield f"In {topology}, {count:,} customers {who} are more than it holds: {beyond}."
     for topology in watched["topologies"]:
         counts = watched["counts"][1:]
         held = [count for count in counts if all(holds(seen.get((topology, way, count), [])) for way in WAYS)]

@@ -63,7 +63,7 @@ def test_a_sweep_finds_what_its_rows_show(swept: Summary, runs: Mapping[Load, Ru
     assert of_hybrid == {"rate": 40.0, "failed": 80.0, "limit": "shop", "tried": [40.0], "stopped": None}
     assert of_rest["limit"] == "generator"
     for shown in (print_run(swept, brief=True), (folder / "report.md").read_text()):
-        assert "hybrid holds 40 journeys a second with p99 below 1000 ms" in shown
+        assert "hybrid holds 40 journeys a second with p99 below 1,000 ms" in shown
         assert "rest holds at least 40 journeys a second" in shown
         assert "GENERATOR: it could not keep up in 3 steps (CPU of the load generator)." in shown
     assert page_of(folder).sections == ["sweep", "validity", "setup", "manifest", "glossary"]

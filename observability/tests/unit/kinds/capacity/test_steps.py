@@ -51,6 +51,7 @@ def test_a_step_says_what_its_trial_used() -> None:
         (make_step(ms=99.0), ""),
         (make_step(ms=100.0), "p99 is 100 ms, not below 100"),
         (make_step("confirm", ms=100.0), "the upper bound of p99 is 100 ms, not below 100"),
+        (make_step(ms=12_345.0), "p99 is 12,345 ms, not below 100"),
         (make_step("confirm", count=300), "300 journeys are too few for p99"),
         (make_step(failed=1), "failed journeys: 0.12 %, not below 0.1 %"),
         (make_step(gates=(gate("tape_unsent"),)), "journeys on the tape that were not sent: 1, not at most 0"),

@@ -88,7 +88,7 @@ def test_a_single_block_tests_no_cost() -> None:
 def test_more_watchers_than_the_shop_holds_are_reported_and_not_compared() -> None:
     rows = [{**one, "failed": 60, "missed": 3} if one["way"] == "poll" and one["watchers"] else one for one in SOUND]
     [said] = conclusions(document(*rows))
-    assert said == "In grpc, 100 customers who poll every 5 s are more than it holds: 10% of journeys failed."
+    assert said == "In grpc, 100 customers who poll every 5 s are more than it holds: 10 % of journeys failed."
 
 
 def test_the_cheapest_way_that_is_in_time_is_recommended() -> None:
