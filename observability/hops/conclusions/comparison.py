@@ -228,7 +228,8 @@ def _tally(summary: Summary, pairs: Pairs, metric: str) -> list[str]:
     names = dict.fromkeys(name for place in places.values() for name in place.first)
     everywhere = [name for name in names if all(name in place.first for place in places.values())]
     if not everywhere:
-        only = f"; only {len(places)} of {measured} journeys have enough data" if len(places) < measured else ""
+        have = "has" if len(places) == 1 else "have"
+        only = f"; only {len(places)} of {measured} journeys {have} enough data" if len(places) < measured else ""
         return [f"At {metric} no {noun} is the fastest everywhere: {_leaders(places, noun)}{only}."]
     if len(everywhere) == len(summary["topologies"]):
         any_of = _journeys(places, measured, "any of {} journeys")
@@ -243,7 +244,7 @@ def _tally(summary: Summary, pairs: Pairs, metric: str) -> list[str]:
 def _journeys(places: Mapping[str, Standing], measured: int, several: str) -> str:
     """Describes the journeys that could be tested: `all 9 journeys (of 11) that have enough data`."""
     count = len(places)
-    tested = "" if count == measured else f" (of {measured}) that have enough data"
+    tested = "" if count == measured else f" (of {measured}) that {'has' if count == 1 else 'have'} enough data"
     return ("the one journey" if count == 1 else several.format(count)) + tested
 
 

@@ -113,10 +113,12 @@ def _break_evens(rows: list[BreakEvenCheck]) -> str:
         for row in both
         if row["verdict"] == "differ"
     ]
-    text = (
-        f"{len(both) - len(differ)} of {plural(len(both), 'break-even')} that are shown both as measured and as "
-        "predicted agree within their joint 95 % interval"
-    )
+    shown, within = "shown both as measured and as predicted", "within their joint 95 % interval"
+    if len(both) == 1:
+        return f"The one break-even that is {shown} agrees {within}" if not differ else (
+            f"The one break-even that is {shown}, of {differ[0]}, does not agree {within}"
+        )
+    text = f"{len(both) - len(differ)} of {len(both)} break-evens that are {shown} agree {within}"
     return f"{text}; those of {join_names(differ)} differ" if differ else text
 
 

@@ -8,6 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from hops.kinds import analyse
+from hops.kinds.rtt.conclusions import rtt_sentences
+from hops.kinds.rtt.document import check_of
+from hops.run.files import read_run
 from synthetic.experiment import Noise
 from synthetic.of_axes import arms_at_distances
 
@@ -46,6 +50,18 @@ def test_a_break_even_is_given_as_measured_and_as_predicted(text: str) -> None:
         "they agree",
         text,
     )
+
+
+def test_a_single_break_even_is_not_counted(distant: Path) -> None:
+    run = read_run(distant)
+    summary = analyse(run, name="night")
+    check = check_of(summary)
+    shown = next(row for row in check["break_evens"] if row["difference"] is not None)
+    for verdict, said in (("agree", "predicted agrees within"), ("differ", "does not agree within")):
+        check["break_evens"] = [{**shown, "verdict": verdict}]
+        *_, last = rtt_sentences(summary)
+        assert last.startswith("The one break-even that is shown both as measured and as predicted")
+        assert said in last
 
 
 def test_the_arms_are_listed_as_they_ran(distant: Path, text: str) -> None:
