@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from hops.elements.element import Element, Fold, Points, Section
+from hops.elements.element import Element, Fold, Points, Section, Text
 from hops.elements.table import Table
 from hops.report import glossary
 from hops.report.facts import load_facts, machine_facts
@@ -13,6 +13,7 @@ from hops.report.sections import bytes as bytes_section
 from hops.report.sections import manifest as made_of
 from hops.report.view import View
 from hops.run.fault_notice import fault_notice
+from hops.tables.conclusion import FASTEST
 
 MAX_IN_DETAIL = 30
 """With more arms than this, the report omits the sections that show each arm."""
@@ -55,7 +56,8 @@ def add_picture(section: Section, view: View) -> Section:
     if not isinstance(first, Points):
         return Section(section.key, section.title, [first, picture(view), *others])
     lead = 1 + bool(fault_notice(view.summary["switches"]))
-    fastest = 2 if others and isinstance(others[0], Table) else 0
+    has_fastest = bool(others) and isinstance(others[0], Table) and others[0].key == FASTEST
+    fastest = 1 + isinstance(others[1], Text) if has_fastest else 0  # with the note below the table
     words: list[Element] = [Points(first.items[lead:], tone="sentences")] if len(first.items) > lead else []
     front: list[Element] = [Points(first.items[:lead], tone=first.tone)]
     if view.kind.picture is not None or not (several or budgets):

@@ -46,7 +46,8 @@ class Kind:
         modelled: Selects the view for the model of distance, if topologies have several arms.
         traced: Whether all runs of this kind read traces; if not, a report has hop budgets only if its run read traces.
         picture: Draws the picture of the first section; by default, latencies of each journey and topology.
-        answer: Writes the report's title; empty if the run has no answer.
+        answer: Writes the report's title; empty if the run has no answer. By default, a report that begins with the
+            conclusions of a comparison has their answer.
     """
 
     question: str
@@ -64,7 +65,13 @@ class Kind:
     modelled: Callable[[View], View] | None = None
     traced: bool = True
     picture: Callable[[View], Figures] | None = None
-    answer: Callable[[Summary], str] = answer_title
+    answer: Callable[[Summary], str] | None = None
+
+    def title(self, summary: Summary) -> str:
+        """Gives the answer that the report has as its title; empty if there is none."""
+        if self.answer is not None:
+            return self.answer(summary)
+        return answer_title(summary) if self.conclusions is what_it_says else ""
 
     def first_section(self, view: SummaryView) -> Section:
         """Makes the first section of the report, with the verdict before the captions of its tables."""

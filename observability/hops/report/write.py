@@ -56,7 +56,7 @@ def write_report(run: RunFiles, summary: Summary, folder: Path, kind: Kind) -> N
         name=summary["name"],
         kind=(kind.called or summary["kind"]) + of_what,
         question=kind.question.format(noun=view.compared),
-        answer=kind.answer(summary),
+        answer=kind.title(summary),
         measured=view.measured,
         verdict=summary["verdict"],
         trust=verdict_sentence(summary),
@@ -81,6 +81,7 @@ def write_html(page: Page, file: Path) -> None:
         title=_title(page),
         meaning=MEANING[page.verdict],
         style=source("style.css"),
+        ids=[],  # of tables on the page: each id occurs once, as two tables can have the same key
         script=source("page.js"),
         written=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
     )

@@ -11,6 +11,8 @@ from hops.elements.table import Cell, Column, Table, estimate, number, words
 from hops.tables.view import SummaryView
 
 METRICS = {"p50": "median", "p99": "p99"}
+FASTEST = "fastest"
+"""Key of the table of the fastest topologies."""
 
 
 def conclusion_elements(view: SummaryView) -> list[Element]:
@@ -60,7 +62,7 @@ def fastest_table(view: SummaryView) -> Table:
             row += _cells(view, place, value)
         rows.append(row)
     caption = f"Fastest {view.compared.one} for each journey, at the median and at p99"
-    return Table("fastest", caption, columns, rows, totals=1)
+    return Table(FASTEST, caption, columns, rows, totals=1)
 
 
 def _cells(view: SummaryView, place: Standing | None, value: float | None) -> list[Cell]:

@@ -31,6 +31,7 @@ RUNS: dict[str, dict[str, Any]] = {
     "comparison": {"topologies": FOUR, "noise": CALM, "blocks": 3, "journeys_per_trial": 600},
     "noisy": {"topologies": FOUR[:2], "blocks": 3, "failing": {(2, "rest"): "steal_share"}},
     "one block": {"topologies": FOUR[:2], "blocks": 1},
+    "two blocks": {"topologies": FOUR[:2], "blocks": 2},
     "one topology": {"topologies": ("hybrid",), "blocks": 1},
 }
 
@@ -106,6 +107,15 @@ def test_the_title_is_the_answer(folder: Path) -> None:
         assert re.fullmatch(r"hybrid answers half of all journeys within [\d.]+ ms", title)
     else:
         assert said if summary["blocks"] > 2 else title == ", ".join(summary["topologies"])
+
+
+def test_a_fold_of_the_fastest_has_only_their_table(sections: Sequence[Section]) -> None:
+    for one in sections[0].elements:
+        if isinstance(one, Fold) and one.title.startswith("Which is the fastest"):
+            table, *note = one.elements
+            assert isinstance(table, Table)
+            assert table.key == "fastest"
+            assert all(isinstance(element, Text) for element in note)
 
 
 def test_a_section_has_more_than_its_heading(sections: Sequence[Section]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import polars as pl
@@ -48,6 +49,8 @@ def test_each_component_and_all_together_are_means_over_blocks_paired_by_block(t
 def test_memory_that_still_changes_makes_a_run_wrong(last_mb: float, verdict: str, tmp_path: Path) -> None:
     page, found = make_report(write_run(tmp_path, last_mb))
     assert found == verdict
+    ids = re.findall(r' id="([^"]*)"', page.read_text(encoding="utf-8"))
+    assert len(ids) == len(set(ids))
     said = "rest at 100 connections in block 2: memory was still changing"
     assert (said in page.read_text(encoding="utf-8")) is (verdict == WRONG)
 

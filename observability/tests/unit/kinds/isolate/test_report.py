@@ -49,6 +49,7 @@ def test_every_figure_of_an_isolation_is_in_its_report_too(isolated: Path) -> No
 def test_an_isolation_begins_with_what_others_gain(isolated: Path) -> None:
     report = page_of(isolated)
     assert report.sections[0] == "isolation"
+    assert "Which is the fastest" not in report.text
     head, *rows = report.tables["isolation"]
     assert [cell.strip() for cell in head[:2]] == ["arm", "journey"]
     assert [row[0].strip() for row in rows] == ["without bulk_lines", "bulk_lines apart"]

@@ -123,6 +123,19 @@ def test_growth_decides_the_verdict(rows: pl.DataFrame, verdict: str, failing: l
     write_parquet(rows, tmp_path / "looks.parquet")
     page, found = make_report(tmp_path)
     assert found == verdict
-    assert "What grows" in page.read_text(encoding="utf-8")
+    text = page.read_text(encoding="utf-8")
+    assert "What grows" in text
+    assert "the first 20&nbsp;% is left out" in text.replace("\N{NO-BREAK SPACE}", "&nbsp;")
     gates = analyse(read_run(tmp_path), name="night")["gates"]
     assert [gate["name"] for gate in gates if not gate["ok"]] == failing
+
+
+def test_the_page_begins_with_what_grows(tmp_path: Path) -> None:
+    write_generated_run(tmp_path, blocks=1, journeys_per_trial=420, kind=KIND, arms=[Arm("rest", "rest")])
+    write_parquet(looks(growth_mb=6.0), tmp_path / "looks.parquet")
+    make_report(tmp_path)
+    text = (tmp_path / "report.html").read_text(encoding="utf-8")
+    first, _, _ = text.partition('<details class="fold"')
+    assert 'id="table-held"' in first
+    assert "Which is the fastest" not in text
+    assert "</span> rest</h1>" in text
