@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from hops.budget.groups import group_of
 from hops.budget.parts import Budget, budget_of_tree
 from hops.elements import numbers
 from hops.report.palette import Look, group_key, looks
-from hops.report.sections.exemplar import waterfall
+from hops.report.sections.exemplar import drawn_groups, waterfall
 from hops.report.templates import render, source
 from hops.traces.tree import Node, Tree
 
@@ -20,13 +19,13 @@ _Drawn = tuple[Look, Tree, Node, Budget]
 def exemplar_page(run: str, loaded: str, exemplars: Mapping[str, Exemplars]) -> str:
     """Writes the page as HTML; `loaded` says in a sentence without its full stop how many of the traces are loaded."""
     by_title: dict[str, list[_Drawn]] = {}
-    groups = set()
+    groups: set[str] = set()
     for look, traces in zip(looks(list(exemplars)), exemplars.values(), strict=True):
         for stands_for, tree in traces.values():
             root, budget = tree.root, budget_of_tree(tree)
             if root is None or budget is None:
                 continue
-            groups |= {group_of(part) for part in budget.parts}
+            groups |= drawn_groups(root)
             for title in stands_for:
                 by_title.setdefault(title, []).append((look, tree, root, budget))
     first: dict[str, str] = {}

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from markupsafe import Markup
 
-from hops.budget.groups import CACHE_GROUP, EXTERNAL_GROUP, GROUPS, HANDSHAKE_GROUP, MESSAGING_GROUP, NETWORK_GROUP
+from hops.budget.groups import group_of
 from hops.budget.parts import part_of
 from hops.conclusions.wording import not_drawn
 from hops.elements import numbers
@@ -16,7 +16,6 @@ from hops.report.templates import render
 from hops.report.view import View
 from hops.run.documents.trial import TrialRecord
 from hops.sources.trace_set import read_sources
-from hops.tables.budget import used_groups
 from hops.traces.shown import pieces_on_path, shown_spans
 from hops.traces.span import Span
 from hops.traces.tree import Node, Tree, grow
@@ -25,12 +24,10 @@ EXEMPLARS = "exemplars.jsonl"
 _STEP, _DEEPEST = 0.7, 6.0
 """Indentation of a level, in rem, and maximum total indentation, which leaves room for names in a deep tree."""
 _MIN_PERCENT = 0.25
-_SELDOM = (NETWORK_GROUP, HANDSHAKE_GROUP, "sidecars", CACHE_GROUP, MESSAGING_GROUP, EXTERNAL_GROUP)
 
 
 def section(view: View) -> Section:
     """Makes the section on exemplars."""
-    key = group_key({group for group in GROUPS if group not in _SELDOM} | set(used_groups(view)))
     elements: list[Element] = [
         Text(
             f"One real trace for each journey and {view.compared.one}: the one nearest to the median of its trial, in "
@@ -40,6 +37,7 @@ def section(view: View) -> Section:
         )
     ]
     traces = {name: _traces(view, name) for name in view.topologies}
+    groups: set[str] = set()
     for index, journey in enumerate(view.journeys):
         trees: list[tuple[Look, Tree, Node]] = []
         for look in view.looks:
@@ -48,6 +46,7 @@ def section(view: View) -> Section:
             tree = grow(spans[chosen]) if chosen in spans else None
             if tree is not None and tree.root is not None:
                 trees.append((look, tree, tree.root))
+                groups |= drawn_groups(tree.root)
         if trees:
             scale = max(1, *(root.end_ns - root.start_ns for _, _, root in trees))
             drawn: list[Element] = [Drawing(waterfall(look, journey, tree, root, scale)) for look, tree, root in trees]
@@ -55,8 +54,14 @@ def section(view: View) -> Section:
     if len(elements) == 1:
         elements = [Text("No trace was kept.", tone="note")]
     else:
-        elements.insert(1, Drawing(render("key.html", key=key)))
+        elements.insert(1, Drawing(render("key.html", key=group_key(groups))))
     return Section("exemplars", "One journey, hop by hop", elements, detail=True)
+
+
+def drawn_groups(root: Node) -> set[str]:
+    """Lists the groups of parts whose bars a trace's waterfall shows, pale ones included."""
+    shown, _ = shown_spans(root, pieces_on_path(root))
+    return {group_of(part_of(node)) for _, node in shown}
 
 
 def waterfall(look: Look, journey: str, tree: Tree, root: Node, scale: int) -> Markup:

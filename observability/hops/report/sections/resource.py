@@ -38,6 +38,7 @@ def section(view: View) -> Section:
     """Makes the section on resources and cost."""
     present = {component_group(name) for name in view.run.resources["component"].unique()}
     key = [(f"fill {group_class(_LIKE.get(group, group))}", group) for group in GROUPS if group in present]
+    of_cost = [(mark, group) for mark, group in key if group != GENERATOR_GROUP]
     replicas = of_each(view, replicas_text)
     topologies = view.summary["topologies"]
     cpu_ms = {name: one["cpu_ms_per_journey"] for name, one in topologies.items()}
@@ -54,7 +55,7 @@ def section(view: View) -> Section:
             + (f" A component's figures are those of all its replicas together ({replicas})." if replicas else "")
         ),
         Heading("Core-hours for a million journeys"),
-        Figures([cost_chart(view)], key),
+        Figures([cost_chart(view)], of_cost),
         cost_table(view),
         Heading("CPU and memory over time"),
         Figures(
