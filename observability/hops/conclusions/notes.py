@@ -240,7 +240,7 @@ def verdict_sentence(summary: Summary) -> str:
     failing = sum(bool(row["reasons"]) for row in trials)
     counted = f"{failing} of {plural(len(trials), 'trial')} {'fails' if failing == 1 else 'fail'} a gate"
     if not failing:
-        counted = "Every single trial passes its gates"
+        counted = "Each trial passes its gates, but the run as a whole does not"
     return f"{verdict}: {why}. {counted}: {MEANING[verdict]}."
 
 

@@ -227,6 +227,22 @@ def test_no_label_overlaps_another(opened: Opened) -> None:
     assert overlaps == []
 
 
+def test_no_label_is_cut_off(opened: Opened) -> None:
+    # Drawings that scroll cut off what is outside them.
+    cut = opened.page.evaluate("""() => [...document.querySelectorAll('.wide .drawing text')].filter((text) => {
+        const scrolls = text.closest('.drawing');
+        const left = text.getBoundingClientRect().left + scrolls.scrollLeft;
+        return text.textContent.trim() && left < scrolls.getBoundingClientRect().left;
+    }).map((text) => text.textContent)""")
+    assert cut == []
+
+
+def test_the_first_heat_map_fits_a_phone(browser: Browser, reports: dict[str, Path]) -> None:
+    with Opened(browser, reports["compare"], viewport=PHONE) as opened:
+        widths = opened.page.locator("#conclusions .scroll").first.evaluate("(one) => [one.scrollWidth, one.clientWidth]")
+        assert widths[0] <= widths[1]
+
+
 def test_no_element_overlaps_another(opened: Opened) -> None:
     overlaps = opened.page.evaluate("""() => {
         const found = [];

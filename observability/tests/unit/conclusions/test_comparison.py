@@ -169,6 +169,23 @@ def test_a_metric_that_could_not_be_tested_names_the_reason():
     assert "Not tested at p99: order_history (needs 200 journeys in a block, and there are 70)." in found.doubts
 
 
+def test_one_journey_has_enough_data():
+    why = "needs 200 journeys in a block, and there are 70"
+    summary = made.summary(MEDIANS, [SLOW_REST])
+    for one in summary["topologies"].values():
+        one["journeys"]["product"] = one["journeys"]["order_history"]
+    summary["comparisons"].append(
+        made.comparison("product", "p50", "rest", "hybrid", (52, 40), [None, None], None, "unknown", why)
+    )
+    assert "in the one journey (of 2) that has enough data" in grouped_conclusions(summary).headline[0]
+
+
+def test_a_run_whose_trials_pass_their_gates_fails_as_a_whole():
+    summary = made.summary(MEDIANS, [SLOW_REST], valid=False)
+    summary["verdicts"] = [{**row, "reasons": []} for row in summary["verdicts"]]
+    assert "Each trial passes its gates, but the run as a whole does not: " in verdict_sentence(summary)
+
+
 def test_pairs_that_could_not_be_tested_are_counted_among_those_of_their_journey():
     why = "needs 3 blocks, and there are 2"
     pairs = [("rest", "grpc"), ("hybrid", "grpc")]

@@ -75,6 +75,7 @@ class Page(HTMLParser):
             self._table = ""
 
     def handle_data(self, data: str) -> None:
+        data = data.replace("\N{NO-BREAK SPACE}", " ")
         if not self._unread:
             self._words.append(data)
         if self._heading:

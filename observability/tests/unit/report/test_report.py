@@ -35,6 +35,8 @@ from .pages import (
     reported_run,
 )
 
+_KEY = re.compile(r'<ul class="key".*?</ul>', re.DOTALL)
+_FILLS = re.compile(r'class="fill (g\d+)"')
 HOSTILE = '</script><img src=x onerror="alert(1)">|*_`'
 
 
@@ -361,3 +363,26 @@ def test_a_report_is_not_written_through_symbolic_links(tmp_path: Path) -> None:
     assert not any((folder / name).is_symlink() for name in own)
     assert sorted(path.name for path in outside.iterdir()) == sorted(own)
     assert {(outside / name).read_text(encoding="utf-8") for name in own} == {"mine"}
+
+
+def test_a_legend_has_what_is_drawn_and_no_more(bench: Path) -> None:
+    text = (bench / "report.html").read_text(encoding="utf-8")
+    _, _, resources = text.partition('<section id="resources"')
+    of_cost, over_time = _KEY.findall(resources)[:2]
+    assert "generator" not in of_cost
+    assert "generator" in over_time
+    traces = text.partition('<section id="exemplars"')[2].partition("</section>")[0]
+    assert set(_FILLS.findall(_KEY.findall(traces)[0])) == set(re.findall(r'class="bars (g\d+)"', traces))
+
+
+def test_the_verdict_line_is_a_sentence(tmp_path: Path) -> None:
+    failing = {(1, "rest"): "parity"}
+    folder = reported_run(tmp_path, topologies=("rest",), blocks=1, journeys_per_trial=60, failing=failing)
+    assert "WRONG Answers that differ from the reference. 1 of 1 trial fails a gate" in page_of(folder).text
+
+
+def test_a_percent_sign_stays_with_its_figure(compared: Path) -> None:
+    text = (compared / "report.html").read_text(encoding="utf-8")
+    text = re.sub(r'<(svg|style).*?</\1>| title="[^"]*"', "", text, flags=re.DOTALL)
+    assert re.search(r"\d\N{NO-BREAK SPACE}%", text)
+    assert not re.search(r"\d %", text)
