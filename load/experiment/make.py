@@ -112,9 +112,10 @@ def help_lines(makefiles: str) -> Iterator[str]:
         groups.setdefault(heading, []).append((name, does))
     yield f"{ABOUT}\n\nFirst steps"
     yield from (f"  {command:28} {does}" for command, does in FIRST_STEPS.items())
+    width = max(len(name) for targets in groups.values() for name, _ in targets)
     for heading, targets in groups.items():
         yield f"\n{heading}"
-        yield from (f"  {name:16} {does}" for name, does in targets)
+        yield from (f"  {name:{width}} {does}" for name, does in targets)
     yield HOW
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -104,7 +105,9 @@ def test_the_entry_defines_its_values_and_needs(run: Run, given: list[str], mess
 
 def test_one_row_makes_a_target_and_its_help(run: Run) -> None:
     output = run("make", "help").stdout
-    assert "  shades           Compare shades of a shop\n" in output
+    assert re.search("^  shades +Compare shades of a shop$", output, re.MULTILINE)
+    listed = output[output.index("\nMeasure\n") : output.index("\nSettings: ")]
+    assert len({len(one) for one in re.findall(r"^  \S+ +(?=[A-Z])", listed, re.MULTILINE)}) == 1
     assert output.index("\nMeasure\n") < output.index("  shades ") < output.index("\nProve\n")
     assert run("make", "help-shades").stdout.splitlines() == [
         "  shades         Shades, comma-separated. [light,dark]",

@@ -115,9 +115,8 @@ def _break_evens(rows: list[BreakEvenCheck]) -> str:
     ]
     shown, within = "shown both as measured and as predicted", "within their joint 95 % interval"
     if len(both) == 1:
-        return f"The one break-even that is {shown} agrees {within}" if not differ else (
-            f"The one break-even that is {shown}, of {differ[0]}, does not agree {within}"
-        )
+        one = f"The one break-even that is {shown}"
+        return f"{one}, of {differ[0]}, does not agree {within}" if differ else f"{one} agrees {within}"
     text = f"{len(both) - len(differ)} of {len(both)} break-evens that are {shown} agree {within}"
     return f"{text}; those of {join_names(differ)} differ" if differ else text
 

@@ -8,7 +8,7 @@ from markupsafe import Markup
 
 from hops.budget.groups import group_of
 from hops.budget.parts import part_of
-from hops.conclusions.wording import not_drawn
+from hops.conclusions.wording import not_drawn, plural
 from hops.elements import numbers
 from hops.elements.element import Drawing, Element, Fold, Section, Text
 from hops.report.palette import Look, group_key, part_class
@@ -97,7 +97,7 @@ def waterfall(look: Look, journey: str, tree: Tree, root: Node, scale: int) -> M
         journey=journey,
         total=numbers.plain(total / 1e6),
         trace_id=root.span.trace_id,
-        spans=tree.quality.spans,
+        spans=plural(tree.quality.spans, "span"),
         rows=rows,
         step=f"{min(_STEP, _DEEPEST / max(1, *(depth for depth, _ in nodes))):.2f}",
         ticks=ticks,

@@ -54,7 +54,7 @@ def what_if_elements(rows: Sequence[Foreseen]) -> list[Element]:
     return [
         Text(_foreseen(rows), tone="verdict"),
         _predictions(rows),
-        *(_parts(row) for row in rows if row.changed),
+        *(table for row in rows if row.changed and (table := _parts(row)).rows),
         Points([_critical(row) for row in rows]),
         Points(sorted(unknown)),
         Text(NO_QUEUES, tone="note"),

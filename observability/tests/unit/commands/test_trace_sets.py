@@ -98,6 +98,14 @@ def test_what_if_is_written_for_people_too(traces, tmp_path):
     assert run("what-if", traces, "--scenario", file, "--format", "markdown").stdout.startswith("# What if\n")
 
 
+def test_what_if_shows_no_table_of_parts_that_hardly_change(traces):
+    said = run("what-if", traces, "--change", "work:payment -50%").stdout
+    assert "parts that have more or less" in said
+    said = run("what-if", traces, "--change", "work:payment -0.1%").stdout
+    assert "700 of 700 traces take a different time" in said
+    assert "parts that have more or less" not in said
+
+
 LIMITS = """
 checkout:
   total: {p50: 7 ms, p99: 6500 us}

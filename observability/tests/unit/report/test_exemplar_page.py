@@ -25,6 +25,12 @@ def test_topologies_are_next_to_each_other_and_each_trace_is_drawn_once() -> Non
     assert "&lt;rest&gt;: the same trace as for all &lt;p50&gt;" in sections[1]
 
 
+def test_a_single_span_is_counted_as_one() -> None:
+    root = shop_trace(1, 30)[0]
+    page = exemplar_page("a-run", "1 exemplar is loaded", {"hybrid": {root.trace_id: (["all p50"], grow([root]))}})
+    assert ", 1 span <small>" in page
+
+
 def test_a_trace_without_a_root_is_left_out() -> None:
     (first, *rest) = shop_trace(1, 30)
     shown = {"hybrid": {first.trace_id: (["all p50"], grow(rest))}}
