@@ -11,10 +11,10 @@ import pytest
 
 from mesh.paths import ROOT
 
-SPHINX = ROOT / ".tools" / "docs" / "bin" / "sphinx-build"
+PYTHON = ROOT / ".tools" / "docs" / "bin" / "python"
 pytestmark = [
     pytest.mark.integration,
-    pytest.mark.skipif(not SPHINX.exists(), reason="Sphinx is not installed (make docs)"),
+    pytest.mark.skipif(not PYTHON.exists(), reason="Sphinx is not installed (make docs)"),
 ]
 PAGES = {
     "README.md": "# Shop\n\n[Found](docs/findings.md#small) by [topologies](mesh/topologies) and "
@@ -38,9 +38,9 @@ def build(checkout: Path, **changes: str) -> tuple[int, str, Path]:
     shutil.copytree(ROOT / "docs" / "site", checkout / "docs" / "site")
     shutil.copy(ROOT / "pyproject.toml", checkout)
     make = (ROOT / "Makefile").read_text()
-    recipe = re.search(r"^\t@(\.tools/docs/bin/sphinx-build .+)$", make, re.MULTILINE)
+    recipe = re.search(r"^\t@(\.tools/docs/bin/python -m sphinx .+)$", make, re.MULTILINE)
     assert recipe is not None
-    argv = [str(SPHINX), *recipe[1].split()[1:]]
+    argv = [str(PYTHON), *recipe[1].split()[1:]]
     built = subprocess.run(argv, cwd=checkout, capture_output=True, text=True, check=False)
     return built.returncode, built.stderr, checkout / "site"
 
