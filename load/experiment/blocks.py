@@ -97,10 +97,10 @@ class Blocks:
     def run_all(self, retry: int) -> None:
         """Runs every unfinished trial, and meanwhile decides which arms follow or how many blocks a precision needs."""
         trials, stage = self.plan.trials(), "" if self.plan.precision is None else FIRST_STAGE
-        finished = 0 if self.plan.chosen else len(trials) - self._count_due(trials, retry)
-        if finished:
-            left = self._describe_rest(trials, retry)
-            self._say(f"{finished} of {len(trials)} trials{stage} are finished{left}", keep=True)
+        due = self._count_due(trials, retry)
+        if not self.plan.chosen and due < len(trials):
+            finished = f"{len(trials) - due} of {len(trials)} trials{stage} are finished"
+            self._say(f"{finished}{self._describe_rest(due)}", keep=True)
         if self._makers.choose is not None:
             self._run_chosen(self._makers.choose, retry)
         elif self.plan.precision is None:
@@ -150,7 +150,7 @@ class Blocks:
 
             def report(record: TrialRecord, number: int = number) -> None:
                 if several:
-                    left = self._describe_rest(trials[number:], retry, stage)
+                    left = self._describe_rest(self._count_due(trials[number:], retry), stage)
                     say(f"trial {number} of {len(trials)} finished: {_verdict(record)}{left}", keep=True)
                     if warning := self._noise.after(record, len(trials)):
                         say(warning, keep=True)
@@ -173,9 +173,9 @@ class Blocks:
         judged = {(record["block"], record["topology"]): record for record in used}
         return sum(_is_due(judged.get((planned.block, planned.arm.label)), retry) for planned in trials)
 
-    def _describe_rest(self, trials: Sequence[Planned], retry: int, stage: str = "") -> str:
-        """Says how long those of the trials take that have to run; empty if none of them has to."""
-        left_s = self._count_due(trials, retry) * self._trial_s
+    def _describe_rest(self, due: int, stage: str = "") -> str:
+        """Says how long this many trials take; empty for none."""
+        left_s = due * self._trial_s
         return f"; {minutes(left_s)} left{stage}" if left_s else ""
 
     def _run_planned(
@@ -220,7 +220,7 @@ class Blocks:
         decided = decide({name: latencies_of(side, first) for name, side in sides.items()}, precision, plan.blocks)
         self.plan, self._decided = replace(plan, blocks=decided.blocks(MAX_BLOCKS)), decided
         further = [planned for planned in self.plan.trials() if planned.block > plan.blocks]
-        self._say(decision_sentence(decided) + self._describe_rest(further, 0), keep=True)
+        self._say(decision_sentence(decided) + self._describe_rest(self._count_due(further, 0)), keep=True)
 
     def clear_line(self) -> None:
         """Clears the line of progress on a terminal."""
