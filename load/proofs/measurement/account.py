@@ -22,6 +22,7 @@ import polars as pl
 from scipy import special
 
 from experiment.arguments import checked_seed, whole_number
+from experiment.errors import UsageError
 from experiment.generator.shopload import BINARY, Load, Shopload
 from experiment.generator.tapes import parity_tape
 from experiment.parity.answers import check_answers
@@ -48,11 +49,17 @@ _SWITCHED = """
 import mmap, os
 from recording.loop import LoopAccount
 
-switch = mmap.mmap(os.open(os.environ["SHOP_ACCOUNT_SWITCH"], os.O_RDONLY), 1, prot=mmap.PROT_READ)
+switch = mmap.mmap(os.open(os.environ["SHOP_ACCOUNT_SWITCH"], os.O_RDWR), 3)
 noting = LoopAccount.busy
-LoopAccount.busy = lambda self: noting(self) if switch[0] else None
+
+def busy(self):
+    on = switch[0]
+    switch[1 + on] = 1
+    return noting(self) if on else None
+
+LoopAccount.busy = busy
 """
-"""Module that each component loads before anything else."""
+"""Module that each component loads before anything else. The switch's other bytes say that it was seen off and on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,11 +87,12 @@ class AccountCost:
 def measure(topology: Topology, ports: Ports, folder: Path, *, pairs: int, seed: int) -> AccountCost:
     """Measures one topology, with files in an empty folder; the seed is for the tape and the order of slots.
 
-    Raises MeshError if a component did not start or died, and GeneratorError if the generator failed.
+    Raises MeshError if a component did not start or died, GeneratorError if the generator failed, and UsageError if the
+    switch did not reach the account.
     """
     (folder / "sitecustomize.py").write_text(_SWITCHED)
     switch_file = folder / "switch"
-    switch_file.write_bytes(b"\1")
+    switch_file.write_bytes(b"\1\0\0")
     settings = {"PYTHONPATH": str(folder), "SHOP_ACCOUNT_SWITCH": str(switch_file)}
     duration_s = _WARMUP_S + 2 * pairs * SLOT_S
     users, shopload, workload = ClosedLoop(USERS, 0.0), Shopload(BINARY), workload_file("default")
@@ -97,15 +105,18 @@ def measure(topology: Topology, ports: Ports, folder: Path, *, pairs: int, seed:
     with System(topology, parse_switches(), ports, f"account-{topology.name}", extra=extra) as system:
         check_answers(system, shopload, sample, folder / "parity.out")
         slots: list[tuple[int, bool]] = []
-        with switch_file.open("r+b") as file, mmap.mmap(file.fileno(), 1) as switch:
-            turning = threading.Thread(target=_turn, args=(switch, pairs, random.Random(seed), slots))
+        with switch_file.open("r+b") as file, mmap.mmap(file.fileno(), 3) as switch:
+            turning = threading.Thread(target=turn_on_and_off, args=(switch, pairs, random.Random(seed), slots))
             turning.start()
             LocalSender(system, shopload).replay(load, folder / "replay")
             turning.join()
+    if switch_file.read_bytes()[1:] != b"\1\1":
+        raise UsageError(f"the switch did not turn the account of {topology.name} on and off: nothing was compared")
     return cost_of(topology.name, read_rows(folder / "replay" / "journeys.jsonl"), slots)
 
 
-def _turn(switch: mmap.mmap, pairs: int, rng: random.Random, slots: list[tuple[int, bool]]) -> None:
+def turn_on_and_off(switch: mmap.mmap, pairs: int, rng: random.Random, slots: list[tuple[int, bool]]) -> None:
+    """Turns the account on and off for each pair of slots, until the load has ended; adds the slots' beginnings."""
     time.sleep(_WARMUP_S)
     for _ in range(pairs):
         for on in rng.sample([True, False], 2):

@@ -43,5 +43,5 @@ def test_no_slot_begins_after_the_load_has_ended_early(monkeypatch):
     with mmap.mmap(-1, 1) as switch:
         pass
     slots = []
-    account._turn(switch, PAIRS, random.Random(1), slots)
+    account.turn_on_and_off(switch, PAIRS, random.Random(1), slots)
     assert slots == []
