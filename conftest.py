@@ -110,6 +110,12 @@ def pytest_configure(config: pytest.Config) -> None:
         config.args = [*config.args[first:], *config.args[:first]]
 
 
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Marks the tests in folders with the name `integration`."""
+    if "/integration/" in item.nodeid:
+        item.add_marker("integration")
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Puts tests that wait for processes first; tests that compute fill the gaps, and the end.
 

@@ -30,8 +30,6 @@ from shop.product.postgres import PostgresProductStore
 from shop.product.service import ProductService
 from shop.values.product import Product, StockLine
 
-pytestmark = pytest.mark.integration
-
 BOUND_MS = 60_000
 TEA = NewProduct("Tea pot", "Holds tea.", "tea", Money(1999, "EUR"), 10)
 

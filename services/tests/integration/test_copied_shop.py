@@ -29,7 +29,6 @@ from shop.money import Money
 from shop.values.order import CheckoutLine, OrderStatus
 from shop.values.user import Address
 
-pytestmark = pytest.mark.integration
 SHOP = Path(__file__).parents[2] / "shop"
 PAGE = SHOP.parents[1] / "docs" / "copying.md"
 NAME = "copied_shop"

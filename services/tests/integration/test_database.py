@@ -25,8 +25,6 @@ from shop.platform.database.pool import Database, connect_database
 from shop.platform.deadline import CallerLimit, deadline
 from shop.platform.error_codes import row
 
-pytestmark = pytest.mark.integration
-
 
 def values(rows: Sequence[asyncpg.Record | None]) -> list[Any]:
     return [row[0] for row in rows if row is not None]

@@ -15,7 +15,6 @@ from shop.platform.config import ServiceConfig
 from shop.platform.serve import servers
 from shop.user import bootstrap as user_bootstrap
 
-pytestmark = pytest.mark.integration
 EDGE = {"x-hopwise-edge": "1"}
 NOBODY = "/v1/users/100000000000000000"
 

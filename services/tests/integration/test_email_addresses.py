@@ -14,7 +14,6 @@ from shop.errors import InvalidArgument
 from shop.user.domain import canonical_email
 from shop.values.user import Address
 
-pytestmark = pytest.mark.integration
 ADDRESS = Address("Ada", "Street 1", "Berlin", "10115", "DE")
 
 

@@ -32,7 +32,6 @@ from shop.user.postgres import PostgresUserStore
 from shop.user.service import MAX_FAILED_LOGINS, UserService
 from shop.values.user import Address, User
 
-pytestmark = pytest.mark.integration
 Make = Callable[..., Awaitable[User]]
 PASSWORD, WRONG = "correct horse", "battery staple"
 ADDRESS = Address("Ada", "Hauptstraße 1", "Berlin", "10115", "DE")

@@ -25,7 +25,6 @@ from shop.platform.telemetry.metering import metering, trace_id_of
 from shop.platform.telemetry.meters import Meters, prometheus_name
 from shop.product.bootstrap import bootstrap
 
-pytestmark = pytest.mark.integration
 NOWHERE = 2**62
 OPEN_METRICS = {"accept": "application/openmetrics-text; version=1.0.0"}
 SERVED = {

@@ -9,14 +9,11 @@ import struct
 from collections.abc import AsyncIterator
 
 import grpc.aio
-import pytest
 from aiohttp import web
 
 from shop.clients.http_channel import HttpChannel, HttpRequest, http_session
 from shop.platform.grpc.client import grpc_channel
 from shop.platform.grpc.server import GRACE_S, options
-
-pytestmark = pytest.mark.integration
 
 SERVICE = "shop.product.v1.ProductService"
 A = 1

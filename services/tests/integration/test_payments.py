@@ -16,7 +16,6 @@ from shop.errors import FailedPrecondition, InvalidArgument, NotFound, PaymentDe
 from shop.money import Money
 from shop.values.payment import PaymentStatus
 
-pytestmark = pytest.mark.integration
 AMOUNT = Money(1_999, "EUR")
 NOWHERE = 2**62
 USER = 17

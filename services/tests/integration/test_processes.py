@@ -19,7 +19,6 @@ import pytest
 
 from shop.platform.access.jwt import Principal, TokenSigner
 
-pytestmark = pytest.mark.integration
 LIMIT_S = 20
 
 

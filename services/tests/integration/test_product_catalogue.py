@@ -26,7 +26,6 @@ from shop.errors import (
 from shop.money import Money
 from shop.values.product import Product, StockLine
 
-pytestmark = pytest.mark.integration
 Make = Callable[..., Awaitable[Product]]
 NOWHERE = 2**62
 

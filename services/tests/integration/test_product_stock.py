@@ -19,7 +19,6 @@ from shop.money import Money
 from shop.product.service import MAX_STOCK
 from shop.values.product import Product, ReservationState, ReservedLine, StockLine
 
-pytestmark = pytest.mark.integration
 Make = Callable[..., Awaitable[Product]]
 NOWHERE = 2**62
 

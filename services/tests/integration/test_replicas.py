@@ -18,7 +18,7 @@ from shop.contract.ports import ProductClient
 from shop.money import Money
 from shop.values.product import Product
 
-pytestmark = [pytest.mark.integration, pytest.mark.timeout(120)]
+pytestmark = pytest.mark.timeout(120)
 READY_S = 30.0
 SCHEMES = {"grpc": "grpc", "rest": "http", "graphql": "graphql"}
 

@@ -28,7 +28,6 @@ from shop.platform.config import EDGE_MARK
 from shop.platform.deadline import DEADLINE_HEADER
 from shop.platform.graphql.supergraph import SUBGRAPHS
 
-pytestmark = pytest.mark.integration
 READY_S = 30.0
 DOCUMENTS = Path(__file__).resolve().parents[3] / "load" / "internal" / "graphql" / "documents" / "federation"
 OWN, OTHER = 1, 2

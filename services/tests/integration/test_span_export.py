@@ -30,7 +30,6 @@ from recording.switch import TRACINGS
 from shop.platform.config import ServiceConfig
 from shop.platform.telemetry.tracing import Spans, child_span
 
-pytestmark = pytest.mark.integration
 CALLER = SpanContext(2**127 + 5, 7, is_remote=True, trace_flags=TraceFlags(TraceFlags.SAMPLED))
 LIMIT_S = 20.0
 

@@ -32,7 +32,7 @@ from shop.values.user import User
 
 INSIDE = Authenticator(None, trusts_inside=True)
 
-pytestmark = [pytest.mark.integration, pytest.mark.parametrize("session_traces", ["lean", "sdk"], indirect=True)]
+pytestmark = pytest.mark.parametrize("session_traces", ["lean", "sdk"], indirect=True)
 NOWHERE = 2**62
 
 

@@ -25,7 +25,6 @@ from shop.errors import (
 from shop.platform.access.jwt import Principal, TokenVerifier
 from shop.values.user import Address, User
 
-pytestmark = pytest.mark.integration
 Make = Callable[..., Awaitable[User]]
 NOWHERE = 2**62
 PASSWORD = "correct horse"

@@ -30,8 +30,6 @@ from mesh.sidecars.workloads import identity
 from .over_grpc import METHODS
 from .over_rest import service_documents
 
-pytestmark = pytest.mark.integration
-
 Headers = Sequence[tuple[str, str]]
 
 CERTIFICATE = "x-forwarded-client-cert"

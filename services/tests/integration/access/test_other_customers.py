@@ -39,7 +39,6 @@ from .over_rest import gateway_documents, rest_attempts, service_documents
 from .over_thrift import framed_attempts, http_attempts
 from .over_web import connect_attempts, grpc_web_attempts
 
-pytestmark = pytest.mark.integration
 # Values that only the victim's things contain.
 EMAIL, STREET, TOTAL = "victim-marker@example.com", "Victim Lane 1", 1_234_567
 MARKERS = (EMAIL, STREET, str(TOTAL))

@@ -29,7 +29,6 @@ from shop.values.payment import PaymentStatus
 
 from .conftest import broken
 
-pytestmark = pytest.mark.integration
 AUDITED = True
 Buy = Callable[..., Any]
 NOWHERE = 2**62

@@ -22,7 +22,6 @@ from shop.values.order import OrderStatus
 
 from .conftest import Crash, Fault, Faults
 
-pytestmark = pytest.mark.integration
 AUDITED = True
 Buy = Callable[..., Any]
 Count = Callable[[], int]

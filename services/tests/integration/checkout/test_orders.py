@@ -21,7 +21,6 @@ from shop.values.payment import PaymentStatus
 
 from .conftest import broken
 
-pytestmark = pytest.mark.integration
 Buy = Callable[..., Any]
 NOWHERE = 2**62
 

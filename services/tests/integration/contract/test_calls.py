@@ -26,7 +26,6 @@ from .conftest import RunningProgram, Start
 from .doors import LIMIT_S, ConnectDoor, Door, GrpcDoor, Headers, RestDoor
 from .test_process import lock, run_to_end, wait_until_one_waits
 
-pytestmark = pytest.mark.integration
 OUTSIDE = {EDGE_MARK: "1"}
 EDGE = "spiffe://cluster.local/ns/default/sa/edge"
 REFUSALS = {"UNAUTHENTICATED", "PERMISSION_DENIED"}

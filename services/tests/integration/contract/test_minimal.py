@@ -16,7 +16,6 @@ from provision import golang
 
 from .doors import LIMIT_S, GrpcDoor
 
-pytestmark = pytest.mark.integration
 TRACE, CALLER = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
 
 

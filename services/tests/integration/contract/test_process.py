@@ -24,7 +24,6 @@ from .components import ComponentContract, Rows
 from .conftest import PROGRAM, START_S, RunningProgram, Start
 from .doors import LIMIT_S, Answer, Door, GrpcDoor, Headers
 
-pytestmark = pytest.mark.integration
 WRONG = [
     ("SHOP_LISTEN_*", ""),
     ("SHOP_LISTEN_*", "nowhere"),

@@ -12,7 +12,6 @@ from . import conftest
 from .components import COMPONENTS
 from .conftest import RunningProgram, run_program
 
-pytestmark = pytest.mark.integration
 SERVE, STOP = RunningProgram.wait_until_serving, RunningProgram.stop
 FAULTS = [
     ("exec sleep 60", SERVE, "did not answer its health check within 0.2 s; it said: nothing"),

@@ -13,7 +13,6 @@ from .components import COMPONENTS, ComponentContract, Rows, insert_rows
 from .conftest import ROWS, RunningProgram
 from .doors import RestDoor
 
-pytestmark = pytest.mark.integration
 BIG = 2**63
 PRODUCTS = "/v1/products"
 TEA: dict[str, Any] = {

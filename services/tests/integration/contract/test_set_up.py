@@ -11,8 +11,6 @@ from mesh.components.shop_processes import CONTRACT
 from .conftest import Start
 from .test_process import run_to_end
 
-pytestmark = pytest.mark.integration
-
 
 @pytest.mark.usefixtures("same_code")
 def test_speaks_this_version_of_the_contract_and_no_other(start: Start, settings: dict[str, str]) -> None:

@@ -14,7 +14,6 @@ from .components import ComponentContract, Rows
 from .conftest import Start
 from .doors import GrpcDoor, Headers
 
-pytestmark = pytest.mark.integration
 TRACE, CALLER = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
 KINDS = {1: "INTERNAL", 2: "SERVER", 3: "CLIENT"}
 

@@ -16,8 +16,6 @@ from dataset.acknowledged import Acknowledgement
 from dataset.audit import check_invariants
 from dataset.invariants import INVARIANTS
 
-pytestmark = pytest.mark.integration
-
 LIVE_ORDER = "(SELECT min(id) FROM shop_order.orders WHERE status = 'CONFIRMED')"
 GONE_ORDER = "(SELECT min(id) FROM shop_order.orders WHERE status = 'CANCELLED')"
 LIVE, GONE = (f"(SELECT checkout_id FROM shop_order.orders WHERE id = {order})" for order in (LIVE_ORDER, GONE_ORDER))

@@ -14,7 +14,6 @@ from shop.database.__main__ import run
 from shop.database.migrate import migrate
 from shop.database.schemas import SCHEMAS
 
-pytestmark = pytest.mark.integration
 NEWEST = [
     ("product", "0002.stock-leaves-room"),
     ("product", "0004.stocked-pieces"),

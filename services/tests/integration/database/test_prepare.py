@@ -26,8 +26,6 @@ from dataset.seed import prepare
 from dataset.trial import create_trial
 from shop.database.roles import set_passwords
 
-pytestmark = pytest.mark.integration
-
 
 @pytest.fixture
 def admin(admin_url: str) -> Iterator[psycopg.Connection]:

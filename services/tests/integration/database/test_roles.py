@@ -12,7 +12,6 @@ from mesh.components.postgres import Database
 from shop.database.roles import set_passwords
 from shop.database.schemas import MONITOR, SCHEMAS
 
-pytestmark = pytest.mark.integration
 SERVICES = [schema.service for schema in SCHEMAS]
 TABLES = {
     "product": ("product", "review", "reservation", "reservation_line"),

@@ -30,7 +30,6 @@ from mesh.native.start_page import start_page
 from provision.npm import LIMITS
 from provision.paths import cache
 
-pytestmark = pytest.mark.integration
 PAGE = Path(__file__).with_name("browser.html")
 CLIENTS = {
     "@connectrpc/connect-web@2.3.0": (

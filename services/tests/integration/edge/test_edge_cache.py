@@ -25,7 +25,6 @@ from mesh.paths import RunFolder, varnish
 
 from .conftest import LIMIT_S, Shop
 
-pytestmark = pytest.mark.integration
 try:
     varnish("varnishd", os.environ)
 except NotInstalledError as missing:

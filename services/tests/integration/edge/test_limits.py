@@ -15,8 +15,6 @@ from mesh.edge.limits import OPENINGS
 from shop.platform.grpc.status import restore
 from shop.stubs import order_pb2, order_pb2_grpc, product_pb2, product_pb2_grpc
 
-pytestmark = pytest.mark.integration
-
 EDGE_S = 5.0
 BULK = "/v1/order-lines"
 

@@ -13,8 +13,6 @@ import pytest
 
 from shop.stubs import product_pb2, product_pb2_grpc
 
-pytestmark = pytest.mark.integration
-
 GET_PRODUCT = "/shop.product.v1.ProductService/GetProduct"
 CALL = b"\0\0\0\0\2\x08\1"  # GetProduct of product 1, uncompressed
 QUERY = json.dumps({"query": "{products(first:1){edges{node{id}}}}"}).encode()

@@ -14,8 +14,6 @@ import yaml
 from mesh.description.topology import GATEWAYS, Protocol
 from mesh.edge.routes import Match, Route, routes
 
-pytestmark = pytest.mark.integration
-
 SAFE = ("GET", "HEAD", "OPTIONS")
 METHODS = (*SAFE, "POST", "PUT", "PATCH", "DELETE", "TRACE", "BREW")
 POLICIES = (

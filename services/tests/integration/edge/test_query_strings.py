@@ -12,7 +12,6 @@ import pytest
 
 from mesh.description.topology import Protocol
 
-pytestmark = pytest.mark.integration
 MARK = "marker7f3a"
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from .conftest import Shop
 
-pytestmark = [pytest.mark.integration, pytest.mark.parametrize("shop", ["rest"], indirect=True)]
+pytestmark = pytest.mark.parametrize("shop", ["rest"], indirect=True)
 ROUNDS = 40
 
 

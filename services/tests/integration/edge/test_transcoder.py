@@ -11,7 +11,6 @@ from mesh.edge.replies import REPLIES
 from shop.errors import ErrorCode
 from shop.platform.error_codes import ERROR_TABLE
 
-pytestmark = pytest.mark.integration
 CHECKOUT = {"user_id": 3, "lines": [{"product_id": 1, "quantity": 1}], "payment_token": "tok_ok"}
 
 

@@ -17,7 +17,7 @@ from shop.platform.deadline import deadline, remaining
 from shop.platform.error_codes import ERROR_TABLE
 from shop.values.product import Product
 
-pytestmark = [pytest.mark.integration, pytest.mark.parametrize("protocol", SCHEMES)]
+pytestmark = pytest.mark.parametrize("protocol", SCHEMES)
 
 
 @pytest.mark.parametrize("code", sorted(ERROR_TABLE))

@@ -25,8 +25,6 @@ from shop.platform.http.server import http_server
 from shop.platform.incoming import Incoming
 from shop.platform.serve import Offer, servers
 
-pytestmark = pytest.mark.integration
-
 ROOT = Path(__file__).resolve().parents[4]
 FETCHED = ROOT / ".tools" / "graphiql"
 NAMES = ("chromium", "chromium-browser", "google-chrome")

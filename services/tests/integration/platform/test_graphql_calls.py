@@ -26,8 +26,6 @@ from shop.platform.process.runtime import BARE, Runtime
 from shop.values.notification import Update
 from shop.values.product import StockLine
 
-pytestmark = pytest.mark.integration
-
 
 class Wire:
     """An application between client and service that records requests and answers, or answers itself."""

@@ -23,7 +23,6 @@ from shop.stubs import product_pb2 as pb
 from shop.stubs import product_pb2_grpc
 from shop.values.product import Product
 
-pytestmark = pytest.mark.integration
 SERVICE = "shop.product.v1.ProductService"
 
 

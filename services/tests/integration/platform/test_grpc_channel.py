@@ -89,7 +89,6 @@ def test_servers_allow_the_pings_that_channels_send() -> None:
     assert client["grpc.keepalive_permit_without_calls"] == server["grpc.keepalive_permit_without_calls"] == 1
 
 
-@pytest.mark.integration
 @pytest.mark.parametrize(
     ("compresses", "accepted", "used"),
     [(True, "identity,gzip", "gzip"), (True, "identity", "identity"), (False, "identity,gzip", "identity")],
@@ -118,7 +117,6 @@ async def test_messages_are_compressed_for_clients_that_accept_it(compresses: bo
     assert body[0] == (used == "gzip")
 
 
-@pytest.mark.integration
 async def test_calls_wait_while_the_event_loop_is_busy() -> None:
     incoming = Incoming(Authenticator(None, trusts_inside=True))
     async with grpc_server("127.0.0.1:0", {}, incoming) as address, grpc.aio.insecure_channel(address) as channel:
@@ -131,7 +129,6 @@ async def test_calls_wait_while_the_event_loop_is_busy() -> None:
     assert set(codes) == {grpc.StatusCode.OK}
 
 
-@pytest.mark.integration
 async def test_a_call_whose_deadline_passes_while_it_waits_is_ended_by_grpc_itself() -> None:
     # Such calls leave no span. Hop budgets recognise them by this message.
     async with (
@@ -153,7 +150,6 @@ async def test_a_call_whose_deadline_passes_while_it_waits_is_ended_by_grpc_itse
     assert ends[STREAMS[-1]]["grpc-message"] == "Deadline Exceeded"
 
 
-@pytest.mark.integration
 async def test_components_accept_no_compression() -> None:
     accepted: asyncio.Future[str] = asyncio.get_running_loop().create_future()
 
@@ -176,7 +172,6 @@ async def test_components_accept_no_compression() -> None:
         call.cancel()
 
 
-@pytest.mark.integration
 async def test_idle_connection_that_pings_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     # Pings come ten times as fast as in production. From the third early ping on, a server closes the connection.
     allowed_ms = dict(_options(SERVICE, []))["grpc.keepalive_time_ms"] // 20

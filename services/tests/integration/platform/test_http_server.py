@@ -15,8 +15,6 @@ import pytest
 from shop.platform.http import server
 from shop.platform.http.server import http_server
 
-pytestmark = pytest.mark.integration
-
 
 async def slow_app(scope: Any, receive: Any, send: Any) -> None:
     """Answers after a moment; does not support ASGI's lifespan protocol."""

@@ -26,7 +26,6 @@ from shop.platform.config import split_address
 from shop.platform.process.runtime import BARE, Runtime
 from shop.values.product import Product, ProductRow
 
-pytestmark = pytest.mark.integration
 DELAY_US = 2_000
 MISSING = 2**62
 

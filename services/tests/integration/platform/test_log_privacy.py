@@ -22,7 +22,6 @@ from shop.errors import Internal
 from shop.platform.http.server import http_server
 from shop.values.user import Address, User
 
-pytestmark = pytest.mark.integration
 Make = Callable[..., Awaitable[User]]
 MARKER = "marker-of-a-person"
 ADDRESS = Address(MARKER, "Street 1", "Berlin", "10115", "DE")

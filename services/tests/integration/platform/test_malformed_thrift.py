@@ -40,7 +40,6 @@ from shop.stubs.thrift import ProductService as Stubs
 from shop.stubs.thrift.ttypes import GetProductRequest, ListProductsRequest
 from shop.values.product import Product, StockLine
 
-pytestmark = pytest.mark.integration
 FRAMES, BODIES = 2_000, 400
 METHODS = sorted(name.removesuffix("_args") for name in vars(Stubs) if name.endswith("_args"))
 LIMIT_S = 30.0

@@ -16,8 +16,6 @@ from shop.errors import DeadlineExceeded, Unavailable
 from shop.platform.database.pool import CLOSE_LIMIT_S, Database, connect_database
 from shop.platform.deadline import deadline
 
-pytestmark = pytest.mark.integration
-
 SIZE = 2
 """The number of connections of `database`."""
 BACKENDS = "FROM pg_stat_activity WHERE usename = 'shop_product'"

@@ -19,8 +19,6 @@ from shop.platform.http.server import http_server
 from shop.platform.incoming import Incoming
 from shop.product.rest import build_app
 
-pytestmark = pytest.mark.integration
-
 
 @asynccontextmanager
 async def calling(address: str) -> AsyncIterator[Clients]:

@@ -34,7 +34,6 @@ from shop.platform.serve import servers
 from shop.stubs import user_pb2, user_pb2_grpc
 from shop.user import bootstrap as user_bootstrap
 
-pytestmark = pytest.mark.integration
 UNFINISHED = 400
 STREAMS = 100
 PROBES = 50

@@ -25,8 +25,6 @@ from shop.platform.deadline import deadline
 from shop.platform.http.server import http_server
 from shop.values.product import Product
 
-pytestmark = pytest.mark.integration
-
 # Nothing answers at this host name, so calls arrive only if they go to the socket.
 AUTHORITY = "product.mesh.local:18020"
 

@@ -27,8 +27,6 @@ from shop.values.order import OrderStatus
 
 from .conftest import LIMIT_S, Shop, until
 
-pytestmark = pytest.mark.integration
-
 BACKLOG = int(os.environ.get("OUTBOX_EVENTS", "900"))
 """Number of events to deliver."""
 FILL = """

@@ -8,8 +8,6 @@ from shop.values.order import OrderStatus
 
 from .conftest import Shop
 
-pytestmark = pytest.mark.integration
-
 
 @pytest.fixture(scope="module", params=["graphql", "rest"])
 def relay_protocol(request: pytest.FixtureRequest) -> str:

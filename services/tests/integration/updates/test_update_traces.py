@@ -21,8 +21,6 @@ from shop.platform.telemetry.trace_context import caller_of
 
 from .conftest import Shop, open_stream, until
 
-pytestmark = pytest.mark.integration
-
 
 @pytest.fixture(scope="module")
 def relayed() -> bool:

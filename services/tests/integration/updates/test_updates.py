@@ -31,8 +31,6 @@ from update_doors import LIMIT_S, GraphqlDoor, GrpcDoor, Headers, InsideDoor, Re
 
 from .conftest import Shop
 
-pytestmark = pytest.mark.integration
-
 OUTSIDE, INSIDE = ("graphql-events", "graphql-socket", "grpc", "rest", "rest-gateway"), ("graphql", "grpc")
 PENDING, CONFIRMED, SHIPPED = OrderStatus.PENDING, OrderStatus.CONFIRMED, OrderStatus.SHIPPED
 WHEN = "2026-01-02T03:04:05.678900Z"
