@@ -1,4 +1,7 @@
-"""The delay over each protocol: once in a call's SERVER span, before the work, and nowhere else."""
+"""The delay of calls: once in a call's SERVER span, before the work, and nowhere else.
+
+Only over gRPC, because the servers of all protocols answer requests through the same steps.
+"""
 
 from __future__ import annotations
 
@@ -9,21 +12,15 @@ from contextlib import closing, contextmanager
 from dataclasses import replace
 from typing import Any
 
-import grpc
-import httpx
 import pytest
-from grpc_health.v1 import health_pb2, health_pb2_grpc
 from opentelemetry.trace import SpanKind
 
-from puppet import Puppet, connected, serving
+from puppet import Puppet, connected
 from recorded_spans import let_servers_end
 from recording.injected_delay import ASKED_ATTRIBUTE, TOOK_ATTRIBUTE, InjectedDelay, InjectedHold
 from recording.loop import BUSY
-from served_shop import SCHEMES
-from shop.clients.protocol_by_address import connect
 from shop.errors import NotFound
-from shop.platform.config import split_address
-from shop.platform.process.runtime import BARE, Runtime
+from shop.platform.process.runtime import Runtime
 from shop.values.product import Product, ProductRow
 
 DELAY_US = 2_000
@@ -47,21 +44,16 @@ class Noting(Puppet):
             yield rows
 
 
-@pytest.fixture(params=["graphql", "grpc", "rest", "thrift"])
-def protocol(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
-
-
 @contextmanager
-def delayed(runtime: Runtime, delay_us: int = DELAY_US) -> Iterator[Runtime]:
-    with closing(InjectedDelay(delay_us)) as delay:
+def delayed(runtime: Runtime) -> Iterator[Runtime]:
+    with closing(InjectedDelay(DELAY_US)) as delay:
         yield replace(runtime, before_work=(delay.pause,))
 
 
-async def test_every_call_is_delayed_once_before_its_work(protocol: str, traces: Any) -> None:
+async def test_every_call_is_delayed_once_before_its_work(traces: Any) -> None:
     puppet = Noting()
     with delayed(traces.runtime) as late:
-        async with connected(protocol, puppet, late) as clients:
+        async with connected("grpc", puppet, late) as clients:
             with traces.journey() as root:
                 called_ns = time.monotonic_ns()
                 await clients.product.get_product(1)
@@ -71,20 +63,17 @@ async def test_every_call_is_delayed_once_before_its_work(protocol: str, traces:
     assert puppet.began_ns[0] >= called_ns + DELAY_US * 1_000
     for journey in (root, failed):
         spans = traces.of(journey)
-        # A GraphQL client sends the first call twice, because the server does not know the document yet.
-        served_spans = [span for span in spans if span.kind is SpanKind.SERVER]
-        assert served_spans
-        for span in served_spans:
-            assert span.attributes[ASKED_ATTRIBUTE] == 2
-            assert 2 <= span.attributes[TOOK_ATTRIBUTE] <= (span.end_time - span.start_time) / 1e6
-            below = [other for other in spans if other.parent.span_id == span.context.span_id]
-            assert all(other.start_time >= span.start_time + DELAY_US * 1_000 for other in below)
+        (span,) = [span for span in spans if span.kind is SpanKind.SERVER]
+        assert span.attributes[ASKED_ATTRIBUTE] == 2
+        assert 2 <= span.attributes[TOOK_ATTRIBUTE] <= (span.end_time - span.start_time) / 1e6
+        below = [other for other in spans if other.parent.span_id == span.context.span_id]
+        assert all(other.start_time >= span.start_time + DELAY_US * 1_000 for other in below)
 
 
-async def test_a_request_that_waited_for_the_loop_records_it(protocol: str, traces: Any) -> None:
+async def test_a_request_that_waited_for_the_loop_records_it(traces: Any) -> None:
     held_us = 12_000
     holding = replace(traces.runtime, before_work=(InjectedHold(held_us, every=2).pause,))
-    async with connected(protocol, Puppet(), holding, traces.runtime) as clients:
+    async with connected("grpc", Puppet(), holding, traces.runtime) as clients:
         await clients.product.get_product(1)
 
         async def call() -> Any:
@@ -111,10 +100,10 @@ async def test_a_request_that_waited_for_the_loop_records_it(protocol: str, trac
     assert max(waits) >= held_us / 1_000
 
 
-async def test_calls_that_are_not_traced_are_delayed_too(protocol: str, traces: Any) -> None:
+async def test_calls_that_are_not_traced_are_delayed_too(traces: Any) -> None:
     puppet = Noting()
     with delayed(traces.runtime) as late:
-        async with connected(protocol, puppet, late) as clients:
+        async with connected("grpc", puppet, late) as clients:
             for sampled in (False, None):
                 called_ns = time.monotonic_ns()
                 if sampled is None:
@@ -138,31 +127,3 @@ async def test_a_stream_is_delayed_once(traces: Any) -> None:
     assert puppet.began_ns[0] >= called_ns + DELAY_US * 1_000
     (span,) = [span for span in traces.of(root) if span.kind is SpanKind.SERVER]
     assert span.attributes[ASKED_ATTRIBUTE] == 2
-
-
-async def test_health_does_not_wait(protocol: str) -> None:
-    """While a call is delayed, health checks are answered one after another."""
-    with delayed(BARE, 20_000_000) as late:
-        async with (
-            serving(protocol, Puppet(), runtime=late) as address,
-            connect({"product": f"{SCHEMES[protocol]}://{address}"}, "test") as clients,
-        ):
-            held = asyncio.create_task(clients.product.get_product(1))
-            for _ in range(3):
-                await health(protocol, address)
-            assert not held.done()
-            held.cancel()
-
-
-async def health(protocol: str, address: str) -> None:
-    if protocol == "grpc":
-        async with grpc.aio.insecure_channel(address) as channel:
-            await health_pb2_grpc.HealthStub(channel).Check(health_pb2.HealthCheckRequest(), timeout=5)
-        return
-    if protocol == "thrift":
-        # This protocol has no health checks, so a check only connects.
-        _, writer = await asyncio.open_connection(*split_address(address))
-        writer.close()
-        return
-    async with httpx.AsyncClient(trust_env=False) as client:
-        assert (await client.get(f"http://{address}/healthz")).status_code == 200
