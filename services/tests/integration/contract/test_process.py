@@ -20,6 +20,8 @@ import psycopg
 import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
+from shop.platform.deadline import DEADLINE_HEADER
+
 from .components import ComponentContract, Rows
 from .conftest import PROGRAM, START_S, RunningProgram, Start
 from .doors import LIMIT_S, Answer, Door, GrpcDoor, Headers
@@ -110,6 +112,21 @@ def test_a_missing_database_ends_it_without_showing_the_password(
     assert code == 1, said
     assert "not_yet" in said
     assert url.partition("@")[0].rpartition(":")[2] not in said
+
+
+@pytest.mark.ours
+def test_a_gateway_serves_without_its_services(
+    start: Start, settings: dict[str, str], contracted: ComponentContract, rows: Rows, allowed: Headers
+) -> None:
+    if not contracted.is_gateway:
+        pytest.skip("a service does not start without its database")
+    away = dict.fromkeys((name for name in settings if name.startswith("SHOP_PEER_")), "grpc://127.0.0.1:9")
+    with start(settings | away) as program:
+        program.wait_until_serving()
+        headers = {**allowed, DEADLINE_HEADER: "2000"}
+        answer = program.door.ask(contracted.read.name, contracted.read.content(rows), headers)
+        assert (answer.code, program.door.serves()) == ("UNAVAILABLE", True)
+        assert "Traceback" not in program.stop()
 
 
 def test_a_call_under_way_is_answered_although_the_process_stops(
