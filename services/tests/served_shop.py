@@ -54,13 +54,17 @@ async def served_gateways(
 async def served_service(
     name: str,
     service: Any,
-    public_key: Path,
+    public_key: Path | None,
     protocols: Iterable[str] = SCHEMES,
     runtime: Runtime = BARE,
     **settings: Any,
 ) -> AsyncIterator[dict[str, str]]:
-    """Serves the use cases of a service over protocols; yields the address of each."""
+    """Serves the use cases of a service over protocols; yields the address of each.
+
+    Without a key, no token is valid.
+    """
     listens = {f"listen_{protocol}": ANYWHERE for protocol in protocols}
-    config = ServiceConfig(component=name, jwt_public_key_file=str(public_key), **listens, **settings)
+    key = None if public_key is None else str(public_key)
+    config = ServiceConfig(component=name, jwt_public_key_file=key, **listens, **settings)
     async with servers(config, BOOTSTRAPS[name].offer(service), runtime) as addresses:
         yield addresses
