@@ -12,7 +12,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from served_shop import BOOTSTRAPS
+from served_shop import BOOTSTRAPS, SCHEMES
 from shop.clients.protocol_by_address import connect
 from shop.contract.ports import Clients
 from shop.notification.postgres import PostgresNotifications
@@ -50,8 +50,8 @@ class Shop:
     _url: str
 
     def inside(self, protocol: str) -> AbstractAsyncContextManager[Clients]:
-        """Opens clients that follow notifications over a protocol."""
-        return connect(self._peers | {"notification": f"{protocol}://{self.at[protocol]}"}, "test")
+        """Opens clients that call the notification service over a protocol."""
+        return connect(self._peers | {"notification": f"{SCHEMES[protocol]}://{self.at[protocol]}"}, "test")
 
     def rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
         """Runs a statement as the database's administrator; returns its rows."""
@@ -83,7 +83,6 @@ async def shop(
     shared_trial: Any,
     keys: Any,
     relayed: bool,
-    relay_protocol: str,
     free_addresses: Callable[[], str],
     runtime: Runtime,
 ) -> AsyncIterator[Shop]:
@@ -116,14 +115,11 @@ async def shop(
         for name in ("product", "user", "payment"):
             await start(name)
         notification = await start("notification")
-        scheme, protocol = ("http", "rest") if relay_protocol == "rest" else (relay_protocol, relay_protocol)
-        over_grpc, peers["notification"] = peers["notification"], f"{scheme}://{at[protocol]}"
         # Only the database's NOTIFY wakes the relay, so that no test passes because of the relay's own timer.
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(BOOTSTRAPS["order"], "Relay", partial(Relay, look_s=3_600))
             order = await start("order")
         await stack.enter_async_context(in_background(order.relay.run()) if relayed else nullcontext())
-        peers["notification"] = over_grpc
         clients = await stack.enter_async_context(connect(peers, "test"))
         yield Shop(clients, notification.watchers, order.relay, notification.streams, at, peers, shared_trial.url)
 
@@ -140,12 +136,6 @@ async def store(shared_trial: Any) -> AsyncIterator[PostgresNotifications]:
 def relayed() -> bool:
     """Whether a relay delivers events; modules whose tests deliver them return False."""
     return True
-
-
-@pytest.fixture(scope="module")
-def relay_protocol() -> str:
-    """The protocol over which the order service calls the notification service."""
-    return "grpc"
 
 
 # Users whom checkouts may change: each test uses a different one.

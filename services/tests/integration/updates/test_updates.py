@@ -412,6 +412,18 @@ class TestAnEvent:
         assert [one.status for one in await shop.notifications(user, 2)] == [PENDING, CONFIRMED]
         assert len(await shop.notifications(other, 1)) == 1
 
+    @pytest.mark.parametrize("protocol", ["graphql", "rest"])
+    async def test_comes_over_each_protocol_of_services(self, shop: Shop, user: int, protocol: str) -> None:
+        async with shop.inside(protocol) as clients:
+            await clients.notification.notify([event(user, SHIPPED, 7)])
+        (told,) = await shop.notifications(user, 1)
+        assert (told.position, told.order_id, told.status, told.created_at) == (
+            1,
+            7,
+            SHIPPED,
+            datetime.fromisoformat(WHEN),
+        )
+
     async def test_of_an_account_that_is_gone_is_dropped(self, shop: Shop, user: int) -> None:
         await shop.clients.notification.notify([event(user)])
         await shop.clients.user.delete_user(user)
