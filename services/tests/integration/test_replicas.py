@@ -1,162 +1,102 @@
-"""Several processes of one service: callers use them in turn, and do not notice when one is killed."""
+"""Several replicas of one service: callers use them in turn, and do not notice when one is killed."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
-import sys
-import uuid
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 
-import psutil
 import pytest
 
-from mesh.supervisor.readiness import grpc_serving, http_ok
+from puppet import POT, Puppet, serving
+from served_shop import SCHEMES
 from shop.clients.protocol_by_address import connect
-from shop.contract.ports import ProductClient
-from shop.money import Money
-from shop.values.product import Product
+from shop.contract.ports import Clients
+from shop.platform.config import split_address
 
-pytestmark = pytest.mark.timeout(120)
-READY_S = 30.0
-SCHEMES = {"grpc": "grpc", "rest": "http", "graphql": "graphql"}
+pytestmark = pytest.mark.parametrize("protocol", ["graphql", "grpc", "rest"])
+LIMIT_S = 30.0
 
 
 class Replica:
-    """A process of the product service at a separate address.
+    """A puppet behind an address whose connections can be cut, as if the replica's process were killed."""
 
-    Args:
-        protocol: The protocol that it serves.
-        address: "host:port".
-        database_url: URL of the database for the service's role.
-    """
-
-    def __init__(self, protocol: str, address: str, database_url: str) -> None:
+    def __init__(self, address: str) -> None:
         self.address = address
-        host, _, port = address.rpartition(":")
-        self._port = int(port)
-        self._ready = grpc_serving(self._port, host) if protocol == "grpc" else http_ok(self._port, "/healthz", host)
-        self._env = {
-            "PATH": os.environ["PATH"],
-            "SHOP_COMPONENT": "product",
-            f"SHOP_LISTEN_{protocol.upper()}": address,
-            "SHOP_DATABASE_URL": database_url,
-            "SHOP_DATABASE_POOL": "2",
-        }
-        self._process: asyncio.subprocess.Process | None = None
+        self.puppet = Puppet()
+        self._links: list[asyncio.StreamWriter] = []
+
+    @contextlib.asynccontextmanager
+    async def serving(self, protocol: str) -> AsyncIterator[None]:
+        async with serving(protocol, self.puppet) as self._behind:
+            await self.start()
+            yield
+            self.kill()
 
     async def start(self) -> None:
-        self._process = await asyncio.create_subprocess_exec(sys.executable, "-m", "shop.product", env=self._env)
-        await self._until(self._ready)
-        assert self._process.returncode is None
+        self._server = await asyncio.start_server(self._pass_on, *split_address(self.address))
 
-    async def wait_for_caller(self) -> None:
-        process = psutil.Process(self._process.pid)
-        await self._until(
-            lambda: any(
-                (connection.laddr.port, connection.status) == (self._port, psutil.CONN_ESTABLISHED)
-                for connection in process.net_connections("tcp")
-                if connection.laddr
-            )
-        )
-
-    async def kill(self) -> None:
-        if self._process is not None:
-            self._process.kill()
-            await self._process.wait()
-
-    @staticmethod
-    async def _until(check: Callable[[], bool]) -> None:
-        async with asyncio.timeout(READY_S):
-            while True:
-                if await asyncio.to_thread(check):
-                    return
-                await asyncio.sleep(0.05)
-
-
-class Readers:
-    """Callers that read one product continuously."""
-
-    def __init__(self, product: ProductClient, product_id: int) -> None:
-        self._product = product
-        self._id = product_id
-        self._stop = asyncio.Event()
-        self.read = 0
-        self.failed: list[Exception] = []
-
-    async def run(self) -> None:
-        while not self._stop.is_set():
-            try:
-                assert (await self._product.get_product(self._id)).id == self._id
-            except Exception as error:
-                self.failed.append(error)
-            self.read += 1
+    def kill(self) -> None:
+        self._server.close()
+        for link in self._links:
+            link.transport.abort()
 
     async def more(self, count: int = 100) -> None:
-        until = self.read + count
-        while True:
-            if self.read >= until:
-                return
-            await asyncio.sleep(0.01)
+        """Waits until it has been called this number of times more."""
+        until = self.puppet.calls + count
+        async with asyncio.timeout(LIMIT_S):
+            while self.puppet.calls < until:  # noqa: ASYNC110 - nothing signals a call
+                await asyncio.sleep(0.01)
 
-    def stop(self) -> None:
-        self._stop.set()
+    async def _pass_on(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        answers, requests = await asyncio.open_connection(*split_address(self._behind))
+        self._links += [writer, requests]
+        await asyncio.gather(_copy(reader, requests), _copy(answers, writer))
 
 
-@pytest.fixture(params=sorted(SCHEMES))
-def protocol(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
+async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    with contextlib.suppress(OSError):
+        while data := await reader.read(65_536):
+            writer.write(data)
+    writer.close()
+
+
+@pytest.fixture
+def both(free_address: str) -> list[Replica]:
+    _, port = split_address(free_address)
+    return [Replica(f"127.0.{number}.1:{port}") for number in range(2)]
 
 
 @contextlib.asynccontextmanager
-async def replicas(protocol: str, free_address: str, database_url: str) -> AsyncIterator[list[Replica]]:
-    _, _, port = free_address.rpartition(":")
-    started = [Replica(protocol, f"127.0.{number}.1:{port}", database_url) for number in range(2)]
-    try:
-        await asyncio.gather(*(replica.start() for replica in started))
-        yield started
-    finally:
-        for replica in started:
-            await replica.kill()
+async def calling(protocol: str, replicas: list[Replica]) -> AsyncIterator[Clients]:
+    addresses = ",".join(replica.address for replica in replicas)
+    async with connect({"product": f"{SCHEMES[protocol]}://{addresses}"}, "test") as clients:
+        yield clients
 
 
-async def add(product: ProductClient) -> Product:
-    category = f"t-{uuid.uuid4().hex[:12]}"
-    return await product.create_product(title="Tea", description="", category=category, price=Money(1, "EUR"), stock=1)
+async def test_no_read_fails_when_one_replica_is_killed_and_back(protocol: str, both: list[Replica]) -> None:
+    first, second = both
+    done = asyncio.Event()
+
+    async def read(clients: Clients) -> None:
+        while not done.is_set():
+            assert await clients.product.get_product(1) == POT
+
+    async with first.serving(protocol), second.serving(protocol), calling(protocol, both) as clients:
+        readers = [asyncio.create_task(read(clients)) for _ in range(4)]
+        for killed, other in ((first, second), (second, first)):
+            await killed.more()
+            killed.kill()
+            await other.more()
+            await killed.start()
+        await second.more()
+        done.set()
+        await asyncio.gather(*readers)
 
 
-async def test_no_read_fails_when_one_replica_is_killed_and_back(
-    protocol: str, role_url: Callable[[str], str], free_address: str
-) -> None:
-    async with replicas(protocol, free_address, role_url("product")) as both:
-        peers = {"product": f"{SCHEMES[protocol]}://{','.join(replica.address for replica in both)}"}
-        async with connect(peers, "test") as clients:
-            readers = Readers(clients.product, (await add(clients.product)).id)
-            async with asyncio.TaskGroup() as group:
-                for _ in range(4):
-                    group.create_task(readers.run())
-                await readers.more()
-                for replica in both:
-                    await replica.kill()
-                    await readers.more()
-                    await replica.start()
-                    # Once this replica gets calls again, the other replica can be killed.
-                    await replica.wait_for_caller()
-                    await readers.more()
-                readers.stop()
-    assert readers.failed == []
-
-
-async def test_a_write_that_could_not_be_sent_goes_to_another_replica(
-    protocol: str, role_url: Callable[[str], str], free_address: str
-) -> None:
-    _, _, port = free_address.rpartition(":")
-    alive = Replica(protocol, f"127.0.1.1:{port}", role_url("product"))
-    try:
-        await alive.start()
-        peers = {"product": f"{SCHEMES[protocol]}://127.0.0.1:{port},{alive.address}"}
-        async with connect(peers, "test") as clients:
-            assert len({(await add(clients.product)).id for _ in range(8)}) == 8
-    finally:
-        await alive.kill()
+async def test_a_write_that_could_not_be_sent_goes_to_another_replica(protocol: str, both: list[Replica]) -> None:
+    _, alive = both
+    async with alive.serving(protocol), calling(protocol, both) as clients:
+        for _ in range(8):
+            await clients.product.delete_product(1)
+    assert alive.puppet.calls == 8
