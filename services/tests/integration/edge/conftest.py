@@ -50,6 +50,20 @@ class Answer:
         return None if text is None else int(text)
 
 
+def request(method: str, path: str, media_type: str, more: Sequence[Header] = ()) -> list[Header]:
+    """Returns the headers of a valid request, with more headers that replace or accompany the valid ones."""
+    good = [
+        (b":method", method.encode()),
+        (b":scheme", b"http"),
+        (b":path", path.encode()),
+        (b":authority", b"shop"),
+        (b"content-type", media_type.encode()),
+        (b"te", b"trailers"),
+    ]
+    names = {name for name, _ in more}
+    return [*(header for header in good if header[0] not in names), *more]
+
+
 async def exchange(port: int, headers: Sequence[Header], *chunks: bytes, pause_s: float = 0.0) -> Answer:
     """Sends one request over a separate connection, without checking it; without a body, it never ends."""
     config = H2Configuration(validate_outbound_headers=False, normalize_outbound_headers=False, header_encoding=None)

@@ -15,6 +15,8 @@ from mesh.edge.limits import OPENINGS
 from shop.platform.grpc.status import restore
 from shop.stubs import order_pb2, order_pb2_grpc, product_pb2, product_pb2_grpc
 
+from .conftest import Header, request
+
 EDGE_S = 5.0
 BULK = "/v1/order-lines"
 
@@ -92,15 +94,8 @@ async def test_late_answer_over_rest_is_the_services_own(shop: Any) -> None:
         }
 
 
-def endless_request(path: str, media_type: bytes) -> list[tuple[bytes, bytes]]:
-    return [
-        (b":method", b"POST"),
-        (b":scheme", b"http"),
-        (b":path", path.encode()),
-        (b":authority", b"shop"),
-        (b"content-type", media_type),
-        (b"content-length", b"1000"),
-    ]
+def endless_request(path: str, media_type: str) -> list[Header]:
+    return request("POST", path, media_type, [(b"content-length", b"1000")])
 
 
 async def drip(shop: Any, path: str) -> bytes:
@@ -125,9 +120,9 @@ async def test_body_that_never_ends_is_ended(shop: Any) -> None:
     async with asyncio.timeout(4 * EDGE_S):
         over_http1, over_http2, silent, call = await asyncio.gather(
             drip(shop, path),
-            shop.exchange(endless_request(path, b"application/json"), *[b"{"] * 100, pause_s=0.2),
-            shop.exchange(endless_request(path, b"application/json")),
-            shop.exchange(endless_request(method, b"application/grpc"), b"\0\0\0\3\xe3", *[b"\x08"] * 100, pause_s=0.2),
+            shop.exchange(endless_request(path, "application/json"), *[b"{"] * 100, pause_s=0.2),
+            shop.exchange(endless_request(path, "application/json")),
+            shop.exchange(endless_request(method, "application/grpc"), b"\0\0\0\3\xe3", *[b"\x08"] * 100, pause_s=0.2),
         )
     assert time.monotonic() - began < 3 * EDGE_S
     assert int(over_http1.split(b" ", 2)[1]) in (408, 504)
