@@ -129,6 +129,7 @@ def test_a_gateway_serves_without_its_services(
         assert "Traceback" not in program.stop()
 
 
+@pytest.mark.usefixtures("same_code")
 def test_a_call_under_way_is_answered_although_the_process_stops(
     start: Start,
     settings: dict[str, str],
