@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -23,7 +23,6 @@ from shop.platform.database.pool import connect_database
 from shop.platform.process.runtime import Runtime
 from shop.platform.telemetry.metering import metering, trace_id_of
 from shop.platform.telemetry.meters import Meters, prometheus_name
-from shop.product.bootstrap import bootstrap
 
 NOWHERE = 2**62
 OPEN_METRICS = {"accept": "application/openmetrics-text; version=1.0.0"}
@@ -57,13 +56,14 @@ async def scraped(free_address: str, measured: Runtime) -> Callable[[], list[Sam
 
 @pytest.fixture
 async def clients(
-    measured: Runtime, protocol: str, role_url: Callable[[str], str], served: Callable[..., Any]
+    measured: Runtime, protocol: str, role_url: Callable[[str], str], started: Callable[..., Any], tmp_path: Path
 ) -> AsyncIterator[Clients]:
     config = ServiceConfig(component="product", database_url=role_url("product"), database_pool=2)
-    async with AsyncExitStack() as stack:
-        service = await stack.enter_async_context(bootstrap(config, measured))
-        address = await stack.enter_async_context(served("product", protocol, service, measured))
-        yield await stack.enter_async_context(connect({"product": address}, "test", runtime=measured))
+    async with (
+        started(protocol, config, tmp_path, runtime=measured) as address,
+        connect({"product": address}, "test", runtime=measured) as made,
+    ):
+        yield made
 
 
 def of(samples: list[Sample], name: str, **labels: str) -> list[Sample]:
@@ -104,20 +104,21 @@ async def test_a_call_is_measured_on_both_sides_and_leads_to_its_trace(
 async def test_waiting_for_a_connection_is_counted(
     measured: Runtime, scraped: Callable[[], list[Sample]], role_url: Callable[[str], str]
 ) -> None:
-    async with AsyncExitStack() as stack:
-        database = await connect_database(role_url("product"), 1, name="alone", meters=measured.meters)
-        stack.push_async_callback(database.close)
-        async with database.acquire():
-            waiting = asyncio.create_task(database.fetch("SELECT 1"))
-            await asyncio.sleep(0)
-            await asyncio.sleep(0)
-            samples = await asyncio.to_thread(scraped)
-            pool = {"db_client_connection_pool_name": "alone"}
-            assert [one.value for one in of(samples, "db_client_connection_pending_requests", **pool)] == [1]
-            waiting.cancel()
+    pool = {"db_client_connection_pool_name": "alone"}
+
+    async def count(what: str) -> list[float]:
         samples = await asyncio.to_thread(scraped)
-        assert [one.value for one in of(samples, "db_client_connection_pending_requests", **pool)] == [0]
-        assert [one.value for one in of(samples, "db_client_connection_timeouts_total", **pool)] == [1]
+        return [one.value for one in of(samples, f"db_client_connection_{what}", **pool)]
+
+    database = await connect_database(role_url("product"), 1, name="alone", meters=measured.meters)
+    async with database.acquire():
+        waiting = asyncio.create_task(database.fetch("SELECT 1"))
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        assert await count("pending_requests") == [1]
+        waiting.cancel()
+    assert [await count(what) for what in ("pending_requests", "timeouts_total")] == [[0], [1]]
+    await database.close()
 
 
 STUCK = """

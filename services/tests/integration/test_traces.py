@@ -4,33 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import aclosing
+from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
 from opentelemetry.trace import SpanKind, StatusCode
 
-from memory_stores.product import MemoryProductStore
+from puppet import Puppet, connected, raising
 from recorded_spans import ReadSpan, draw_tree, let_servers_end
 from shop.clients.protocol_by_address import connect
-from shop.contract.calls import PRODUCT
 from shop.contract.ports import ProductClient, UserClient
 from shop.errors import DeadlineExceeded, Unavailable
-from shop.platform.access.rules import Authenticator
 from shop.platform.config import ServiceConfig
 from shop.platform.deadline import deadline
-from shop.platform.grpc.handlers import handlers_of
-from shop.platform.grpc.server import grpc_server
-from shop.platform.incoming import Incoming
-from shop.platform.process.runtime import Runtime
-from shop.product.bootstrap import bootstrap
-from shop.product.service import ProductService
 from shop.values.product import Product, StockLine
 from shop.values.user import User
-
-INSIDE = Authenticator(None, trusts_inside=True)
 
 pytestmark = pytest.mark.parametrize("session_traces", ["lean", "sdk"], indirect=True)
 NOWHERE = 2**62
@@ -148,15 +139,7 @@ async def test_cancelled_and_late_calls_end_their_spans(
 
 
 async def test_tried_again_call_says_how_often(traces: Any) -> None:
-    class Away(ProductService):
-        async def get_product(self, product_id: int) -> Product:
-            raise Unavailable("briefly away")
-
-    handlers = {PRODUCT.full_name: handlers_of(PRODUCT, Away(MemoryProductStore()))}
-    async with (
-        grpc_server("127.0.0.1:0", handlers, Incoming(INSIDE, traces.runtime)) as address,
-        connect({"product": f"grpc://{address}"}, "test") as clients,
-    ):
+    async with connected("grpc", Puppet(raising(Unavailable("briefly away"))), traces.runtime) as clients:
         with traces.journey() as root, pytest.raises(Unavailable):
             await clients.product.get_product(1)
         await let_servers_end()
@@ -181,24 +164,13 @@ async def test_requests_at_once_keep_their_traces_apart(
     assert len(traces.all()) == 80
 
 
-@pytest.fixture
-async def product_address(role_url: Callable[[str], str], runtime: Runtime) -> AsyncIterator[str]:
-    """The address of a product service over gRPC with a pool of one connection."""
-    config = ServiceConfig(component="product", database_url=role_url("product"), database_pool=1)
-    async with (
-        bootstrap(config) as service,
-        grpc_server(
-            "127.0.0.1:0", {PRODUCT.full_name: handlers_of(PRODUCT, service)}, Incoming(INSIDE, runtime)
-        ) as address,
-    ):
-        yield address
-
-
 async def test_wait_for_a_connection_is_apart_from_the_statement(
-    traces: Any, product_address: str, role_url: Callable[[str], str]
+    traces: Any, started: Callable[..., Any], role_url: Callable[[str], str], tmp_path: Path
 ) -> None:
+    alone = ServiceConfig(component="product", database_url=role_url("product"), database_pool=1)
     async with (
-        connect({"product": f"grpc://{product_address}"}, "test") as clients,
+        started("grpc", alone, tmp_path) as address,
+        connect({"product": address}, "test") as clients,
         await psycopg.AsyncConnection.connect(role_url("product")) as another,
     ):
         # While the table is locked, the first call waits with the only connection, and the second call waits for it.

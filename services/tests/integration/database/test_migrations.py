@@ -35,8 +35,12 @@ def earlier(trial: Any) -> str:
     return str(trial.url)
 
 
-def test_rows_get_what_migrations_add(earlier: str) -> None:
-    assert migrate(earlier) == [f"{service}/{name}" for service, name in NEWEST]
+def test_the_command_adds_data_to_rows_and_lets_the_services_connect(
+    earlier: str, passwords: dict[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    environment = {"SHOP_ADMIN_URL": earlier, "SHOP_ROLE_PASSWORDS": json.dumps(passwords)}
+    assert run(["migrate"], environment) == 0
+    assert capsys.readouterr().out.splitlines() == [f"{service}/{name}" for service, name in NEWEST]
     with psycopg.connect(earlier) as connection:
         other = connection.execute(
             "SELECT count(*) FROM shop_payment.payment p JOIN shop_order.orders o ON o.id = p.order_id "
@@ -49,15 +53,6 @@ def test_rows_get_what_migrations_add(earlier: str) -> None:
             "SELECT count(*) FROM shop_product.product WHERE stocked IS DISTINCT FROM stock + sold"
         ).fetchone()
         assert uncounted == (0,)
-    assert migrate(earlier) == []
-
-
-def test_the_command_migrates_the_database_and_lets_the_services_connect(
-    earlier: str, passwords: dict[str, str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    environment = {"SHOP_ADMIN_URL": earlier, "SHOP_ROLE_PASSWORDS": json.dumps(passwords)}
-    assert run(["migrate"], environment) == 0
-    assert capsys.readouterr().out.splitlines() == [f"{service}/{name}" for service, name in NEWEST]
     assert run(["migrate"], environment) == 0
     assert capsys.readouterr().out == "The schema is the newest.\n"
     role = make_conninfo(earlier, user="shop_product", password=passwords["shop_product"])

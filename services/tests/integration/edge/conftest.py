@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -28,6 +29,7 @@ from shop.platform.access.jwt import Principal, TokenSigner
 
 Header = tuple[bytes, bytes]
 LIMIT_S = 15.0
+FOLDER = Path(__file__).parent
 
 
 @dataclass
@@ -143,6 +145,20 @@ class Shop:
         return await exchange(self.port, headers, *chunks, pause_s=pause_s)
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Groups the tests by topology, so that each starts once."""
+    places = [place for place, item in enumerate(items) if item.path.parent == FOLDER and shop_of(item)]
+    ours = sorted((items[place] for place in places), key=shop_of)
+    for place, item in zip(places, ours, strict=True):
+        items[place] = item
+
+
+def shop_of(item: Any) -> str:
+    """Returns the name of the topology of a test; empty for none."""
+    return str(item.callspec.params.get("shop", "")) if hasattr(item, "callspec") else ""
+
+
 @pytest.fixture(scope="session")
 def ports(free_ports: Callable[[], Ports]) -> Ports:
     return free_ports()
@@ -158,7 +174,10 @@ def folder(ports: Ports, tmp_path_factory: pytest.TempPathFactory) -> Iterator[R
 
 @pytest.fixture(scope="session", params=["rest", "hybrid-transcoded", "rest@kong"])
 def shop(request: pytest.FixtureRequest, ports: Ports, folder: RunFolder) -> Iterator[Shop]:
-    """A running topology, with Envoy unless the test says `@kong`; the tests of one topology run together."""
+    """A running topology, with Envoy unless the test says `@kong`.
+
+    A test with more parameters needs `scope="session"`, or else its topology starts for it alone.
+    """
     name, _, edge = request.param.partition("@")
     if edge == "kong" and KONG is None:
         pytest.skip(NO_KONG)

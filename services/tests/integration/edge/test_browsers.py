@@ -111,7 +111,7 @@ class _Quiet(SimpleHTTPRequestHandler):
         pass
 
 
-@pytest.mark.parametrize(("shop", "speaks"), WAYS, indirect=["shop"])
+@pytest.mark.parametrize(("shop", "speaks"), WAYS, indirect=["shop"], scope="session")
 def test_a_page_buys_something(page: Page, shop: Any, speaks: str) -> None:
     key = uuid.uuid4().hex
     sent: list[Request] = []

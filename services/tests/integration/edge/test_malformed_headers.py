@@ -67,6 +67,7 @@ def is_broken(answer: Answer) -> bool:
         *((shop, [RPC]) for shop in ("hybrid-transcoded", "grpc@kong")),
     ],
     indirect=["shop"],
+    scope="session",
 )
 async def test_others_are_served_and_nothing_breaks(shop: Any, kinds: list[tuple[str, str, str, bytes]]) -> None:
     stop, token = asyncio.Event(), (b"authorization", shop.token("partner", 1).encode())

@@ -83,7 +83,7 @@ def over_http2(path: str, kind: str) -> tuple[int, bytes, bytes]:
     return UNFINISHED // STREAMS, begin, link.data_to_send()
 
 
-@pytest.mark.parametrize(("shop", "path", "kind", "probed"), TARGETS, indirect=["shop"])
+@pytest.mark.parametrize(("shop", "path", "kind", "probed"), TARGETS, indirect=["shop"], scope="session")
 async def test_others_are_served(shop: Any, path: str, kind: str, probed: tuple[Any, bytes, str]) -> None:
     asked, body, expected = probed
 

@@ -7,7 +7,8 @@ import io
 import json
 import logging
 import uuid
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 import asyncpg
@@ -64,20 +65,27 @@ async def broken(url: str, statement: str, arguments: tuple[Any, ...]) -> None:
         await connection.close()
 
 
+@asynccontextmanager
+async def serving(answer: Any) -> AsyncIterator[int]:
+    """Serves a method over gRPC without the shop's handlers; yields the port."""
+    server = grpc.aio.server()
+    handler = grpc.unary_unary_rpc_method_handler(answer)
+    server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler("test", {"Ask": handler}),))
+    port = server.add_insecure_port("127.0.0.1:0")
+    await server.start()
+    yield port
+    await server.stop(None)
+
+
 async def test_a_header_that_is_not_utf_8_stays_out_of_the_log(log: io.StringIO) -> None:
     async def echo(_: Any, context: grpc.aio.ServicerContext) -> bytes:
         return str(context.invocation_metadata()).encode()
 
-    server = grpc.aio.server()
-    handler = grpc.unary_unary_rpc_method_handler(echo)
-    server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler("test", {"Tell": handler}),))
-    port = server.add_insecure_port("127.0.0.1:0")
-    await server.start()
-    pseudo = {":method": "POST", ":scheme": "http", ":path": "/test/Tell", ":authority": "x", "te": "trailers"}
+    pseudo = {":method": "POST", ":scheme": "http", ":path": "/test/Ask", ":authority": "x", "te": "trailers"}
     headers = {**pseudo, "content-type": "application/grpc", "authorization": f"Bearer {MARKER}\xff"}
     call = h2_request([(name.encode(), value.encode("latin-1")) for name, value in headers.items()], bytes(5))
-    answer = await Sender(port).send("tcp-h2", call, 10.0)
-    await server.stop(None)
+    async with serving(echo) as port:
+        answer = await Sender(port).send("tcp-h2", call, 10.0)
     assert MARKER.encode() in answer.body
     assert log.getvalue() == ""
 
@@ -99,15 +107,10 @@ async def test_any_logger_leaves_it_out(case: str, shop_url: str, log: io.String
     async with http_server(app, free_address) as address, httpx.AsyncClient(trust_env=False) as client:
         assert (await client.get(f"http://{address}/")).status_code == 500
     # gRPC, for a method without a guard.
-    server = grpc.aio.server()
-    handler = grpc.unary_unary_rpc_method_handler(fails)
-    server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler("test", {"Fail": handler}),))
-    port = server.add_insecure_port("127.0.0.1:0")
-    await server.start()
-    async with grpc.aio.insecure_channel(f"127.0.0.1:{port}", options=[("grpc.enable_http_proxy", 0)]) as channel:
+    options = [("grpc.enable_http_proxy", 0)]
+    async with serving(fails) as port, grpc.aio.insecure_channel(f"127.0.0.1:{port}", options=options) as channel:
         with pytest.raises(grpc.aio.AioRpcError):
-            await channel.unary_unary("/test/Fail")(b"")
-    await server.stop(None)
+            await channel.unary_unary("/test/Ask")(b"")
     # asyncio, for a task that nothing awaits; and a log line that quotes an error, or a group of them.
     loop = asyncio.get_running_loop()
     error = await asyncio.gather(fails(), return_exceptions=True)
