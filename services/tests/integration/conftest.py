@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import AsyncExitStack, asynccontextmanager, closing
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, closing
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -19,15 +19,14 @@ from dataset.documents import documents_table
 from dataset.seed import copy_table
 from mesh.description.topology import GATEWAYS, Protocol
 from otlp_collector import Collector
-from served_shop import BOOTSTRAPS
-from shop.contract.ports import Clients, ProductClient, UserClient
+from served_shop import BOOTSTRAPS, served_service
+from shop.contract.ports import ProductClient, UserClient
 from shop.money import Money
 from shop.order.bootstrap import OrderParts
 from shop.platform.config import ServiceConfig
 from shop.platform.database.pool import Database, connect_database
 from shop.platform.process.lifecycle import in_background
 from shop.platform.process.runtime import Runtime
-from shop.platform.serve import servers
 from shop.values.product import Product
 from shop.values.user import Address, User
 
@@ -82,22 +81,6 @@ def cache_url(protocol: str, request: pytest.FixtureRequest) -> str | None:
 
 
 @asynccontextmanager
-async def served(name: str, protocol: str, service: Any, runtime: Runtime) -> AsyncIterator[str]:
-    """A service over one protocol; yields the address for its callers."""
-    if protocol in (MEMORY, CACHED):
-        protocol = "grpc"
-    config = ServiceConfig(component=name, **{f"listen_{protocol}": "127.0.0.1:0"})
-    async with servers(config, BOOTSTRAPS[name].offer(service), runtime) as addresses:
-        yield f"{PROTOCOLS[protocol]}://{addresses[protocol]}"
-
-
-@pytest.fixture(scope="session", name="served")
-def served_fixture(runtime: Runtime) -> Callable[..., Any]:
-    """Serves a service over a protocol, by default with spans; for tests in other folders."""
-    return lambda name, protocol, service, runtime=runtime: served(name, protocol, service, runtime)
-
-
-@asynccontextmanager
 async def started(
     protocol: str, config: ServiceConfig, folder: Path, *, runtime: Runtime, ours: bool = False
 ) -> AsyncIterator[str]:
@@ -118,7 +101,9 @@ async def started(
         if isinstance(service, OrderParts):
             await stack.enter_async_context(in_background(service.recovery.run()))
             service = service.service
-        yield await stack.enter_async_context(served(name, protocol, service, runtime))
+        over = "grpc" if protocol in (MEMORY, CACHED) else protocol
+        addresses = await stack.enter_async_context(served_service(name, service, None, [over], runtime))
+        yield f"{PROTOCOLS[over]}://{addresses[over]}"
 
 
 @pytest.fixture(scope="session", name="started")
@@ -127,14 +112,32 @@ def started_fixture(runtime: Runtime) -> Callable[..., Any]:
     return partial(started, runtime=runtime)
 
 
-@asynccontextmanager
-async def running(protocol: str, config: ServiceConfig, folder: Path, runtime: Runtime) -> AsyncIterator[Clients]:
-    """A service on the tests' database, and clients; only the client of this service is connected."""
-    async with (
-        started(protocol, config, folder, runtime=runtime) as address,
-        connected({config.component: address}, "test") as clients,
-    ):
-        yield clients
+@pytest.fixture(scope="session")
+def started_shop(
+    started: Callable[..., Any], keys: Any, tmp_path_factory: pytest.TempPathFactory
+) -> Callable[..., AbstractAsyncContextManager[dict[str, str]]]:
+    """Starts the services that a checkout needs, each over a protocol; yields their addresses for callers, by name."""
+
+    @asynccontextmanager
+    async def start(
+        role_url: Callable[[str], str], over: Callable[[str], str], pool: int, **how: Any
+    ) -> AsyncIterator[dict[str, str]]:
+        addresses: dict[str, str] = {}
+        async with AsyncExitStack() as stack:
+            for name in ("product", "user", "payment", "order"):
+                config = ServiceConfig(
+                    component=name,
+                    listen_grpc="127.0.0.1:0",
+                    database_url=role_url(name),
+                    database_pool=pool,
+                    jwt_private_key_file=str(keys.private_file),
+                    peers=dict(addresses) if name == "order" else {},
+                )
+                service = started(over(name), config, tmp_path_factory.mktemp(name), **how)
+                addresses[name] = await stack.enter_async_context(service)
+            yield addresses
+
+    return start
 
 
 @pytest.fixture
@@ -174,7 +177,10 @@ def client_of(name: str) -> Any:
             cache_url=cache_url,
             jwt_private_key_file=str(keys.private_file),
         )
-        async with running(protocol, config, tmp_path_factory.mktemp(name), runtime) as clients:
+        async with (
+            started(protocol, config, tmp_path_factory.mktemp(name), runtime=runtime) as address,
+            connected({name: address}, "test") as clients,
+        ):
             yield getattr(clients, name)
 
     return client

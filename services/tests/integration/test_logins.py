@@ -16,6 +16,7 @@ import pytest
 from conforming import words
 from connect_client import connected
 from memory_stores.user import MemoryUserStore
+from served_shop import SCHEMES, served_service
 from shop.contract.ports import UserClient
 from shop.errors import InvalidArgument, TooManyRequests, Unauthenticated
 from shop.platform.access import guesses
@@ -102,12 +103,13 @@ async def test_many_tries_at_once_do_not_slip_past_the_count(user: UserClient, m
 
 
 @pytest.mark.parametrize("spoken", ["grpc", "rest", "graphql", "thrift", "connect"])
-async def test_passwords_that_would_wait_long_are_refused_at_once(
-    served: Any, signer: TokenSigner, spoken: str
-) -> None:
+async def test_passwords_that_would_wait_long_are_refused_at_once(signer: TokenSigner, spoken: str) -> None:
     with contextlib.closing(Argon2Passwords(max_wait_s=0.0)) as passwords:
         service = UserService(MemoryUserStore(), passwords, signer)
-        async with served("user", spoken, service) as address, connected({"user": address}, "test") as clients:
+        async with (
+            served_service("user", service, None, [spoken]) as at,
+            connected({"user": f"{SCHEMES.get(spoken, spoken)}://{at[spoken]}"}, "test") as clients,
+        ):
             emails = [f"{number}@example.com" for number in range(4 * THREADS)]
             logins = (clients.user.login(email, WRONG) for email in emails)
             sign_ups = (

@@ -184,32 +184,18 @@ async def backends(shared_trial: Any, keys: Any) -> AsyncIterator[Backends]:
 
 @pytest.fixture(scope="module")
 async def shop(
-    protocol: str,
-    started: Callable[..., Any],
-    shared_trial: Any,
-    keys: Any,
-    counted_statements: Counter[str],
-    tmp_path_factory: pytest.TempPathFactory,
+    protocol: str, started_shop: Callable[..., Any], shared_trial: Any, counted_statements: Counter[str]
 ) -> AsyncIterator[Clients]:
     """The four services over one protocol, shared by the tests of a module; every test runs over each protocol.
 
     For Connect, only the order service is served over it, because components do not call each other over Connect.
     """
-    async with AsyncExitStack() as stack:
-        peers: dict[str, str] = {}
-        for name in ("product", "user", "payment", "order"):
-            config = ServiceConfig(
-                component=name,
-                listen_grpc="127.0.0.1:0",
-                database_url=shared_trial.role_url(name),
-                database_pool=4,
-                jwt_private_key_file=str(keys.private_file),
-                peers=dict(peers) if name == "order" else {},
-            )
-            over = "grpc" if protocol == "connect" and name != "order" else protocol
-            service = started(over, config, tmp_path_factory.mktemp(name))
-            peers[name] = await stack.enter_async_context(service)
-        yield await stack.enter_async_context(connected(peers, "test"))
+
+    def over(name: str) -> str:
+        return "grpc" if protocol == "connect" and name != "order" else protocol
+
+    async with started_shop(shared_trial.role_url, over, pool=4) as peers, connected(peers, "test") as clients:
+        yield clients
 
 
 # Users whom checkouts may change: each test uses a different one, so that keys do not collide.

@@ -24,7 +24,6 @@ from conforming import ProgramUnderTest, conforming
 from mesh.components.shop_processes import CONTRACT, arguments_of
 from mesh.supervisor.processes import PASSED_ON, guard
 from shop.platform.access.jwt import Principal, TokenSigner
-from shop.platform.config import ServiceConfig
 
 from .components import COMPONENTS, GATEWAYS, OVER, ComponentContract, Rows, insert_rows
 from .doors import Door, Headers
@@ -66,26 +65,11 @@ def same_code(contracted: ComponentContract) -> None:
 
 @pytest.fixture(scope="package")
 def peers(
-    role_url: Callable[[str], str],
-    started: Callable[..., Any],
-    keys: Any,
-    session_traces: Any,
-    tmp_path_factory: pytest.TempPathFactory,
+    role_url: Callable[[str], str], started_shop: Callable[..., Any], session_traces: Any
 ) -> Iterator[dict[str, str]]:
     """Addresses of our services, in this process; they stop before other tests, so that they keep no connections."""
-    folder, addresses = tmp_path_factory.mktemp("peers"), dict[str, str]()
-    with start_blocking_portal() as portal, contextlib.ExitStack() as stack:
-        for name in ("product", "user", "payment", "order"):
-            config = ServiceConfig(
-                component=name,
-                listen_grpc="127.0.0.1:0",
-                database_url=role_url(name),
-                database_pool=2,
-                jwt_private_key_file=str(keys.private_file),
-                peers=dict(addresses) if name == "order" else {},
-            )
-            service = portal.wrap_async_context_manager(started("grpc", config, folder, ours=True))
-            addresses[name] = stack.enter_context(service)
+    shop = started_shop(role_url, lambda _: "grpc", pool=2, ours=True)
+    with start_blocking_portal() as portal, portal.wrap_async_context_manager(shop) as addresses:
         yield addresses
 
 
