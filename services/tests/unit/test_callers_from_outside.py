@@ -13,6 +13,7 @@ import pytest
 from memory_shop import Data, MemoryShop
 from served_shop import served_service
 from shop.platform.access.jwt import Principal, TokenSigner
+from shop.platform.graphql.service import client_path
 from shop.platform.thrift.encoding import CALL, JSON, encode_message, open_message
 from shop.platform.thrift.over_http import path_of
 from shop.stubs.thrift import OrderService
@@ -73,7 +74,15 @@ async def order_over_thrift(order: httpx.AsyncClient, headers: dict[str, str]) -
     return "" if result.error is None else str(result.error.code)
 
 
-@pytest.mark.parametrize(("protocol", "ask"), [("connect", order_over_connect), ("thrift_json", order_over_thrift)])
+async def order_over_graphql(order: httpx.AsyncClient, headers: dict[str, str]) -> str:
+    answer = await order.post(client_path("order"), json={"query": "{ order(id: 1) { id } }"}, headers=headers)
+    return "".join(error["extensions"]["code"] for error in answer.json().get("errors", ()))
+
+
+@pytest.mark.parametrize(
+    ("protocol", "ask"),
+    [("connect", order_over_connect), ("graphql", order_over_graphql), ("thrift_json", order_over_thrift)],
+)
 async def test_a_customer_s_token_opens_its_own_orders_alone(
     keys: Any, by: Callable[..., dict[str, str]], protocol: str, ask: Callable[..., Any]
 ) -> None:

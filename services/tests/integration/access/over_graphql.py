@@ -1,4 +1,4 @@
-"""Attempts over the GraphQL gateway, from its schema; and over the services' GraphQL, from the gRPC requests."""
+"""Attempts over the GraphQL gateway, from its schema."""
 
 from __future__ import annotations
 
@@ -10,16 +10,10 @@ import graphql
 import httpx
 
 from graphql_gateway.schema import NODES, build_schema
-from shop.clients.graphql_documents import CallDocument
-from shop.contract.calls import SERVICES
-from shop.contract.graphql import camel
-from shop.contract.signatures import PortMethod, methods_of
 from shop.platform.graphql.schema import core_schema
-from shop.platform.graphql.service import client_path
 from update_doors import global_id
 
 from .contract import CONDITIONS, NONCE, NONCES, PLAIN, RESOURCES, Attempt, Ids, Kind, classify, resource_of, snake
-from .over_grpc import METHODS, Send, attempts
 
 # Notifications have separate tests: the systems here run without them.
 SCHEMA = core_schema(build_schema(updates=False))
@@ -38,49 +32,6 @@ def graphql_attempts(client: httpx.Client) -> Iterator[Attempt]:
                 selection = f"{{ {shown} }}" if shown else _selection(graphql.get_named_type(field.type))
                 yield from _attempts(client, operation, name, field, resource, selection)
     yield from _nested_attempts(client)
-
-
-def service_attempts(client: httpx.Client) -> Iterator[Attempt]:
-    """Yields an attempt for each argument of each call that a service takes from clients."""
-    for service in SERVICES:
-        for call in methods_of(service):
-            if not call.watches and (method := METHODS.get(f"{service.full_name}.{call.contract.name}")):
-                yield from attempts(method, _to_service(client, call), "GraphQL of a service:")
-
-
-def _to_service(client: httpx.Client, call: PortMethod[..., object]) -> Send:
-    path, text = client_path(call.contract.service), CallDocument(call).text
-
-    def send(token: str, request: Any, _name: str) -> str:
-        body = {"query": text, "variables": _fields(request)}
-        answer = client.post(path, json=body, headers={"authorization": f"Bearer {token}"})
-        return f"{answer.status_code}\n{answer.text}"
-
-    return send
-
-
-def _fields(message: Any) -> dict[str, Any]:
-    """Returns the fields of a request as variables: all fields, or only the fields in its mask."""
-    mask = set(message.update_mask.paths) | {"id"} if "update_mask" in message.DESCRIPTOR.fields_by_name else None
-    return {
-        camel(field.name): _variable(field, getattr(message, field.name), mask)
-        for field in message.DESCRIPTOR.fields
-        if not _is_mask(field) and not (field.name in CONDITIONS and not message.HasField(field.name))
-    }
-
-
-def _is_mask(field: Any) -> bool:
-    return field.message_type is not None and field.message_type.full_name == "google.protobuf.FieldMask"
-
-
-def _variable(field: Any, value: Any, mask: set[str] | None = None) -> Any:
-    if field.is_repeated:
-        return [_fields(each) if field.message_type else each for each in value]
-    if field.enum_type is not None:
-        return field.enum_type.values_by_number[value].name.removeprefix(f"{snake(field.enum_type.name).upper()}_")
-    if field.message_type is None:
-        return value
-    return {name: each for name, each in _fields(value).items() if mask is None or snake(name) in mask}
 
 
 def hidden_fields() -> list[str]:

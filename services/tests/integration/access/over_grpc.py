@@ -45,7 +45,7 @@ def transcoder_attempts(client: httpx.Client) -> Iterator[Attempt]:
         yield from attempts(METHODS[name], _over_transcoder(client, rule))
 
 
-def attempts(method: Any, send: Send, protocol: str = "gRPC") -> Iterator[Attempt]:
+def attempts(method: Any, send: Send) -> Iterator[Attempt]:
     """Yields an attempt for each argument of one method that identifies a customer's thing."""
     leaves = list(_leaves(method.input_type))
     names_user = any(path[-1].name == "user_id" for path in leaves)
@@ -66,7 +66,7 @@ def attempts(method: Any, send: Send, protocol: str = "gRPC") -> Iterator[Attemp
             return send(token, request, method.name)
 
         makes = kind is Kind.KEY or method.name.startswith("Create")
-        yield Attempt(f"{protocol} {tested}", kind, make, makes=makes, ignored=tested in IGNORED)
+        yield Attempt(f"gRPC {tested}", kind, make, makes=makes, ignored=tested in IGNORED)
 
 
 def _leaves(message: Any, above: tuple[FieldDescriptor, ...] = ()) -> Iterator[tuple[FieldDescriptor, ...]]:

@@ -1,10 +1,10 @@
 """No customer reaches another customer's things, with any argument of any contract.
 
 The attempts are generated from the contracts, so that a new method, route or field is covered automatically. Services
-apply the rules to their ports, below every protocol, so gRPC represents gRPC-Web, Connect and Thrift. Each attempt is
+apply the rules to their ports, below every protocol, so gRPC and REST represent their other protocols. Each attempt is
 made through the real edge, with the identifier of another customer's order, payment, user, page, key and so on. It is
-made again with an identifier of the same form that does not exist, and both answers must be the same. To show
-that an attempt is valid, the owner or a partner then makes both calls too, and must get two different answers.
+made again with an identifier of the same form that does not exist, and both answers must be the same. To show that an
+attempt is valid, the owner or a partner then makes both calls too, and must get two different answers.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from shop.platform import page_token
 from shop.platform.access.jwt import Principal, TokenSigner
 
 from .contract import NONCES, Attempt, Ids, Kind, UnclassifiedError, classify, normalize, resource_of
-from .over_graphql import graphql_attempts, hidden_fields, post, service_attempts
+from .over_graphql import graphql_attempts, hidden_fields, post
 from .over_grpc import grpc_attempts, transcoder_attempts
 from .over_rest import gateway_documents, rest_attempts, service_documents
 
@@ -57,8 +57,8 @@ MISSING = Ids(
 CLOSED = ("only the shop's own services may do this", '"detail":"there is nothing at this path"')
 
 
-TOPOLOGIES = ("rest", "graphql-direct", "graphql-naive", "hybrid", "hybrid-transcoded")
-TRIED = (Protocol.REST, Protocol.GRPC, Protocol.GRAPHQL)
+TOPOLOGIES = ("rest", "graphql-naive", "hybrid", "hybrid-transcoded")
+TRIED = (Protocol.REST, Protocol.GRPC)
 """Protocols over which services are called."""
 
 
@@ -139,8 +139,6 @@ def _attempts(topology: Topology, http: httpx.Client, channel: grpc.Channel) -> 
         yield from rest_attempts(http, service_documents())
     if Protocol.GRPC in exposed:
         yield from grpc_attempts(channel)
-    if Protocol.GRAPHQL in exposed:
-        yield from service_attempts(http)
     if topology.transcodes:
         yield from transcoder_attempts(http)
 
