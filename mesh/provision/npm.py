@@ -12,7 +12,7 @@ import shutil
 import tarfile
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from provision.environment import INSTALLED, install
@@ -40,13 +40,13 @@ class Package:
 
     Attributes:
         sha512: Digest of the tarball in base64, as in npm's `integrity`.
-        files: Local names of its files, with their paths in the tarball.
+        files: Local names of its files, with their paths in the tarball; empty for all, in a folder with its name.
     """
 
     name: str
     version: str
     sha512: str
-    files: dict[str, str]
+    files: dict[str, str] = field(default_factory=dict)
 
 
 def fetch_packages(packages: Sequence[Package], title: str, target: Path) -> None:
@@ -58,7 +58,8 @@ def fetch_packages(packages: Sequence[Package], title: str, target: Path) -> Non
         new = Path(scratch, "files")
         new.mkdir()
         for package in packages:
-            _unpack(package, Path(scratch, f"{package.name}-{package.version}.tgz"), new, title)
+            packed = package.name.removeprefix("@").replace("/", "-")
+            _unpack(package, Path(scratch, f"{packed}-{package.version}.tgz"), new, title)
         new.replace(target)
 
 
@@ -70,6 +71,10 @@ def _unpack(package: Package, tarball: Path, into: Path, title: str) -> None:
             f"registry sent different bytes.\n{ADVICE}"
         )
     with tarfile.open(tarball) as archive:
+        if not package.files:
+            (into / package.name).parent.mkdir(exist_ok=True)
+            archive.extractall(tarball.with_suffix(""), filter="data")
+            (tarball.with_suffix("") / "package").rename(into / package.name)
         for name, path in package.files.items():
             content = archive.extractfile(path)
             assert content is not None, path

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import html
 import json
-import os
 import re
 import shutil
 import subprocess
-import tarfile
 import threading
 import uuid
 from collections.abc import Iterator
@@ -27,59 +24,44 @@ from playwright.sync_api import Page, Request, sync_playwright
 from mesh.components.shop_processes import TRIAL_DATABASE
 from mesh.envoy_config import DESCRIPTOR
 from mesh.native.start_page import start_page
-from provision.npm import LIMITS
+from provision.errors import SetupError
+from provision.npm import Package, fetch_packages
 from provision.paths import cache
 
 PAGE = Path(__file__).with_name("browser.html")
-CLIENTS = {
-    "@connectrpc/connect-web@2.3.0": (
-        "JPXOiWaVsj+ZwaXOQjwvhc0ORnkl0a1w36Qyl3j1WTuak6/VYyuWGl1Aq8I60gQfQRjsjLLFGr64tO0sjwstcg=="
+CLIENTS = [
+    Package(
+        "@connectrpc/connect-web",
+        "2.3.0",
+        "JPXOiWaVsj+ZwaXOQjwvhc0ORnkl0a1w36Qyl3j1WTuak6/VYyuWGl1Aq8I60gQfQRjsjLLFGr64tO0sjwstcg==",
     ),
-    "@connectrpc/connect@2.3.0": (
-        "rjAn8L9KbAZrkwiB8m1qzDsLs74hkYmwwM2iSWuxTPVOTRm/EZw31smKbQqPU50AXqJC5eKKpEnA6Uf/swQOgQ=="
+    Package(
+        "@connectrpc/connect",
+        "2.3.0",
+        "rjAn8L9KbAZrkwiB8m1qzDsLs74hkYmwwM2iSWuxTPVOTRm/EZw31smKbQqPU50AXqJC5eKKpEnA6Uf/swQOgQ==",
     ),
-    "@bufbuild/protobuf@2.17.0": (
-        "hcPkSz6D7MiTU/5VBBhK+kxaYDoOdQ6yJRFJ3kS8Nydp+VZXfg1vrpABKPNod8bXMufsVCmiUJVIKFzCzta4uw=="
+    Package(
+        "@bufbuild/protobuf",
+        "2.17.0",
+        "hcPkSz6D7MiTU/5VBBhK+kxaYDoOdQ6yJRFJ3kS8Nydp+VZXfg1vrpABKPNod8bXMufsVCmiUJVIKFzCzta4uw==",
     ),
-}
-"""npm packages, each with the SHA-512 of its tarball. `npm pack` does not run their scripts."""
+]
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
-FETCH_S = 90
 WAYS = [("grpc-web", "grpc-web"), ("connect", "connect"), ("connect", "connect, JSON"), ("connect@kong", "connect")]
 ORIGIN = {"origin": "https://page.example"}
 
 
 @pytest.fixture(scope="module")
-def browser_clients(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def browser_clients() -> Path:
     """The folder of the browser clients, which is fetched once for all checkouts of this user."""
     folder = cache() / f"browser-clients-{hashlib.sha256(repr(CLIENTS).encode()).hexdigest()[:12]}"
-    if folder.is_dir():
-        return folder
-    npm, scratch = shutil.which("npm"), tmp_path_factory.mktemp("npm")
-    if npm is None:
-        pytest.skip("no page called the shop, because there is no npm to fetch @connectrpc/connect-web with")
-    done = subprocess.run(
-        [npm, "pack", *CLIENTS],
-        cwd=scratch,
-        capture_output=True,
-        text=True,
-        timeout=FETCH_S,
-        env={**os.environ, **LIMITS},
-    )
-    if done.returncode:
-        pytest.skip(f"no page called the shop, because npm fetched no @connectrpc/connect-web: {done.stderr[-300:]}")
-    new = scratch / "files"
-    for spec, sha512 in CLIENTS.items():
-        name, _, version = spec.rpartition("@")
-        tarball = scratch / f"{name.removeprefix('@').replace('/', '-')}-{version}.tgz"
-        assert base64.b64encode(hashlib.sha512(tarball.read_bytes()).digest()).decode() == sha512, spec
-        with tarfile.open(tarball) as archive:
-            archive.extractall(scratch / "unpacked" / name, filter="data")
-        (new / name).parent.mkdir(parents=True, exist_ok=True)
-        (scratch / "unpacked" / name / "package").rename(new / name)
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    shutil.copytree(new, folder, dirs_exist_ok=True)
+    if not folder.is_dir():
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            fetch_packages(CLIENTS, "Fetching clients for browsers", folder)
+        except SetupError as error:
+            pytest.skip(f"no page called the shop, because npm fetched no @connectrpc/connect-web: {error}")
     return folder
 
 
