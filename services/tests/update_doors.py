@@ -6,7 +6,7 @@ import asyncio
 import base64
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import aclosing, asynccontextmanager
+from contextlib import asynccontextmanager
 from typing import Any, NamedTuple
 
 import grpc
@@ -16,7 +16,7 @@ from grpc_status import rpc_status
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 
-from shop.errors import ErrorCode, ShopError
+from shop.errors import ErrorCode
 from shop.platform.config import EDGE_MARK
 from shop.platform.error_codes import ERROR_TABLE
 from shop.stubs import notification_pb2 as pb
@@ -257,45 +257,6 @@ def _from_message(news: Any) -> Update:
     status = order_pb2.OrderStatus.Name(news.status).removeprefix("ORDER_STATUS_")
     created_at = f"{news.create_time.ToDatetime().isoformat(timespec='microseconds')}Z"
     return Update(news.position, news.order_id, status, created_at, news.read)
-
-
-class InsideDoor:
-    """A client inside the shop, which sends no token."""
-
-    says_why = True
-
-    def __init__(self, notification: Any) -> None:
-        self._client = notification
-
-    @asynccontextmanager
-    async def watch(self, _: Headers, *, user: int = 0, order: int = 0, after: Any = None) -> AsyncIterator[Any]:
-        updates = self._client.watch_order(order, after) if order else self._client.watch_notifications(user, after)
-
-        async def following() -> Update:
-            update = await _raising(anext(updates))
-            return _from_value(update.notification) if update.notification else Update(update.position)
-
-        async with aclosing(updates):
-            yield following
-
-    async def read_list(self, _: Headers, user: int) -> list[Update]:
-        return [_from_value(one) for one in await _raising(self._client.list_notifications(user))]
-
-    async def mark(self, _: Headers, user: int, up_to: int) -> int:
-        return int(await _raising(self._client.mark_read(user, up_to)))
-
-
-async def _raising(call: Any) -> Any:
-    try:
-        async with asyncio.timeout(LIMIT_S):
-            return await call
-    except ShopError as error:
-        raise Refused(error.code.value, error.message) from error
-
-
-def _from_value(news: Any) -> Update:
-    created_at = f"{news.created_at.replace(tzinfo=None).isoformat(timespec='microseconds')}Z"
-    return Update(news.position, news.order_id, news.status.value, created_at, news.read)
 
 
 async def event_of(lines: AsyncIterator[str]) -> dict[str, str]:

@@ -1,4 +1,7 @@
-"""Customers' notifications: the same at each door, over REST, GraphQL and gRPC, and for callers from inside."""
+"""Customers' notifications: the same at each door, over REST, GraphQL and gRPC.
+
+The gateways call the notification service over GraphQL; tests of traces call it over gRPC.
+"""
 
 from __future__ import annotations
 
@@ -27,11 +30,11 @@ from shop.platform.deadline import DEADLINE_HEADER
 from shop.stubs import notification_pb2 as pb
 from shop.values.notification import KEPT, Event
 from shop.values.order import CheckoutLine, OrderStatus
-from update_doors import LIMIT_S, GraphqlDoor, GrpcDoor, Headers, InsideDoor, Refused, RestDoor, Update
+from update_doors import LIMIT_S, GraphqlDoor, GrpcDoor, Headers, Refused, RestDoor, Update
 
-from .conftest import Shop
+from .conftest import Shop, open_stream
 
-OUTSIDE, INSIDE = ("graphql-events", "graphql-socket", "grpc", "rest", "rest-gateway"), ("graphql", "grpc")
+DOORS = ("graphql-events", "graphql-socket", "grpc", "rest", "rest-gateway")
 PENDING, CONFIRMED, SHIPPED = OrderStatus.PENDING, OrderStatus.CONFIRMED, OrderStatus.SHIPPED
 WHEN = "2026-01-02T03:04:05.678900Z"
 EVENT_IDS = itertools.count(1_000_000)
@@ -50,7 +53,8 @@ async def doors(shop: Shop, keys: Any) -> AsyncIterator[dict[str, tuple[Any, Str
     """The doors where updates are followed, by name, and each door's open streams."""
     held = {name: Streams() for name in ("graphql-gateway", "rest-gateway")}
     async with AsyncExitStack() as stack:
-        at = shop.at | await stack.enter_async_context(served_gateways(shop.clients, keys.public_file, held))
+        clients = await stack.enter_async_context(shop.inside("graphql"))
+        at = shop.at | await stack.enter_async_context(served_gateways(clients, keys.public_file, held))
         made: dict[str, tuple[Any, Streams]] = {
             "graphql-events": (GraphqlDoor(at["graphql-gateway"]), held["graphql-gateway"]),
             "graphql-socket": (GraphqlDoor(at["graphql-gateway"], over_socket=True), held["graphql-gateway"]),
@@ -60,21 +64,18 @@ async def doors(shop: Shop, keys: Any) -> AsyncIterator[dict[str, tuple[Any, Str
         }
         for door, _ in made.values():
             await stack.enter_async_context(door.transport)
-        for protocol in INSIDE:
-            clients = await stack.enter_async_context(shop.inside(protocol))
-            made[f"inside-{protocol}"] = InsideDoor(clients.notification), shop.streams
         yield made
         for streams in held.values():
             streams.close()
 
 
-@pytest.fixture(params=OUTSIDE)
+@pytest.fixture(params=DOORS)
 def name(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
 @pytest.fixture
-def outside(name: str, doors: dict[str, Any]) -> Any:
+def door(name: str, doors: dict[str, Any]) -> Any:
     return doors[name][0]
 
 
@@ -82,11 +83,6 @@ def outside(name: str, doors: dict[str, Any]) -> Any:
 def others(name: str, doors: dict[str, Any]) -> Any:
     """The door of other customers, who already watch: they would otherwise reach the limits of WebSockets."""
     return doors["graphql-events" if name == "graphql-socket" else name][0]
-
-
-@pytest.fixture(params=[*OUTSIDE, *(f"inside-{protocol}" for protocol in INSIDE)])
-def door(request: pytest.FixtureRequest, doors: dict[str, Any]) -> Any:
-    return doors[request.param][0]
 
 
 @pytest.fixture
@@ -212,8 +208,7 @@ class TestAStream:
 
     async def test_continues_while_the_listening_connection_is_lost(self, shop: Shop, user: int) -> None:
         """The listening connection is cut; later updates are found once there is a new connection."""
-        async with InsideDoor(shop.clients.notification).watch({}, user=user) as following:
-            await following()
+        async with open_stream(shop.clients.notification.watch_notifications(user)) as following:
             shop.rows(
                 """SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query = 'LISTEN "shop_notification"'"""
             )
@@ -233,34 +228,32 @@ class TestAStream:
         assert [(await anext(waiting)).notification for _ in range(4)] == [None] * 4
         await waiting.aclose()
 
-    async def test_outlasts_the_limit_of_requests(self, shop: Shop, outside: Any, by: By, user: int) -> None:
-        async with outside.watch({**by(user), DEADLINE_HEADER: "200"}, user=user) as following:
+    async def test_outlasts_the_limit_of_requests(self, shop: Shop, door: Any, by: By, user: int) -> None:
+        async with door.watch({**by(user), DEADLINE_HEADER: "200"}, user=user) as following:
             await following()
             await asyncio.sleep(0.4)
             await shop.clients.notification.notify([event(user)])
             assert (await following()).position == 1
 
-    async def test_ends_with_its_process(
-        self, doors: dict[str, Any], outside: Any, name: str, by: By, user: int
-    ) -> None:
-        async with outside.watch(by(user), user=user) as following:
+    async def test_ends_with_its_process(self, doors: dict[str, Any], door: Any, name: str, by: By, user: int) -> None:
+        async with door.watch(by(user), user=user) as following:
             await following()
             with closed(doors[name][1]):
-                assert await code_of(following()) == ("UNAVAILABLE" if outside.says_why else "")
-                late = await ending(outside, by(user), user=user)
+                assert await code_of(following()) == ("UNAVAILABLE" if door.says_why else "")
+                late = await ending(door, by(user), user=user)
         assert (late.code, late.retry_s) == ("UNAVAILABLE", 1)
 
     async def test_ends_with_its_token(self, doors: dict[str, Any], by: By, user: int) -> None:
         """Tests all doors together, as each waits until the token expires."""
-        headers, outside = by(user, ttl_s=2), {name: doors[name][0] for name in OUTSIDE}
-        ends = await asyncio.gather(*(ending(door, headers, user=user) for door in outside.values()))
-        for (name, door), end in zip(outside.items(), ends, strict=True):
+        headers, opened = by(user, ttl_s=2), {name: doors[name][0] for name in DOORS}
+        ends = await asyncio.gather(*(ending(door, headers, user=user) for door in opened.values()))
+        for (name, door), end in zip(opened.items(), ends, strict=True):
             assert end.code == ("UNAUTHENTICATED" if door.says_why else ""), name
             assert "the token has expired" in end.message or not door.says_why, name
             assert await code_of(opening(door, headers, user=user)) == "UNAUTHENTICATED", name
 
     async def test_counts_for_its_watcher(
-        self, outside: Any, others: Any, by: By, user: int, other: int, monkeypatch: pytest.MonkeyPatch
+        self, door: Any, others: Any, by: By, user: int, other: int, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """When a partner has opened its maximum of a customer's streams, only the customer can open more."""
         monkeypatch.setattr(limits, "MAX_PER_PARTNER", 1)
@@ -268,34 +261,34 @@ class TestAStream:
         partner = by(other, "partner")
         async with others.watch(partner, user=user) as watching:
             await watching()
-            assert await code_of(opening(outside, partner, user=user)) == "TOO_MANY_REQUESTS"
-            async with outside.watch(by(user), user=user) as own:
+            assert await code_of(opening(door, partner, user=user)) == "TOO_MANY_REQUESTS"
+            async with door.watch(by(user), user=user) as own:
                 await own()
-                assert await code_of(opening(outside, by(user), user=user)) == "TOO_MANY_REQUESTS"
+                assert await code_of(opening(door, by(user), user=user)) == "TOO_MANY_REQUESTS"
 
     async def test_counts_for_its_process(
-        self, outside: Any, others: Any, by: By, user: int, other: int, monkeypatch: pytest.MonkeyPatch
+        self, door: Any, others: Any, by: By, user: int, other: int, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         async with others.watch(by(user), user=user) as first, others.watch(by(other), user=other) as second:
             await first()
             await second()
             monkeypatch.setattr(limits, "MAX_PER_PROCESS", 2)
-            assert await code_of(opening(outside, by(1), user=1)) == "UNAVAILABLE"
+            assert await code_of(opening(door, by(1), user=1)) == "UNAVAILABLE"
 
     async def test_is_opened_only_so_often(
-        self, shop: Shop, outside: Any, name: str, by: By, user: int, other: int, monkeypatch: pytest.MonkeyPatch
+        self, shop: Shop, door: Any, name: str, by: By, user: int, other: int, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(limits, "MAX_PER_CUSTOMER", 1)
         for _ in range(limits.BURSTS):
-            await opening(outside, by(user), user=user)
+            await opening(door, by(user), user=user)
             async with asyncio.timeout(LIMIT_S):
                 while shop.watchers.count:  # noqa: ASYNC110 - nothing signals it
                     await asyncio.sleep(0.01)
-        refused = await ending(outside, by(user), user=user)
+        refused = await ending(door, by(user), user=user)
         assert refused.code == "TOO_MANY_REQUESTS"
         # The code that closes a WebSocket cannot convey when to retry.
         assert name == "graphql-socket" or 1 <= refused.retry_s <= limits.REOPEN_S
-        await opening(outside, by(other), user=other)
+        await opening(door, by(other), user=other)
 
     async def test_ends_if_its_client_does_not_read(
         self, shop: Shop, doors: dict[str, Any], by: By, user: int, other: int, monkeypatch: pytest.MonkeyPatch
@@ -340,10 +333,10 @@ def closed(streams: Streams) -> Iterator[None]:
     ],
 )
 async def test_a_stream_is_opened_only_for_admitted_callers(
-    outside: Any, by: By, who: str, watched: Any, code: str
+    door: Any, by: By, who: str, watched: Any, code: str
 ) -> None:
     headers = {"other": by(2), "partner": by(1, "partner"), "nobody": by(None)}[who]
-    assert await code_of(opening(outside, headers, **watched)) == code
+    assert await code_of(opening(door, headers, **watched)) == code
 
 
 @pytest.mark.parametrize("watched", [{"after": -1}, {"after": 1}, {"order": NOWHERE}, {"user": NOWHERE}], ids=str)
@@ -373,8 +366,8 @@ async def test_notifications_are_marked_up_to_a_position(shop: Shop, door: Any, 
 
 
 @pytest.mark.parametrize(("who", "code"), [(2, "PERMISSION_DENIED"), (None, "UNAUTHENTICATED")])
-async def test_customers_read_and_mark_only_their_own(outside: Any, by: By, who: int | None, code: str) -> None:
-    for asked in (outside.read_list(by(who), 1), outside.mark(by(who), 1, 1)):
+async def test_customers_read_and_mark_only_their_own(door: Any, by: By, who: int | None, code: str) -> None:
+    for asked in (door.read_list(by(who), 1), door.mark(by(who), 1, 1)):
         assert await code_of(asked) == code
 
 
@@ -384,19 +377,19 @@ class TestOverRest:
         return str(request.param)
 
     @pytest.mark.parametrize("position", ["x", "9" * 19])
-    async def test_an_invalid_position_is_refused(self, outside: Any, by: By, position: str) -> None:
-        assert await code_of(opening(outside, by(1), user=1, after=position)) == "INVALID_ARGUMENT"
+    async def test_an_invalid_position_is_refused(self, door: Any, by: By, position: str) -> None:
+        assert await code_of(opening(door, by(1), user=1, after=position)) == "INVALID_ARGUMENT"
 
     async def test_a_client_that_polls_asks_whether_there_is_news(
-        self, shop: Shop, outside: Any, by: By, user: int
+        self, shop: Shop, door: Any, by: By, user: int
     ) -> None:
         path = f"/v1/users/{user}/notifications"
-        first = await outside.ask("GET", path, by(user))
+        first = await door.ask("GET", path, by(user))
         assert first.headers["retry-after"] == "5"
         asked = {**by(user), "if-none-match": first.headers["etag"]}
-        assert (await outside.ask("GET", path, asked)).status_code == 304
+        assert (await door.ask("GET", path, asked)).status_code == 304
         await shop.clients.notification.notify([event(user)])
-        assert [one.position for one in await outside.read_list(asked, user)] == [1]
+        assert [one.position for one in await door.read_list(asked, user)] == [1]
 
     async def test_there_are_none_without_updates(self, keys: Any) -> None:
         async with served_gateways(MemoryShop().clients, keys.public_file) as at, httpx.AsyncClient() as http:
