@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -12,20 +13,25 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
 )
 
 
+def export_handler(take: Callable[..., Any]) -> grpc.GenericRpcHandler:
+    """Returns the handler with which a server receives spans."""
+    handler = grpc.unary_unary_rpc_method_handler(
+        take,
+        request_deserializer=ExportTraceServiceRequest.FromString,
+        response_serializer=ExportTraceServiceResponse.SerializeToString,
+    )
+    service = "opentelemetry.proto.collector.trace.v1.TraceService"
+    return grpc.method_handlers_generic_handler(service, {"Export": handler})
+
+
 class Collector:
     """An OTLP receiver that keeps the spans that it accepts, by name."""
 
     def __init__(self) -> None:
         self.spans: list[Any] = []
         self.resources: list[dict[str, str]] = []
-        handler = grpc.unary_unary_rpc_method_handler(
-            self._take,
-            request_deserializer=ExportTraceServiceRequest.FromString,
-            response_serializer=ExportTraceServiceResponse.SerializeToString,
-        )
         self.server = grpc.server(ThreadPoolExecutor(1))
-        service = "opentelemetry.proto.collector.trace.v1.TraceService"
-        self.server.add_generic_rpc_handlers([grpc.method_handlers_generic_handler(service, {"Export": handler})])
+        self.server.add_generic_rpc_handlers([export_handler(self._take)])
         self.url = f"http://127.0.0.1:{self.server.add_insecure_port('127.0.0.1:0')}"
 
     def _take(self, request: ExportTraceServiceRequest, _: object) -> ExportTraceServiceResponse:

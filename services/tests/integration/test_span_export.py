@@ -22,6 +22,7 @@ from opentelemetry.trace import SpanContext, TraceFlags
 
 from measured.runtime import resource, telemetry
 from measured.settings import Measurement
+from otlp_collector import export_handler
 from recording import sdk
 from recording.account import SpanAccount
 from recording.lean.export import BATCH_SPANS, SLICE_SPANS, Patience, SpanExporter
@@ -58,13 +59,7 @@ class Collector:
     @asynccontextmanager
     async def listening(self, address: str) -> AsyncIterator[None]:
         server = grpc.aio.server(options=[("grpc.so_reuseport", 0)])
-        handler = grpc.unary_unary_rpc_method_handler(
-            self._take,
-            request_deserializer=ExportTraceServiceRequest.FromString,
-            response_serializer=ExportTraceServiceResponse.SerializeToString,
-        )
-        service = "opentelemetry.proto.collector.trace.v1.TraceService"
-        server.add_generic_rpc_handlers([grpc.method_handlers_generic_handler(service, {"Export": handler})])
+        server.add_generic_rpc_handlers([export_handler(self._take)])
         server.add_insecure_port(address)
         await server.start()
         try:

@@ -139,8 +139,8 @@ def test_a_server_that_is_still_starting_is_asked_again(
         server.shutdown()
 
 
-def test_new_rows_come_after_the_seeded_ones(trial: Any) -> None:
-    with psycopg.connect(trial.url) as connection:
+def test_new_rows_come_after_the_seeded_ones(shared_trial: Any) -> None:
+    with psycopg.connect(shared_trial.url) as connection:
         for sequence, last in (
             ("shop_user.account_id_seq", 10_000),
             ("shop_product.product_id_seq", 10_000),
@@ -152,19 +152,19 @@ def test_new_rows_come_after_the_seeded_ones(trial: Any) -> None:
             assert connection.execute("SELECT nextval(%s)", [sequence]).fetchone() == (last + 1,)
 
 
-def test_statistics_are_there(trial: Any) -> None:
-    with psycopg.connect(trial.url) as connection:
+def test_statistics_are_there(shared_trial: Any) -> None:
+    with psycopg.connect(shared_trial.url) as connection:
         rows = connection.execute(
             "SELECT relname, reltuples FROM pg_class WHERE relname IN ('orders', 'order_line', 'product')"
         ).fetchall()
     assert dict(rows) == {"orders": 10_000, "order_line": 30_000, "product": 10_000}
 
 
-def test_only_the_services_may_connect(trial: Any, admin: psycopg.Connection) -> None:
+def test_only_the_services_may_connect(shared_trial: Any, admin: psycopg.Connection) -> None:
     with contextlib.suppress(psycopg.errors.DuplicateObject):
         admin.execute("CREATE ROLE stranger LOGIN PASSWORD 'known'")
     with pytest.raises(psycopg.OperationalError, match="permission denied"):
-        psycopg.connect(make_conninfo(trial.url, user="stranger", password="known"))
+        psycopg.connect(make_conninfo(shared_trial.url, user="stranger", password="known"))
 
 
 @pytest.mark.parametrize("name", ["postgres", "template1", "@template"])
@@ -234,9 +234,9 @@ def test_bad_settings_of_the_command_line_are_named_and_not_repeated(
 
 
 def test_passwords_are_those_of_the_last_preparation(
-    admin_url: str, passwords: dict[str, str], template: str, trial: Any
+    admin_url: str, passwords: dict[str, str], template: str, shared_trial: Any
 ) -> None:
-    url = trial.role_url("user")
+    url = shared_trial.role_url("user")
     psycopg.connect(url).close()
     prepare(admin_url, {"shop_user": "another"}, seed=1, scale=1)
     try:
