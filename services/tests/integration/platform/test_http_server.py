@@ -68,16 +68,6 @@ class Telling:
                 await send({"type": "http.response.body", "body": bytes(64_000), "more_body": True})
 
 
-async def get(address: str) -> httpx.Response:
-    async with httpx.AsyncClient(trust_env=False) as client:
-        for _ in range(100):
-            try:
-                return await client.get(f"http://{address}/", timeout=5)
-            except httpx.ConnectError:
-                await asyncio.sleep(0.02)
-    raise AssertionError("the server does not answer")
-
-
 async def test_a_request_with_a_large_body_leaves_nothing_to_the_next_over_its_connection(free_address: str) -> None:
     async def body() -> AsyncIterator[bytes]:
         yield bytes(70_000)
@@ -105,8 +95,12 @@ async def test_each_answer_is_the_last_over_its_connection_while_clients_leave(f
 
 
 async def test_the_server_ends_at_once_without_connections(free_address: str) -> None:
-    async with asyncio.timeout(10), http_server(slow_app, free_address, drain_s=30) as address:
-        assert (await get(address)).text == "done"
+    async with (
+        asyncio.timeout(10),
+        http_server(slow_app, free_address, drain_s=30) as address,
+        httpx.AsyncClient(trust_env=False) as client,
+    ):
+        assert (await client.get(f"http://{address}/")).text == "done"
 
 
 @pytest.mark.parametrize(

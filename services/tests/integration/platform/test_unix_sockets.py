@@ -19,7 +19,7 @@ from puppet import POT, Puppet, serving
 from served_shop import SCHEMES
 from shop.clients.protocol_by_address import connect
 from shop.contract.ports import Clients
-from shop.errors import NotFound, Unavailable
+from shop.errors import Unavailable
 from shop.platform.config import StartError
 from shop.platform.deadline import deadline
 from shop.platform.http.server import http_server
@@ -58,14 +58,6 @@ async def calling(protocol: str, path: str) -> AsyncIterator[Clients]:
     address = f"{SCHEMES[protocol]}://{AUTHORITY}"
     async with connect({"product": address}, "test", {"product": path}) as clients:
         yield clients
-
-
-async def test_calls_go_to_the_socket_and_errors_come_back(protocol: str, path: str) -> None:
-    async with serving(protocol, Puppet(), f"unix:{path}") as address, calling(protocol, path) as clients:
-        assert address == f"unix:{path}"
-        assert await clients.product.get_product(1) == POT
-        with pytest.raises(NotFound, match="there is no product 2"):
-            await clients.product.get_product(2)
 
 
 async def test_spans_name_the_authority(protocol: str, path: str, traces: Any) -> None:
@@ -110,7 +102,8 @@ def authority_of_first_request(listener: socket.socket, protocol: str) -> str:
 
 
 async def test_socket_in_use_is_reported_clearly_and_stays(protocol: str, path: str) -> None:
-    async with serving(protocol, Puppet(), f"unix:{path}"), calling(protocol, path) as clients:
+    async with serving(protocol, Puppet(), f"unix:{path}") as address, calling(protocol, path) as clients:
+        assert address == f"unix:{path}"
         with pytest.raises(StartError, match="Address already in use") as refusal:
             async with serving(protocol, Puppet(), f"unix:{path}"):
                 pass
