@@ -6,6 +6,7 @@ The folder `mesh/` has the name of the package inside it: importing it first kee
 from __future__ import annotations
 
 import contextlib
+import functools
 import gc
 import itertools
 import os
@@ -13,6 +14,7 @@ import signal
 from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import Any
 
+import httpx
 import pytest
 from hypothesis import settings
 
@@ -88,6 +90,14 @@ def charts(request: pytest.FixtureRequest) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         if not getattr(request.module, "DRAWN", False):
             patch.setattr("vl_convert.vegalite_to_svg", lambda *_, **__: "<svg></svg>")
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def certificates() -> Iterator[None]:
+    """Lets HTTP clients share the usual certificates: loading them takes longer than most tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("httpx._transports.default.create_ssl_context", functools.cache(httpx.create_ssl_context))
         yield
 
 
