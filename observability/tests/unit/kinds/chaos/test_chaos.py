@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
+from copy import deepcopy
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import polars as pl
+import pytest
 
 from hops import kinds
 from hops.gates.limits import kind_of
@@ -15,72 +17,72 @@ from hops.gates.trial import audit_gates
 from hops.kinds.chaos.analysis import customer_figures
 from hops.kinds.chaos.document import KIND, struck_of
 from hops.kinds.chaos.tables import errors_table, faults_table, messages_table, sentences
+from hops.report import write_report
 from hops.run.documents.gate import Gate
 from hops.run.documents.summary import Summary
-from hops.run.files import TRIALS
-from synthetic.run import Arm, write_generated_run
+from hops.run.documents.trial import TrialRecord
+from hops.run.files import RunFiles
+from synthetic.run import Arm
 
 from ...report.pages import print_view
 
 ARMS = ("rest-kill-order", "rest-kill-jaeger")
 NS = 1_000_000_000
-Change = Callable[[dict[str, Any]], None]
+Change = Callable[[Any], None]
 
 
-def write_chaos_run(folder: Path, change: Change = lambda _: None, *, failed: int = 4) -> Summary:
-    """Writes a run of two faults in two blocks, of which `kill:order` fails journeys in the first block.
-
-    Args:
-        folder: Folder to write into.
-        change: Changes the record of each trial.
-        failed: How many journeys fail, in the second after the fault began.
-    """
+@pytest.fixture(scope="module")
+def run(make_run: Callable[..., RunFiles]) -> RunFiles:
+    """A run of two faults in two blocks, of which `kill:order` fails four journeys in the first block."""
     arms = [Arm(label, "rest", traced=False) for label in ARMS]
-    write_generated_run(folder, blocks=2, journeys_per_trial=300, kind=KIND, arms=arms)
-    rows, file = pl.read_parquet(folder / "journeys.parquet"), folder / TRIALS
-    document = json.loads(file.read_text())
-    for trial in document["trials"]:
+    run = make_run(blocks=2, journeys_per_trial=300, kind=KIND, arms=arms)
+    rows, trials = run.journeys, []
+    for trial in run.trials:
         mine = (pl.col("block") == trial["block"]) & (pl.col("topology") == trial["topology"])
         began = int(rows.filter(mine)["intended_ns"].min()) + NS  # type: ignore[arg-type]
-        trial["fault"] = {
+        fault = {
             "fault": trial["topology"].removeprefix("rest-").replace("-", ":"), "began_ns": began,
             "ended_ns": began + NS // 2, "checkouts": 150, "repeated": 0, "unanswered": 0, "settle_s": 0.1,
             "unsettled": 0, "broken": [],
         }  # fmt: skip
         if (trial["block"], trial["topology"]) == (1, ARMS[0]):
-            trial["fault"]["repeated"] = failed
-            late = mine & (pl.col("intended_ns") >= began)
-            struck = rows.filter(late).sort("intended_ns")["seq"].head(failed).to_list()
+            fault["repeated"] = 4
+            struck = rows.filter(mine & (pl.col("intended_ns") >= began)).sort("intended_ns")["seq"].head(4).to_list()
             is_struck = mine & pl.col("seq").is_in(struck)
             new = {"outcome": "server", "error": "UNAVAILABLE", "journey": "checkout"}
             rows = rows.with_columns(
                 pl.when(is_struck).then(pl.lit(value)).otherwise(pl.col(name)).alias(name)
                 for name, value in new.items()
             )
+        trials.append(cast("TrialRecord", {**trial, "fault": fault}))
+    return replace(run, journeys=rows, trials=trials)
+
+
+def summarise(run: RunFiles, change: Change = lambda _: None) -> Summary:
+    """Makes the summary of the run, with the record of each trial changed."""
+    trials = deepcopy(run.trials)
+    for trial in trials:
         change(trial)
-        fault = trial["fault"]
-        trial["gates"] += audit_gates(fault["unanswered"], fault["unsettled"], trial["gates"])
-    file.write_text(json.dumps(document))
-    rows.write_parquet(folder / "journeys.parquet")
-    return kinds.summary_with_report(folder)
+        trial["gates"] += audit_gates(trial["fault"]["unanswered"], trial["fault"]["unsettled"], trial["gates"])
+    return kinds.analyse(replace(run, trials=trials), name="night")
 
 
-def fail(trial: dict[str, Any], gate: Gate) -> None:
+def fail(trial: Any, gate: Gate) -> None:
     trial["gates"] = [one for one in trial["gates"] if one["name"] != gate["name"]] + [gate]
 
 
 def in_order(**facts: Any) -> Change:
     """Changes the recorded facts of one fault: the fault of the trial `kill:order` in the first block."""
 
-    def change(trial: dict[str, Any]) -> None:
+    def change(trial: Any) -> None:
         if (trial["block"], trial["topology"]) == (1, ARMS[0]):
             trial["fault"] |= facts
 
     return change
 
 
-def test_a_run_is_shown_from_its_rows_on_page_and_terminal(tmp_path: Path) -> None:
-    summary = write_chaos_run(tmp_path)
+def test_a_run_is_shown_from_its_rows_on_page_and_terminal(run: RunFiles, tmp_path: Path) -> None:
+    summary = summarise(run)
     struck = struck_of(summary)
     assert [(one["fault"], one["block"]) for one in struck] == [
         ("kill:order", 1), ("kill:order", 2), ("kill:jaeger", 1), ("kill:jaeger", 2),
@@ -98,6 +100,7 @@ def test_a_run_is_shown_from_its_rows_on_page_and_terminal(tmp_path: Path) -> No
     said = list(sentences(struck))
     assert said[0] == "In rest, 4 of 1,200 journeys failed, and 3 of 4 faults made no journey fail."
     assert said[1].startswith("All 600 purchases that were confirmed to customers are in the data, each once")
+    write_report(run, summary, tmp_path, kinds.kind_of(run))
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert "How long journeys failed" in page
     assert (tmp_path / "csv" / "faults.csv").is_file()
@@ -105,43 +108,37 @@ def test_a_run_is_shown_from_its_rows_on_page_and_terminal(tmp_path: Path) -> No
     assert "purchases that were confirmed" in shown
 
 
-def test_damage_is_wrong_and_no_sentence_then_praises_the_data(tmp_path: Path) -> None:
-    def lose(trial: dict[str, Any]) -> None:
+def test_damage_is_wrong_and_no_sentence_then_praises_the_data(run: RunFiles) -> None:
+    def lose(trial: Any) -> None:
         in_order(broken=["money adds up"])(trial)
         if trial["fault"]["broken"]:
             fail(trial, kind_of("invariants_broken").evaluate(1))
 
-    broken = write_chaos_run(tmp_path / "broken", lose)
+    broken = summarise(run, lose)
     said = list(sentences(struck_of(broken)))
     assert (broken["verdict"], said[1:]) == ("WRONG", ["rest, kill:order, block 1: money adds up: BROKEN."])
-    unsettled = write_chaos_run(tmp_path / "unsettled", in_order(unsettled=3))
+    unsettled = summarise(run, in_order(unsettled=3))
     said = list(sentences(struck_of(unsettled)))
     assert (unsettled["verdict"], said[1:]) == ("WRONG", ["rest, kill:order, block 1: 3 sagas or updates never ended."])
 
 
-def test_a_purchase_without_an_answer_is_wrong_unless_the_machine_was_busy(tmp_path: Path) -> None:
-    def be_busy(trial: dict[str, Any]) -> None:
+def test_a_purchase_without_an_answer_is_wrong_unless_the_machine_was_busy(run: RunFiles) -> None:
+    def be_busy(trial: Any) -> None:
         in_order(unanswered=1)(trial)
         fail(trial, kind_of("other_cores").evaluate(1.9))
 
-    assert write_chaos_run(tmp_path / "idle", in_order(unanswered=1))["verdict"] == "WRONG"
-    busy = write_chaos_run(tmp_path / "busy", be_busy)
+    assert summarise(run, in_order(unanswered=1))["verdict"] == "WRONG"
+    busy = summarise(run, be_busy)
     assert busy["verdict"] == "NOISY"
     assert "unanswered_on_busy" in {gate["name"] for gate in busy["gates"] if not gate["ok"]}
     both = [kind_of("other_cores").evaluate(1.9), kind_of("invariants_broken").evaluate(1)]
     assert [gate["name"] for gate in audit_gates(1, 0, both)] == ["unanswered", "unsettled"]
 
 
-def test_a_repetition_does_not_undo_a_loss(tmp_path: Path) -> None:
-    write_chaos_run(tmp_path)
-    document = json.loads((tmp_path / TRIALS).read_text())
-    lost = json.loads(json.dumps(document["trials"][0]))
-    lost |= {"used": False, "attempt": 0}
+def test_a_repetition_does_not_undo_a_loss(run: RunFiles) -> None:
+    lost: Any = deepcopy(run.trials[0]) | {"used": False, "attempt": 0}
     lost["fault"]["unsettled"] = 2
-    fail(lost, kind_of("unsettled").evaluate(2))
-    document["trials"].append(lost)
-    (tmp_path / TRIALS).write_text(json.dumps(document))
-    summary = kinds.summary_with_report(tmp_path)
+    summary = summarise(replace(run, trials=[*run.trials, lost]))
     assert summary["verdict"] == "WRONG"
     assert any("2 sagas or updates never ended" in text for text in sentences(struck_of(summary)))
 
