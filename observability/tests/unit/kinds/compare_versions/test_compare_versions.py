@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any, cast
 
 import numpy as np
 import polars as pl
 import pytest
 
 from hops.analysis.latencies import Latencies, latencies_of
+from hops.elements.markdown import markdown
 from hops.gates.verdict import failing_gates
-from hops.kinds import make_report
+from hops.kinds import analyse
 from hops.kinds.compare_versions.analysis import PERCENTILES, WHOLE, VersionRow, version_rows, versions_in
-from hops.run.files import MANIFEST, SUMMARY, TRIALS, read_document, read_run
+from hops.kinds.compare_versions.kind import KIND
+from hops.run.documents.summary import Summary
+from hops.run.documents.trial import TrialRecord
+from hops.run.files import RunFiles
 from hops.run.rows import HOPS
-from synthetic.run import Arm, write_generated_run
+from hops.tables.view import SummaryView
+from synthetic.run import Arm
 
-from ...report.pages import edited
-
+ARMS = [Arm("a", "hybrid"), Arm("b", "hybrid")]
 ABOUT = {
     "checkouts": {side: {"given": f"branch-{side}", "commit": side * 40} for side in ("a", "b")},
     "allow_differences": [],
@@ -29,42 +33,45 @@ ABOUT = {
 }
 
 
-def make_summary(
-    folder: Path, *, blocks: int = 8, delays: Mapping[str, float] | None = None, **about: Any
-) -> dict[str, Any]:
+@pytest.fixture
+def summarise(make_run: Callable[..., RunFiles]) -> Callable[..., Summary]:
     """Makes the summary of a made-up run, in which parts of b take longer by the given ms."""
-    arms = [Arm("a", "hybrid"), Arm("b", "hybrid")]
-    options = {"journeys_per_trial": 200, "traced": 1.0, "kind": "compare-versions", "arms": arms}
-    run = write_generated_run(folder, blocks=blocks, delays_ms={"b": delays or {}}, **options)
-    with edited(run / MANIFEST) as manifest:
-        manifest.update(ABOUT | about)
-    make_report(run)
-    return dict(read_document(run / SUMMARY))
+
+    def make(*, blocks: int = 8, delays: Mapping[str, float] | None = None, **about: Any) -> Summary:
+        options = {"journeys_per_trial": 200, "traced": 1.0, "kind": "compare-versions", "arms": ARMS}
+        run = make_run(blocks=blocks, delays_ms={"b": delays or {}}, **options)
+        return analyse(replace(run, manifest=run.manifest | ABOUT | about), name="night")
+
+    return make
 
 
-def title_of(folder: Path) -> str:
-    (title,) = re.findall("<h1>.*</h1>", (folder / "report.html").read_text(encoding="utf-8"))
-    return str(title)
+def report_of(summary: Summary) -> str:
+    """Returns the first section of the report in Markdown, below its title."""
+    return markdown(KIND.title(summary), [], [KIND.first_section(SummaryView(summary))])
 
 
-def rows_of(summary: dict[str, Any]) -> dict[str, VersionRow]:
+def title_of(report: str) -> str:
+    return report.partition("\n")[0]
+
+
+def rows_of(summary: Summary) -> dict[str, VersionRow]:
     return {row["what"]: row for row in versions_in(summary)["rows"]}
 
 
-def test_equal_versions_differ_in_nothing(tmp_path: Path) -> None:
-    summary = make_summary(tmp_path)
+def test_equal_versions_differ_in_nothing(summarise: Callable[..., Summary]) -> None:
+    summary = summarise()
     rows = rows_of(summary)
     assert list(rows)[:3] == [WHOLE, *PERCENTILES]
     assert {row["verdict"] for row in rows.values()} == {"not_shown"}
     assert summary["beyond_threshold"] is False
-    report = (tmp_path / "report.md").read_text(encoding="utf-8")
+    report = report_of(summary)
     assert "No difference between a and b is shown." in report
     assert "a is branch-a, commit aaaaaaaaaaaa." in report
-    assert "No difference between a and b is shown" in title_of(tmp_path)
+    assert "No difference between a and b is shown" in title_of(report)
 
 
-def test_a_slower_part_is_found_by_its_name(tmp_path: Path) -> None:
-    summary = make_summary(tmp_path, delays={"work:order": 3.0}, delay_b="order:3ms")
+def test_a_slower_part_is_found_by_its_name(summarise: Callable[..., Summary]) -> None:
+    summary = summarise(delays={"work:order": 3.0}, delay_b="order:3ms")
     rows = rows_of(summary)
     order = rows["work:order"]
     assert (order["verdict"], order["beyond"], summary["beyond_threshold"]) == ("slower", True, True)
@@ -72,41 +79,39 @@ def test_a_slower_part_is_found_by_its_name(tmp_path: Path) -> None:
     assert 0 < low < high
     others = {name for name, row in rows.items() if row["verdict"] == "slower"} - {WHOLE, *PERCENTILES, "work:order"}
     assert others == set()
-    report = (tmp_path / "report.md").read_text(encoding="utf-8")
+    report = report_of(summary)
     assert "b has an injected delay: order:3ms." in report
     assert "SLOWER by more than the threshold" in report
-    assert re.search(r"b is slower than a in .*\bwork:order\b", title_of(tmp_path))
+    assert re.search(r"b is slower than a in .*\bwork:order\b", title_of(report))
 
 
-def test_a_faster_part_is_shorter_by_a_positive_amount(tmp_path: Path) -> None:
-    make_summary(tmp_path, delays={"work:order": -0.5})
-    report = (tmp_path / "report.md").read_text(encoding="utf-8")
+def test_a_faster_part_is_shorter_by_a_positive_amount(summarise: Callable[..., Summary]) -> None:
+    report = report_of(summarise(delays={"work:order": -0.5}))
     assert re.search(r"b is faster than a: .*work:order by 0\.\d+ ms \(0\.\d+ to 0\.\d+\)", report)
-    assert re.search(r"b is faster than a in .*\bwork:order\b", title_of(tmp_path))
+    assert re.search(r"b is faster than a in .*\bwork:order\b", title_of(report))
 
 
-def test_too_few_blocks_say_so(tmp_path: Path) -> None:
-    summary = make_summary(tmp_path, blocks=2)
+def test_too_few_blocks_say_so(summarise: Callable[..., Summary]) -> None:
+    summary = summarise(blocks=2)
     assert {row["verdict"] for row in rows_of(summary).values()} == {"unknown"}
     assert summary["beyond_threshold"] is None
-    assert "not tested: needs 3 blocks" in (tmp_path / "report.md").read_text(encoding="utf-8")
+    assert "not tested: needs 3 blocks" in report_of(summary)
+
+
+@pytest.fixture(scope="module")
+def differing(make_run: Callable[..., RunFiles]) -> RunFiles:
+    """A run of one block, in which b answers `browse` differently."""
+    run = make_run(blocks=1, journeys_per_trial=200, kind="compare-versions", arms=ARMS)
+    of_b = (pl.col("topology") == "b") & (pl.col("journey") == "browse")
+    answer = pl.when(of_b).then(pl.lit("1" * 64)).otherwise("answer_sha256")
+    trials = [cast("TrialRecord", {**trial, "answers_sha256": trial["topology"] * 64}) for trial in run.trials]
+    return replace(run, journeys=run.journeys.with_columns(answer_sha256=answer), trials=trials)
 
 
 @pytest.mark.parametrize(("allowed", "differ"), [([], True), (["browse"], False), (["checkout"], True)])
-def test_answers_must_be_equal_unless_they_may_differ(tmp_path: Path, allowed: list[str], differ: bool) -> None:
-    make_summary(tmp_path, blocks=1)
-    file = tmp_path / "journeys.parquet"
-    of_b = (pl.col("topology") == "b") & (pl.col("journey") == "browse")
-    answer = pl.when(of_b).then(pl.lit("1" * 64)).otherwise("answer_sha256")
-    pl.read_parquet(file).with_columns(answer_sha256=answer).write_parquet(file)
-    with edited(tmp_path / MANIFEST) as manifest:
-        manifest["allow_differences"] = allowed
-    with edited(tmp_path / TRIALS) as document:
-        for trial in document["trials"]:
-            trial["answers_sha256"] = trial["topology"] * 64
-    assert len(read_run(tmp_path).used) == 2
-    make_report(tmp_path)
-    assert ("answers_differ" in failing_gates(read_document(tmp_path / SUMMARY)["gates"])) is differ
+def test_answers_must_be_equal_unless_they_may_differ(differing: RunFiles, allowed: list[str], differ: bool) -> None:
+    run = replace(differing, manifest=differing.manifest | ABOUT | {"allow_differences": allowed})
+    assert ("answers_differ" in failing_gates(analyse(run, name="night")["gates"])) is differ
 
 
 def test_a_version_that_fails_half_of_its_journeys_is_compared_over_as_many_sections() -> None:
