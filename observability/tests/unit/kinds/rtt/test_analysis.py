@@ -7,16 +7,13 @@ import polars as pl
 import pytest
 
 from hops.analysis.latencies import latencies_of
-from hops.kinds import analyse
 from hops.kinds.rtt.analysis import AtDistances, distance_check
 from hops.kinds.rtt.break_even import break_even_check
 from hops.kinds.rtt.conclusions import break_even_sentences, rtt_sentences
-from hops.kinds.rtt.document import AXIS, KIND, DistanceCheck
+from hops.kinds.rtt.document import AXIS, DistanceCheck
 from hops.run.documents.distance import BreakEven, Stretch
 from hops.run.documents.estimate import Estimate
-from hops.run.documents.summary import Summary
 from hops.units import NS_PER_MS
-from synthetic.of_axes import arms_at_distances
 
 RTTS_MS = (0.0, 20.0, 50.0, 100.0)
 TOPOLOGIES = {"two": (8.0, 2), "one": (20.0, 1)}
@@ -130,27 +127,3 @@ def test_without_two_break_evens_the_verdict_is_only_on_which_is_faster_where() 
     assert break_even_check("ask", always, always, None)["verdict"] == "agree"
     assert break_even_check("ask", turned, never, None)["verdict"] == "differ"
     assert break_even_check("ask", turned, always, None)["verdict"] == "unknown"
-
-
-def test_the_arms_of_a_run_are_compared_with_the_model_by_topology(summary: Summary) -> None:
-    check = summary["rtt"]
-    assert check["rtts_ms"] == [0.0, 20.0, 60.0]
-    assert check["topologies"] == ["rest", "hybrid"]
-    assert all(abs(row["ratio"]["value"] - 1) < 0.05 for row in check["slopes"])
-    assert np.mean([row["verdict"] == "agree" for row in check["points"]]) > 0.85
-    (history,) = [row for row in check["break_evens"] if row["journey"] == "order_history"]
-    # rest needs two round trips, and hybrid one, but hybrid's gateway takes time
-    assert history["measured"]["sooner"] == "hybrid"
-    assert history["verdict"] == "agree"
-
-
-def test_arms_are_compared_at_one_distance_only(summary: Summary) -> None:
-    assert {(row["left"], row["right"]) for row in summary["comparisons"]} == {
-        ("rest-0ms", "hybrid-0ms"), ("rest-20ms", "hybrid-20ms"), ("rest-60ms", "hybrid-60ms"),
-    }  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def summary(make_run) -> Summary:
-    arms = arms_at_distances(["rest", "hybrid"], [0.0, 20.0, 60.0])
-    return analyse(make_run(kind=KIND, arms=arms, journeys_per_trial=400), name="rtt")

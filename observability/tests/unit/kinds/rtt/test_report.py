@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 
 import pytest
 
-from hops.kinds import analyse
 from hops.kinds.rtt.conclusions import rtt_sentences
 from hops.kinds.rtt.document import check_of
-from hops.run.files import read_run
+from hops.run.files import SUMMARY, read_document
 from synthetic.experiment import Noise
 from synthetic.of_axes import arms_at_distances
 
@@ -53,8 +51,7 @@ def test_a_break_even_is_given_as_measured_and_as_predicted(text: str) -> None:
 
 
 def test_a_single_break_even_is_not_counted(distant: Path) -> None:
-    run = read_run(distant)
-    summary = analyse(run, name="night")
+    summary = read_document(distant / SUMMARY)
     check = check_of(summary)
     shown = next(row for row in check["break_evens"] if row["difference"] is not None)
     for verdict, said in (("agree", "predicted agrees within"), ("differ", "does not agree within")):
@@ -82,8 +79,26 @@ def test_every_point_and_every_pair_has_a_row_of_figures(distant: Path) -> None:
     assert float(history["measured_ms_low"] or 0) < float(history["measured_ms"]) < float(history["measured_ms_high"])
 
 
+def test_the_arms_of_a_run_are_compared_with_the_model_by_topology(distant: Path) -> None:
+    check = check_of(read_document(distant / SUMMARY))
+    assert check["rtts_ms"] == [0.0, 20.0, 60.0]
+    assert check["topologies"] == ["rest", "hybrid"]
+    assert all(abs(row["ratio"]["value"] - 1) < 0.05 for row in check["slopes"])
+    assert sum(row["verdict"] == "agree" for row in check["points"]) > 0.85 * len(check["points"])
+    (history,) = [row for row in check["break_evens"] if row["journey"] == "order_history"]
+    # rest needs two round trips, and hybrid one, but hybrid's gateway takes time
+    assert history["measured"]["sooner"] == "hybrid"
+    assert history["verdict"] == "agree"
+
+
+def test_arms_are_compared_at_one_distance_only(distant: Path) -> None:
+    assert {(row["left"], row["right"]) for row in read_document(distant / SUMMARY)["comparisons"]} == {
+        ("rest-0ms", "hybrid-0ms"), ("rest-20ms", "hybrid-20ms"), ("rest-60ms", "hybrid-60ms"),
+    }  # fmt: skip
+
+
 def test_measured_points_of_all_distances_are_on_the_predicted_curves(distant: Path) -> None:
-    distance = json.loads((distant / "summary.json").read_text(encoding="utf-8"))["distance"]
+    distance = read_document(distant / SUMMARY)["distance"]
     row = distance["journeys"]["order_history"]
     assert list(row["curves"]) == ["rest", "hybrid"]
     for name, points in row["measured"].items():
