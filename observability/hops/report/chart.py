@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import vl_convert
@@ -64,14 +64,20 @@ def draw(title: str, description: str, spec: Mapping[str, Any], rows: Sequence[M
     return Chart(title, description, drawn)
 
 
-def milliseconds_axis(title: str = "ms", **more: Any) -> Spec:
-    """Makes a logarithmic axis whose labels are 1, 2, 5, 10, ... ms."""
+def milliseconds_axis(field: str, low: float, high: float, title: str = "ms") -> Spec:
+    """Makes a logarithmic axis from `low` to `high` ms."""
     return {
         "type": "quantitative",
-        "scale": {"type": "log", "nice": False, "zero": False, **more.pop("scale", {})},
-        "axis": {"title": title, "tickCount": 5, "format": "~r", **more.pop("axis", {})},
-        **more,
+        "scale": {"type": "log", "nice": False, "zero": False, "domain": [low, high]},
+        "axis": {"title": title, "tickCount": 5, "format": "~r", "values": ticks(low, high)},
+        "field": field,
     }
+
+
+def bounds(values: Iterable[float | None], above: float = 1.12) -> tuple[float, float]:
+    """Gives the ends of a logarithmic axis: a little below the lowest value, and `above` times the highest."""
+    positive = [value for value in values if value and value > 0] or [1.0]
+    return min(positive) / 1.12, max(positive) * above
 
 
 _MIN_TICKS = 3

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from hops.report.chart import INK, PAPER, Spec
+from hops.report.palette import Look
 from hops.report.view import View
 
 
@@ -64,16 +65,16 @@ def topology_axis(view: View) -> Spec:
     return row_each("topology", view.topologies)
 
 
-def topology_color(view: View) -> Spec:
+def topology_color(looks: Sequence[Look]) -> Spec:
     """Gives each topology its colour."""
-    return kinds("topology", view.topologies, [look.color for look in view.looks])
+    return kinds("topology", [look.name for look in looks], [look.color for look in looks])
 
 
-def topology_dash(view: View) -> Spec:
+def topology_dash(looks: Sequence[Look]) -> Spec:
     """Gives each topology its dashes."""
-    return kinds("topology", view.topologies, [list(look.dash) for look in view.looks])
+    return kinds("topology", [look.name for look in looks], [list(look.dash) for look in looks])
 
 
-def topology_shape(view: View) -> Spec:
+def topology_shape(looks: Sequence[Look]) -> Spec:
     """Gives each topology its shape."""
-    return kinds("topology", view.topologies, [look.shape for look in view.looks])
+    return kinds("topology", [look.name for look in looks], [look.shape for look in looks])

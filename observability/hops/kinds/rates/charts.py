@@ -6,8 +6,8 @@ from typing import Any
 
 from hops.elements.element import Chart, Figures
 from hops.kinds.rates.document import rates_of
-from hops.report.chart import Spec, draw, milliseconds_axis, ticks
-from hops.report.encodings import amount, kinds, layer
+from hops.report.chart import Spec, bounds, draw, milliseconds_axis
+from hops.report.encodings import amount, layer, topology_color, topology_dash, topology_shape
 from hops.report.palette import Look, looks
 from hops.report.view import View
 from hops.units import ALL
@@ -33,9 +33,8 @@ def _latency(view: View, drawn: list[Look], metric: str) -> Chart:
         low, high = cell["latency_ci95"][metric]
         rows.append(_row(arm["topology"], arm["rate"], cell["latency_ms"][metric], low, high))
     known = [row for row in rows if row["value"] is not None]
-    ends = [row[key] for row in known for key in ("value", "low", "high") if row[key]] or [1.0]
-    low, high = min(ends) / 1.12, max(ends) * 1.2
-    y = milliseconds_axis(field="value", scale={"domain": [low, high]}, axis={"values": ticks(low, high)})
+    ends = bounds((row[key] for row in known for key in ("value", "low", "high")), above=1.2)
+    y = milliseconds_axis("value", *ends)
     return _curves(f"{metric} over the rate", known, y, drawn)
 
 
@@ -54,23 +53,21 @@ def _row(topology: str, rate: float, value: float | None, low: float | None, hig
 
 
 def _curves(title: str, rows: list[dict[str, Any]], y: Spec, drawn: list[Look]) -> Chart:
-    names = [look.name for look in drawn]
     x = amount("rate", "journeys a second", scale={"zero": True, "nice": False}, grid=False, tickCount=6)
-    color = kinds("topology", names, [look.color for look in drawn])
-    dash = kinds("topology", names, [list(look.dash) for look in drawn])
-    shape = kinds("topology", names, [look.shape for look in drawn])
+    color = topology_color(drawn)
     band = {"x": x, "y": {**y, "field": "low"}, "y2": {"field": "high"}, "color": color}
+    points = {"x": x, "y": y, "color": color, "shape": topology_shape(drawn)}
     known = "isValid(datum.low) && isValid(datum.high)"
     spec: Spec = {
         "height": 190,
         "layer": [
             layer("area", band, only=known, opacity=0.15),
-            layer("line", {"x": x, "y": y, "color": color, "strokeDash": dash}, strokeWidth=2),
-            layer("point", {"x": x, "y": y, "color": color, "shape": shape}, filled=True, size=40, opacity=1),
+            layer("line", {"x": x, "y": y, "color": color, "strokeDash": topology_dash(drawn)}, strokeWidth=2),
+            layer("point", points, filled=True, size=40, opacity=1),
         ],
     }
     described = "; ".join(
         f"{name}: " + ", ".join(f"{row['rate']:g} {row['value']:.3g}" for row in rows if row["topology"] == name)
-        for name in names
+        for name in (look.name for look in drawn)
     )
     return draw(title, f"{title}, ms. {described}.", spec, rows)

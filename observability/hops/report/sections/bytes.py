@@ -45,7 +45,7 @@ def bytes_chart(view: View, journey: str) -> Chart | None:
     spec: Spec = {
         "height": {"step": 22},
         "encoding": {"x": x, "y": topology_axis(view)},
-        "layer": [layer("bar", {"color": topology_color(view)}), label({})],
+        "layer": [layer("bar", {"color": topology_color(view.looks)}), label({})],
     }
     described = "; ".join(f"{row['topology']} {row['text']} KiB" for row in rows)
     return draw(journey, f"Bytes on the wire for {journey}, both ways: {described}.", spec, rows)

@@ -8,7 +8,7 @@ import numpy as np
 
 from hops.conclusions.distance import break_even_words, turn_sentences
 from hops.elements.element import Chart, Element, Figures, Fold, Heading, Points, Section, Text
-from hops.report.chart import GRID, INK, PAPER, SOFT, Spec, draw, milliseconds_axis, ticks
+from hops.report.chart import GRID, INK, PAPER, SOFT, Spec, bounds, draw, milliseconds_axis
 from hops.report.encodings import layer, topology_color, topology_dash, topology_shape
 from hops.report.view import View
 from hops.run.documents.distance import BreakEven, Distance, JourneyDistance
@@ -65,12 +65,12 @@ def section(view: View, distance: Distance) -> Section:
 def distance_chart(view: View, distance: Distance, journey: str) -> Chart:
     """Draws p50 of one journey over the round-trip time, with a line per topology."""
     one, grid = distance["journeys"][journey], distance["grid_ms"]
-    rows = [
+    rows: list[dict[str, Any]] = [
         {"topology": name, "rtt": rtt, "ms": ms, "low": low, "high": high}
         for name, curve in one["curves"].items()
         for rtt, ms, (low, high) in zip(grid, curve, one["curves_ci95"][name], strict=True)
     ]
-    measured = [
+    measured: list[dict[str, Any]] = [
         {"topology": name, "rtt": point["rtt_ms"], "ms": point["value"], "low": low, "high": high}
         for name, points in one["measured"].items()
         for point in points
@@ -82,8 +82,8 @@ def distance_chart(view: View, distance: Distance, journey: str) -> Chart:
         for low, high in (row["ci95_ms"],)
         if row["verdict"] == "from" and row["at_ms"] is not None
     ]
-    low, high = _bounds([*rows, *measured])
-    y = milliseconds_axis(field="ms", title="p50, ms", scale={"domain": [low, high]}, axis={"values": ticks(low, high)})
+    low, high = bounds((row[key] for row in (*rows, *measured) for key in ("ms", "low", "high")), above=1.6)
+    y = milliseconds_axis("ms", low, high, "p50, ms")
     x: Spec = {
         "field": "rtt",
         "type": "quantitative",
@@ -95,17 +95,17 @@ def distance_chart(view: View, distance: Distance, journey: str) -> Chart:
         for name, place in distance["named"].items()
         if place["network"] and _NEAREST_MARKED_MS <= place["network"]["rtt_ms"] <= grid[-1]
     ]
-    color = topology_color(view)
+    color = topology_color(view.looks)
     band = {"x": x, "y": {**y, "field": "low"}, "y2": {"field": "high"}, "color": color}
     names = {"x": x, "y": y, "text": {"field": "text"}}
-    points = {"x": x, "y": y, "color": color, "shape": topology_shape(view)}
+    points = {"x": x, "y": y, "color": color, "shape": topology_shape(view.looks)}
     spec: Spec = {
         "height": 190,
         "layer": [
             layer("rule", {"x": x}, data=networks, color=GRID, strokeDash=[3, 3]),
             layer("text", names, data=networks, color=SOFT, fontSize=10, align="left", baseline="top", dx=3),
             layer("area", band, only="isValid(datum.low) && isValid(datum.high)", opacity=0.15),
-            layer("line", {"x": x, "y": y, "color": color, "strokeDash": topology_dash(view)}, strokeWidth=2),
+            layer("line", {"x": x, "y": y, "color": color, "strokeDash": topology_dash(view.looks)}, strokeWidth=2),
             layer("rule", band, data=measured, only="isValid(datum.low) && isValid(datum.high)"),
             layer("point", points, data=measured, filled=True, size=44, opacity=1),
             layer("rule", {"x": {**x, "field": "low"}, "x2": {"field": "high"}, "y": y}, data=rings, color=INK),
@@ -120,8 +120,3 @@ def distance_chart(view: View, distance: Distance, journey: str) -> Chart:
 def _level(one: JourneyDistance, grid: list[float], row: BreakEven) -> float:
     """Gives the vertical position of a break-even: the value of both curves there."""
     return float(np.interp(row["at_ms"] or 0.0, grid, one["curves"][row["left"]]))
-
-
-def _bounds(rows: list[dict[str, Any]]) -> tuple[float, float]:
-    every = [row[key] for row in rows for key in ("ms", "low", "high") if row[key] and row[key] > 0] or [1.0]
-    return min(every) / 1.12, max(every) * 1.6

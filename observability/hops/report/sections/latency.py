@@ -10,7 +10,7 @@ import numpy as np
 
 from hops.elements import numbers
 from hops.elements.element import Chart, Element, Figures, Fold, Heading, Section
-from hops.report.chart import PAPER, Spec, draw, milliseconds_axis, ticks
+from hops.report.chart import PAPER, Spec, bounds, draw, milliseconds_axis
 from hops.report.encodings import amount, layer, topology_axis, topology_color, topology_dash, topology_shape
 from hops.report.sections.spread import heat_table
 from hops.report.view import View, latencies_ms
@@ -56,14 +56,13 @@ def section(view: View) -> Section:
 def interval_chart(view: View, journey: str) -> Chart:
     """Draws median and p99 of one journey with their intervals, with a row per topology."""
     rows = list(_interval_rows(view, journey))
-    values = [row[key] for row in rows for key in ("value", "low", "high") if row[key]]
-    low, high = _bounds(values)
+    low, high = bounds(row[key] for row in rows for key in ("value", "low", "high"))
     for row in rows:
         row["open_low"], row["open_high"] = row["low"] or low, row["high"] or high
-    x = milliseconds_axis(field="value", scale={"domain": [low, high]}, axis={"values": ticks(low, high)})
+    x = milliseconds_axis("value", low, high)
     spec: Spec = {
         "height": {"step": 31},
-        "encoding": {"y": topology_axis(view), "color": topology_color(view)},
+        "encoding": {"y": topology_axis(view), "color": topology_color(view.looks)},
         "layer": [layer for metric, offset in _OFFSETS.items() for layer in _interval_layers(view, x, metric, offset)],
     }
     described = "; ".join(
@@ -89,16 +88,15 @@ def percentile_chart(view: View, journey: str) -> Chart:
             {"topology": look.name, "nines": round(n, 3), "ms": float(f"{ms:.4g}"), "at": at}
             for n, ms, at in zip(nines.tolist(), latencies, marked.tolist(), strict=True)
         ]
-    low, high = _bounds([row["ms"] for row in rows])
-    y = milliseconds_axis(field="ms", scale={"domain": [low, high]}, axis={"values": ticks(low, high)})
+    y = milliseconds_axis("ms", *bounds(row["ms"] for row in rows))
     scale, at = {"domain": [0, 3]}, [0, 1, 2, 3]
     x = amount("nines", "percent of journeys", scale=scale, values=at, labelExpr=_PERCENT_LABELS, grid=True)
     spec: Spec = {
         "height": 150,
-        "encoding": {"x": x, "y": y, "color": topology_color(view)},
+        "encoding": {"x": x, "y": y, "color": topology_color(view.looks)},
         "layer": [
-            layer("line", {"strokeDash": topology_dash(view)}, strokeWidth=2, interpolate="monotone"),
-            layer("point", {"shape": topology_shape(view)}, only="datum.at", filled=True, size=34, opacity=1),
+            layer("line", {"strokeDash": topology_dash(view.looks)}, strokeWidth=2, interpolate="monotone"),
+            layer("point", {"shape": topology_shape(view.looks)}, only="datum.at", filled=True, size=34, opacity=1),
         ],
     }
     described = f"Latency of {journey} over percentiles, a line per {view.compared.one}; figures in the table."
@@ -116,11 +114,6 @@ def _interval_rows(view: View, journey: str) -> Iterator[dict[str, Any]]:
                 yield {"topology": name, "metric": metric, "value": value, "low": low, "high": high}
 
 
-def _bounds(values: list[float]) -> tuple[float, float]:
-    positive = [value for value in values if value > 0] or [1.0]
-    return min(positive) / 1.12, max(positive) * 1.12
-
-
 def _interval_layers(view: View, x: Spec, metric: str, offset: int) -> list[Spec]:
     of, low, high = f"datum.metric=='{metric}'", "isValid(datum.low)", "isValid(datum.high)"
     ends = {"x": {**x, "field": "open_low"}, "x2": {"field": "open_high"}}
@@ -128,5 +121,5 @@ def _interval_layers(view: View, x: Spec, metric: str, offset: int) -> list[Spec
     return [
         layer("rule", ends, only=f"{of} && {low} != {high}", strokeWidth=1.5, strokeDash=[2, 3], yOffset=offset),
         layer("rule", ends, only=f"{of} && {low} && {high}", strokeWidth=2.5, yOffset=offset),
-        layer("point", {"x": x, "shape": topology_shape(view)}, only=of, opacity=1, yOffset=offset, **point),
+        layer("point", {"x": x, "shape": topology_shape(view.looks)}, only=of, opacity=1, yOffset=offset, **point),
     ]

@@ -9,7 +9,7 @@ import numpy as np
 from hops.elements import numbers
 from hops.elements.element import Chart, Figures, Fold, Section, Text
 from hops.elements.table import Cell, Column, Table, number, words
-from hops.report.chart import PAPER, Spec, draw, milliseconds_axis, ticks
+from hops.report.chart import PAPER, Spec, draw, milliseconds_axis
 from hops.report.encodings import layer, topology_axis, topology_color
 from hops.report.view import View, latencies_ms
 
@@ -64,8 +64,8 @@ def box_chart(view: View, journey: str) -> Chart:
     rows = _box_rows(view, journey)
     low = min((row["p5"] for row in rows), default=1.0) / 1.15
     high = max((row["p95"] for row in rows), default=10.0) * 1.15
-    x = milliseconds_axis(scale={"domain": [low, high]}, axis={"values": ticks(low, high)})
-    color = topology_color(view)
+    x = milliseconds_axis("p50", low, high)
+    color = topology_color(view.looks)
     half, painted = {"x": {**x, "field": "p25"}, "x2": {"field": "p75"}}, {"stroke": color, "fill": color}
     spec: Spec = {
         "height": {"step": 26},
@@ -74,7 +74,7 @@ def box_chart(view: View, journey: str) -> Chart:
             layer("rule", {"x": {**x, "field": "p5"}, "x2": {"field": "p95"}, "color": color}, strokeWidth=1.5),
             layer("bar", half, height=13, fill=PAPER),
             layer("bar", half | painted, height=13, strokeWidth=1.5, fillOpacity=0.22, strokeOpacity=1),
-            layer("tick", {"x": {**x, "field": "p50"}, "color": color}, thickness=3, size=13, opacity=1),
+            layer("tick", {"x": x, "color": color}, thickness=3, size=13, opacity=1),
         ],
     }
     described = f"Boxes of the latency of {journey}, one per {view.compared.one}; figures in the table."
