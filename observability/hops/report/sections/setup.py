@@ -8,7 +8,7 @@ from typing import Any
 from hops.elements.element import Element, Figures, Fold, Heading, Section, Text
 from hops.elements.table import Column, Table, words
 from hops.report.sections.topology_drawing import PROTOCOLS, browser_note, draw_topology, links_of, protocol_name
-from hops.run.switches import Switches, is_of_the_shop, mesh_text, programs_of, switches_of
+from hops.run.switches import Switches, is_of_the_shop, mesh_text, switches_of
 
 
 def section(manifest: Mapping[str, Any], facts: Sequence[tuple[str, str]]) -> Section:
@@ -20,14 +20,13 @@ def section(manifest: Mapping[str, Any], facts: Sequence[tuple[str, str]]) -> Se
         targets: list[Element] = [Heading("Targets"), targets_table(manifest["targets"])]
         return Section("setup", "What was measured", [*targets, *load], detail=True)
     distinct = _distinct(manifest)
-    topologies = {name: one for name, (one, _) in distinct.items()}
     meshed = any(mesh_text(own) for _, own in distinct.values())
-    edges = {name: own.get("edge", "envoy") for name, (_, own) in distinct.items()}
-    drawings = [
-        draw_topology(name, one, edge=edges[name], replicas=own.get("replicas", {}), programs=programs_of(one, own))
+    drawings = [draw_topology(name, one, own) for name, (one, own) in distinct.items()]
+    links = [
+        (name, link)
         for name, (one, own) in distinct.items()
+        for link in links_of(one, edge=own.get("edge", "envoy") != "none")
     ]
-    links = [(name, link) for name, one in topologies.items() for link in links_of(one, edge=edges[name] != "none")]
     used = {link.protocol for _, link in links}
     rows = [[words(name), *map(words, (one.caller, one.callee, protocol_name(one.protocol)))] for name, one in links]
     columns = [Column(name, numeric=False) for name in ("topology", "caller", "callee", "protocol")]
@@ -40,7 +39,7 @@ def section(manifest: Mapping[str, Any], facts: Sequence[tuple[str, str]]) -> Se
             + (" Behind the edge, a call passes the sidecars of its caller and its callee." if meshed else ""),
             wide=True,
         ),
-        *([Text(note)] if (note := browser_note(topologies)) else []),
+        *([Text(note)] if (note := browser_note({name: one for name, (one, _) in distinct.items()})) else []),
         Fold("The links as a table", [Table("links", "Links of each topology", columns, rows, heads=2)]),
         *load,
     ]

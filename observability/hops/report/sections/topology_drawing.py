@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Any
 
 from markupsafe import Markup, escape
 
 from hops.conclusions.wording import join_names
 from hops.elements.element import Chart
+from hops.run.switches import Switches, programs_of
 from hops.units import SERVICES
 
 Document = Mapping[str, Any]
@@ -90,21 +90,10 @@ def browser_note(topologies: Mapping[str, Document]) -> str:
     )
 
 
-def draw_topology(
-    name: str,
-    topology: Document,
-    *,
-    edge: str,
-    replicas: Mapping[str, int] = MappingProxyType({}),
-    programs: Mapping[str, str] = MappingProxyType({}),
-) -> Chart:
-    """Draws one topology.
-
-    Args:
-        edge: Proxy between clients and the rest, `envoy` or `kong`; `none` without a proxy.
-        replicas: Number of replicas of the components that have several.
-        programs: What runs instead of a component in Python, by component: a language, or `command`.
-    """
+def draw_topology(name: str, topology: Document, switches: Switches) -> Chart:
+    """Draws one topology, with the edge, the replicas and the programs that its switches choose."""
+    edge, replicas = switches.get("edge", "envoy"), switches.get("replicas", {})
+    programs = programs_of(topology, switches)
     plan = _plan(topology, edge=edge != "none")
     step = _TALL + _GAP_Y
     width = len(plan.columns) * (_BOX + _GAP_X) - _GAP_X

@@ -16,16 +16,16 @@ HYBRID = {
 
 @pytest.mark.parametrize(("edge", "label"), [("envoy", "edge (Envoy)"), ("kong", "edge (Kong)")])
 def test_the_edge_has_its_program_s_name(edge: str, label: str) -> None:
-    assert label in draw_topology("hybrid", HYBRID, edge=edge).svg
+    assert label in draw_topology("hybrid", HYBRID, {"edge": edge}).svg
 
 
 def test_without_an_edge_there_is_no_box_for_one() -> None:
-    assert "edge (" not in draw_topology("hybrid", HYBRID, edge="none").svg
+    assert "edge (" not in draw_topology("hybrid", HYBRID, {"edge": "none"}).svg
 
 
 def test_a_component_by_another_program_says_which():
     topology = {**HYBRID, "links": {"graphql-gateway": {"product": "grpc", "order": "grpc"}}}
-    drawn = draw_topology("hybrid", topology, edge="envoy", programs={"product": "go"})
+    drawn = draw_topology("hybrid", topology, {"implementation": {"product": "go"}})
     assert ">product (Go)<" in drawn.svg
     assert ">order<" in drawn.svg
 
