@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from hops.conclusions.wording import join_names, loop_text, not_tested, plural
 from hops.elements import numbers
@@ -97,20 +97,27 @@ def metric_name(metric: str) -> str:
     return metric.replace("_", ".").replace("cpu.ms", "CPU ms")
 
 
-def difference(row: Tested) -> Cell:
-    """Formats a tested difference with its interval."""
-    return estimate(row["difference"], row["ci95"], signed=True)
+def contrast_columns(
+    one: str, other: str, unit: str = "", spare: tuple[int, int] = (0, 0)
+) -> list[tuple[Column, Callable[[Tested], Cell]]]:
+    """Makes columns for `table_of` about a tested difference and its ratio.
 
-
-def chance(row: Tested) -> Cell:
-    """Formats the corrected p value of a difference."""
-    return Cell(numbers.chance(row["p_corrected"]), row["p_corrected"])
-
-
-def visible(row: Tested) -> Cell:
-    """Formats the smallest difference that would have been shown, in percent."""
-    ratio = row["visible_ratio"]
-    return number(None if ratio is None else 100 * (ratio - 1))
+    Args:
+        spare: `Column.spare` of the corrected p value, and of the smallest difference that would have been shown.
+    """
+    of_p, of_visible = spare
+    return [
+        (
+            Column(f"{one} minus {other}", unit, interval=True),
+            lambda row: estimate(row["difference"], row["ci95"], signed=True),
+        ),
+        (Column(f"{one} / {other}", interval=True), lambda row: estimate(row["ratio"], row["ratio_ci95"])),
+        (Column("p, corrected", spare=of_p), lambda row: Cell(numbers.chance(row["p_corrected"]), row["p_corrected"])),
+        (
+            Column("visible", "%", spare=of_visible),
+            lambda row: number(None if (ratio := row["visible_ratio"]) is None else 100 * (ratio - 1)),
+        ),
+    ]
 
 
 def _comparisons(view: SummaryView, key: str, title: str, comparisons: Sequence[Comparison]) -> Table:
@@ -128,10 +135,7 @@ def _comparisons(view: SummaryView, key: str, title: str, comparisons: Sequence[
             *texts("left", "right"),
             (Column("left value", spare=4), lambda row: number(row["left_value"])),
             (Column("right value", spare=4), lambda row: number(row["right_value"])),
-            (Column("left minus right", interval=True), difference),
-            (Column("left / right", interval=True), lambda row: estimate(row["ratio"], row["ratio_ci95"])),
-            (Column("p, corrected"), chance),
-            (Column("visible", "%"), visible),
+            *contrast_columns("left", "right"),
             (Column("effect", spare=2), lambda row: number(row["effect"])),
             (
                 Column("verdict", numeric=False, spare=3),

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 
 from hops.conclusions.wording import join_names, mark_lines, negate_interval, not_tested
 from hops.elements.element import Element, Points, Section, Text
-from hops.elements.numbers import UNKNOWN, excess, figure, times
-from hops.elements.table import Cell, Column, Table, estimate, number, table_of, texts
+from hops.elements.numbers import excess, figure, times
+from hops.elements.table import Cell, Column, Table, number, table_of, texts
 from hops.kinds.compare_versions.analysis import MIN_SHARE, VersionRow, Versions, versions_in
 from hops.run.documents.summary import Summary
-from hops.tables.latency import chance, difference, visible
+from hops.tables.latency import contrast_columns
 from hops.tables.view import SummaryView
 
 LARGE_MS = 2.0
@@ -101,10 +101,7 @@ def _table(rows: Sequence[VersionRow]) -> Table:
             *texts("what"),
             (Column("a", "ms"), lambda row: number(row["a"])),
             (Column("b", "ms"), lambda row: number(row["b"])),
-            (Column("b minus a", "ms", interval=True), difference),
-            (Column("b / a", interval=True), lambda row: estimate(row["ratio"], row["ratio_ci95"] or UNKNOWN)),
-            (Column("p, corrected", spare=2), chance),
-            (Column("visible", "%", spare=1), visible),
+            *contrast_columns("b", "a", "ms", spare=(2, 1)),
             (Column("b is", numeric=False), _verdict),
         ],
     )

@@ -11,12 +11,12 @@ from hops.conclusions.wording import join_names, mark_lines, negate_interval, no
 from hops.elements import numbers
 from hops.elements.element import Element, Points, Section, Text
 from hops.elements.numbers import figure, times
-from hops.elements.table import Column, Table, estimate, number, table_of, texts, words
+from hops.elements.table import Column, Table, number, table_of, texts, words
 from hops.gates.limits import gate_name
 from hops.gates.verdict import MEANING
 from hops.kinds.two_runs.analysis import RunDifference, RunFacts, RunsComparison, list_watched, regressions
 from hops.run.documents.gate import VALID
-from hops.tables.latency import chance, difference, metric_name, visible
+from hops.tables.latency import contrast_columns, metric_name
 from hops.terminal.render import render
 from hops.units import ALL
 
@@ -116,10 +116,7 @@ def _table(comparison: RunsComparison, name_a: str, name_b: str, metrics: Sequen
             (Column("metric", numeric=False), lambda row: words(metric_name(row["metric"]))),
             (Column("a"), lambda row: number(row["a"])),
             (Column("b"), lambda row: number(row["b"])),
-            (Column("b minus a", interval=True), difference),
-            (Column("b / a", interval=True), lambda row: estimate(row["ratio"], row["ratio_ci95"])),
-            (Column("p, corrected", spare=2), chance),
-            (Column("visible", "%", spare=1), visible),
+            *contrast_columns("b", "a", spare=(2, 1)),
             (Column("b is", numeric=False), lambda row: words(_verdict(row))),
         ],
         heads=2,
