@@ -91,11 +91,6 @@ def reported_run(folder: Path, **options: Any) -> Path:
     return folder
 
 
-def compared_run(folder: Path) -> Path:
-    """Makes up a comparison of three topologies, with its report."""
-    return reported_run(folder, topologies=("hybrid", "rest", "grpc"), blocks=3, journeys_per_trial=400)
-
-
 @contextmanager
 def edited(file: Path) -> Iterator[dict[str, Any]]:
     """Writes what the context changes in the document of a JSON file."""

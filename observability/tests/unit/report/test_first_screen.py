@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -16,7 +15,6 @@ from hops.kinds import kind_of
 from hops.report.contents import all_sections
 from hops.report.view import View
 from hops.run.files import SUMMARY, read_run
-from synthetic.experiment import Noise
 from synthetic.run import Arm
 
 from .pages import page_of, reported_run
@@ -25,20 +23,11 @@ MAX_SENTENCES, MAX_FIGURES = 10, 3
 _INTERVAL = re.compile(r"\([^()]* to [^()]*\)")
 _NAME = re.compile(r"\bp\d+\b|95 % interval")
 _FIGURE = re.compile(r"\d[\d,.]*\d|\d")
-FOUR = ("rest", "graphql", "grpc", "hybrid")
-CALM = Noise(sigma=0.2, block=0.01, trial=0.01)
-RUNS: dict[str, dict[str, Any]] = {
-    "comparison": {"topologies": FOUR, "noise": CALM, "blocks": 3, "journeys_per_trial": 600},
-    "noisy": {"topologies": FOUR[:2], "blocks": 3, "failing": {(2, "rest"): "steal_share"}},
-    "one block": {"topologies": FOUR[:2], "blocks": 1},
-    "two blocks": {"topologies": FOUR[:2], "blocks": 2},
-    "one topology": {"topologies": ("hybrid",), "blocks": 1},
-}
 
 
-@pytest.fixture(scope="module", params=RUNS)
-def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return reported_run(tmp_path_factory.mktemp("run") / "run", **{"journeys_per_trial": 300} | RUNS[request.param])
+@pytest.fixture(scope="module", params=["comparison", "noisy", "one block", "two blocks", "bench"])
+def folder(request: pytest.FixtureRequest, reported: Callable[[str], Path]) -> Path:
+    return reported(request.param)
 
 
 @pytest.fixture(scope="module")

@@ -2,38 +2,37 @@
 
 from __future__ import annotations
 
+import copy
 import csv
 import json
 import os
 import re
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from typer.testing import CliRunner
 
 from hops.__main__ import app
+from hops.elements.element import Figures
 from hops.elements.numbers import NOTHING, plain
 from hops.elements.table import Table
-from hops.kinds import kind_of, make_report
+from hops.kinds import analyse, kind_of
+from hops.report import write_report
 from hops.report.contents import all_sections
 from hops.report.csv_files import csv_text, tables_of
+from hops.report.facts import load_facts
+from hops.report.sections import budget, resource, setup
 from hops.report.view import View
-from hops.run.files import MANIFEST, TRIALS, read_run
+from hops.report.write import facts
+from hops.run.documents.trial import TrialRecord
+from hops.run.files import SUMMARY, TRIALS, read_document, read_run
 from hops.terminal.comparison import compare
 from synthetic.run import write_generated_run
 
-from .pages import (
-    SECTIONS,
-    check_terminal,
-    compared_run,
-    csv_rows,
-    edited,
-    markdown_of,
-    page_of,
-    print_view,
-    reported_run,
-)
+from .pages import SECTIONS, check_terminal, csv_rows, markdown_of, page_of, print_view
 
 _KEY = re.compile(r'<ul class="key".*?</ul>', re.DOTALL)
 _FILLS = re.compile(r'class="fill (g\d+)"')
@@ -41,34 +40,37 @@ HOSTILE = '</script><img src=x onerror="alert(1)">|*_`'
 
 
 @pytest.fixture(scope="module")
-def compared(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return compared_run(tmp_path_factory.mktemp("compare") / "run")
+def compared(reported: Callable[[str], Path]) -> Path:
+    return reported("comparison")
 
 
 @pytest.fixture(scope="module")
-def noisy(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("noisy") / "run"
-    failing = {(2, "rest"): "steal_share"}
-    return reported_run(folder, topologies=("hybrid", "rest"), blocks=3, journeys_per_trial=300, failing=failing)
+def noisy(reported: Callable[[str], Path]) -> Path:
+    return reported("noisy")
 
 
 @pytest.fixture(scope="module")
-def bench(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("bench") / "run"
-    return reported_run(folder, topologies=("hybrid",), blocks=1, journeys_per_trial=300)
+def bench(reported: Callable[[str], Path]) -> Path:
+    return reported("bench")
 
 
 @pytest.fixture(scope="module")
-def meshed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("meshed") / "run"
-    return reported_run(folder, topologies=("hybrid", "grpc"), blocks=2, journeys_per_trial=300, mesh="istio")
+def meshed(reported: Callable[[str], Path]) -> Path:
+    return reported("meshed")
+
+
+def view_of(folder: Path, arms: Mapping[str, dict[str, Any]] | None = None, **changes: Any) -> View:
+    """Returns the view of a run, with some switches of its topologies and some fields of its summary changed."""
+    run = read_run(folder)
+    if arms is not None:
+        switches = {name: run.manifest["switches"] | arms.get(name, {}) for name in run.topologies}
+        run = replace(run, manifest=run.manifest | {"arms": switches})
+    return View(read_document(folder / SUMMARY) | changes, run, kind_of(run))
 
 
 def tables_in(folder: Path, **changes: Any) -> dict[str, list[Table]]:
     """Returns the tables of each section of a report, with some fields of the summary changed."""
-    run = read_run(folder)
-    summary = json.loads((folder / "summary.json").read_text(encoding="utf-8")) | changes
-    view = View(summary, run, kind_of(run))
+    view = view_of(folder, **changes)
     return {section.key: list(tables_of(section.elements)) for section in all_sections(view)}
 
 
@@ -81,7 +83,7 @@ def test_the_machines_speed_is_next_to_each_of_several_trials(compared: Path, be
     column = next(index for index, head in enumerate(heads) if "speed" in head)
     assert {len(row) for row in rows} == {len(heads)}
     # the made-up machine is a little faster in each block
-    assert [row[column] for row in rows if row[0] == "3"] == ["100 %"] * 3
+    assert [row[column] for row in rows if row[0] == "3"] == ["100 %"] * 4
     assert not any("speed" in head for head in page_of(bench).tables["trials"][0])
 
 
@@ -167,16 +169,16 @@ def test_one_block_shows_figures_without_comparing(bench: Path) -> None:
     assert len(page_of(bench).tables["latency"]) > 5
 
 
-def test_names_of_the_run_are_text_and_nothing_else(tmp_path: Path) -> None:
-    folder = write_generated_run(tmp_path / "run", topologies=("hybrid",), blocks=1, journeys_per_trial=60)
-    with edited(folder / MANIFEST) as manifest:
-        manifest["workload"] = manifest["machine"]["cpu"] = manifest["topologies"]["hybrid"]["about"] = HOSTILE
-    make_report(folder)
-    found = page_of(folder)
+def test_names_of_the_run_are_text_and_nothing_else(bench: Path, tmp_path: Path) -> None:
+    view = view_of(bench)
+    manifest = copy.deepcopy(view.run.manifest)
+    manifest["workload"] = manifest["machine"]["cpu"] = manifest["topologies"]["hybrid"]["about"] = HOSTILE
+    write_report(replace(view.run, manifest=manifest), view.summary, tmp_path, view.kind)
+    found = page_of(tmp_path)
     assert "img" not in found.tags
     assert found.tags.count("script") == 1
     assert dict(found.tables["setup"])["workload"] == HOSTILE
-    assert r"\<img" in (folder / "report.md").read_text(encoding="utf-8")
+    assert r"\<img" in (tmp_path / "report.md").read_text(encoding="utf-8")
 
 
 def test_page_markdown_and_csv_have_the_same_figures(compared: Path) -> None:
@@ -217,71 +219,61 @@ def test_without_a_mesh_there_is_no_sign_of_one(compared: Path) -> None:
     assert "mesh:" not in (compared / "report.md").read_text(encoding="utf-8").partition("## ")[0]
 
 
-def test_replicas_are_below_the_title_in_the_drawing_and_with_their_resources(tmp_path: Path) -> None:
-    folder = write_generated_run(tmp_path / "run", topologies=("hybrid",), blocks=1, journeys_per_trial=60)
-    with edited(folder / MANIFEST) as manifest:
-        manifest["switches"]["replicas"] = {"graphql-gateway": 2, "product": 3}
-    make_report(folder)
-    text = markdown_of(folder)
+FAR = {"network": "4g", "rtt_ms": None, "bandwidth": "", "visit": "first"}
+OF_4G = "4g (70 ms, 12/12 Mbit/s), connections opened by each journey"
+
+
+@pytest.mark.parametrize(
+    ("arms", "fact", "text"),
+    [
+        ({"hybrid": FAR, "rest": FAR}, "network", OF_4G),
+        ({"hybrid": FAR}, "network", f"hybrid: {OF_4G}; rest: none"),
+        ({"hybrid": {"http": 2}, "rest": {"http": 3}}, "clients speak",
+         "hybrid: HTTP/2; rest: HTTP/3 (gRPC stays on 2)"),
+        ({"rest": {"mesh": "envoy"}}, "mesh", "hybrid: none; rest: Envoy with static configuration, mTLS off"),
+        ({"hybrid": {"replicas": {"product": 3}}}, "replicas", "hybrid: 3 of product; rest: none"),
+    ],
+)  # fmt: skip
+def test_what_is_special_about_topologies_is_below_the_title(
+    noisy: Path, arms: dict[str, Any], fact: str, text: str
+) -> None:
+    assert dict(facts(view_of(noisy, arms)))[fact] == text
+    assert fact not in dict(facts(view_of(noisy)))
+
+
+@pytest.mark.parametrize("arms", [{"hybrid": FAR, "rest": FAR}, {"hybrid": FAR}])
+def test_a_network_is_a_fact_about_the_load_and_no_switch(noisy: Path, arms: dict[str, Any]) -> None:
+    view = view_of(noisy, arms)
+    loads = dict(load_facts(view))
+    assert loads["network"] == dict(facts(view))["network"]
+    assert "network" not in loads["switches"]
+    assert "switches of hybrid" not in loads
+
+
+def test_replicas_are_in_the_drawing_and_with_their_resources(bench: Path) -> None:
+    view = view_of(bench, {"hybrid": {"replicas": {"graphql-gateway": 2, "product": 3}}})
     replicas = "2 of graphql-gateway, 3 of product"
-    assert f"replicas: {replicas}" in text
-    assert f"A component's figures are those of all its replicas together ({replicas})." in text
-    drawn = (folder / "report.html").read_text(encoding="utf-8")
-    assert ">graphql-gateway ×2</text>" in drawn
-    assert ">product ×3</text>" in drawn
-    assert ">order</text>" in drawn
+    said = f"A component's figures are those of all its replicas together ({replicas})."
+    assert said in str(resource.section(view).elements[0])
+    (drawn,) = [one for one in setup.section(view.run.manifest, []).elements if isinstance(one, Figures)]
+    for label in ("graphql-gateway ×2", "product ×3", "order"):
+        assert f">{label}</text>" in drawn.charts[0].svg
 
 
-def test_a_cluster_s_report_says_who_counted_the_resources_and_how_exactly(tmp_path: Path) -> None:
-    folder = write_generated_run(tmp_path / "run", topologies=("hybrid",), blocks=1, journeys_per_trial=60)
-    with edited(folder / TRIALS) as document:
-        document["trials"][0]["resources_from"] = {"source": "metrics API", "resolution_s": 15.1}
-    make_report(folder)
-    text = markdown_of(folder)
+def test_a_cluster_s_report_says_who_counted_the_resources_and_how_exactly(bench: Path) -> None:
+    origin = {"source": "metrics API", "resolution_s": 15.1}
+    view = view_of(bench)
+    run = replace(view.run, trials=[cast("TrialRecord", {**view.run.trials[0], "resources_from": origin})])
+    summary = analyse(run, name="night")
+    assert summary["resources_from"] == origin
+    text = str(resource.section(replace(view, summary=summary)).elements[-1])
     assert "(source: metrics API). A figure of CPU time is a mean over up to 15 s." in text
-    summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
-    assert summary["resources_from"] == {"source": "metrics API", "resolution_s": 15.1}
 
 
-def test_the_network_is_below_the_title_and_with_the_load(tmp_path: Path) -> None:
-    folder = write_generated_run(tmp_path / "run", topologies=("grpc", "rest"), blocks=1, journeys_per_trial=60)
-    manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
-    far = manifest["switches"] | {"network": "4g", "rtt_ms": None, "bandwidth": "", "visit": "first"}
-    of_4g = "4g (70 ms, 12/12 Mbit/s), connections opened by each journey"
-    for arms, network in (
-        ({"grpc": far, "rest": far}, of_4g),
-        ({"grpc": far, "rest": manifest["switches"]}, f"grpc: {of_4g}; rest: none"),
-    ):
-        (folder / MANIFEST).write_text(json.dumps(manifest | {"arms": arms}), encoding="utf-8")
-        make_report(folder)
-        assert f"network: {network}" in markdown_of(folder)
-        facts = {row[0].strip(): row[1].strip() for row in page_of(folder).tables["setup"]}
-        assert facts["network"] == network
-        assert "network" not in facts["switches"]
-        assert "switches of grpc" not in facts
-
-
-def test_with_http_3_the_report_says_who_speaks_it_and_where_sending_counts(tmp_path: Path, compared: Path) -> None:
-    folder = write_generated_run(tmp_path / "run", topologies=("grpc", "rest"), blocks=1, journeys_per_trial=60)
-    with edited(folder / MANIFEST) as manifest:
-        manifest["arms"] = {"grpc": manifest["switches"] | {"http": 2}, "rest": manifest["switches"] | {"http": 3}}
-    make_report(folder)
-    text = markdown_of(folder)
-    assert "clients speak: grpc: HTTP/2; rest: HTTP/3 (gRPC stays on 2)" in text
-    sending = "Over HTTP/3, proxy:edge has the time to encrypt and send the answer"
-    assert sending in text
-    without = markdown_of(compared)
-    assert sending not in without
-    assert "clients speak:" not in without
-
-
-def test_topologies_with_different_meshes_are_listed_separately(tmp_path: Path) -> None:
-    folder = write_generated_run(tmp_path / "run", topologies=("grpc", "rest"), blocks=1, journeys_per_trial=60)
-    with edited(folder / MANIFEST) as manifest:
-        manifest["arms"] = {"grpc": manifest["switches"], "rest": manifest["switches"] | {"mesh": "envoy"}}
-    make_report(folder)
-    text = markdown_of(folder)
-    assert "mesh: grpc: none; rest: Envoy with static configuration, mTLS off" in text
+def test_with_http_3_the_report_says_where_sending_counts(noisy: Path) -> None:
+    for http, said in ((2, False), (3, True)):
+        text, *_ = budget.section(view_of(noisy, {"rest": {"http": http}})).elements
+        assert ("Over HTTP/3, proxy:edge has the time to encrypt and send the answer" in str(text)) is said
 
 
 def test_a_deep_trace_is_drawn_in_the_order_of_its_path(meshed: Path) -> None:
@@ -375,10 +367,9 @@ def test_a_legend_has_what_is_drawn_and_no_more(bench: Path) -> None:
     assert set(_FILLS.findall(_KEY.findall(traces)[0])) == set(re.findall(r'class="bars (g\d+)"', traces))
 
 
-def test_the_verdict_line_is_a_sentence(tmp_path: Path) -> None:
-    failing = {(1, "rest"): "parity"}
-    folder = reported_run(tmp_path, topologies=("rest",), blocks=1, journeys_per_trial=60, failing=failing)
-    assert "WRONG Answers that differ from the reference. 1 of 1 trial fails a gate" in page_of(folder).text
+def test_the_verdict_line_is_a_sentence(reported: Callable[[str], Path]) -> None:
+    text = page_of(reported("wrong bench")).text
+    assert "WRONG Answers that differ from the reference. 1 of 1 trial fails a gate" in text
 
 
 def test_a_percent_sign_stays_with_its_figure(compared: Path) -> None:

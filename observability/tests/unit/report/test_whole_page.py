@@ -9,14 +9,15 @@ import pytest
 
 from hops.kinds import make_report
 
-from .pages import compared_run, page_of
+from .pages import page_of, reported_run
 
 DRAWN = True
 
 
 @pytest.fixture(scope="module")
 def compared(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return compared_run(tmp_path_factory.mktemp("compare") / "run")
+    folder = tmp_path_factory.mktemp("compare") / "run"
+    return reported_run(folder, topologies=("hybrid", "rest", "grpc"), blocks=3, journeys_per_trial=400)
 
 
 def test_it_is_small_and_loads_nothing(compared: Path) -> None:

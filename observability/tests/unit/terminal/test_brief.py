@@ -3,42 +3,31 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from hops.kinds import analyse, make_report
 from hops.run.documents.gate import NOISY, VALID, WRONG
 from hops.run.documents.summary import Summary
-from hops.run.files import read_run
+from hops.run.files import SUMMARY, read_document
 from hops.terminal.brief import brief
-from synthetic.run import Noise, write_generated_run
 
 from ..report.pages import page_of, print_view
 
 MAX_LINES = 36
 """Four more lines are the links, and the line that says that the run is finished."""
-FOUR = ("rest", "graphql", "grpc", "hybrid")
-RUNS: dict[str, dict[str, Any]] = {
-    "bench": {"topologies": ("hybrid",), "blocks": 1},
-    "noisy bench": {"topologies": ("hybrid",), "blocks": 1, "failing": {(1, "hybrid"): "steal_share"}},
-    "comparison": {"topologies": FOUR, "blocks": 3},
-    "noisy comparison": {"topologies": FOUR, "blocks": 3, "failing": {(2, "rest"): "steal_share"}},
-    "wrong comparison": {"topologies": FOUR[:2], "blocks": 3, "failing": {(2, "rest"): "parity"}},
-}
 
 
-@pytest.fixture(scope="module", params=RUNS)
-def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    calm = Noise(sigma=0.2, block=0.01, trial=0.01)
-    path = tmp_path_factory.mktemp("run") / "run"
-    return write_generated_run(path, noise=calm, journeys_per_trial=400, **RUNS[request.param])
+@pytest.fixture(scope="module", params=["noisy bench", "comparison", "noisy", "wrong bench"])
+def folder(request: pytest.FixtureRequest, reported: Callable[[str], Path]) -> Path:
+    return reported(request.param)
 
 
 @pytest.fixture(scope="module")
 def summary(folder: Path) -> Summary:
-    return analyse(read_run(folder), name="run")
+    return read_document(folder / SUMMARY)
 
 
 def print_brief(summary: Summary, width: int = 80) -> str:
@@ -87,7 +76,6 @@ def test_programs_that_disturbed_a_run_are_named(summary: Summary) -> None:
 
 
 def test_the_report_has_every_figure(folder: Path, summary: Summary) -> None:
-    make_report(folder)
     # sums and shares are on the page as bars
     lines = [line for line in print_brief(summary, 400).splitlines() if "smaller" not in line]
     figures = set(re.findall(r"\d[\d.,]*\d(?! %)\b", "\n".join(lines)))
