@@ -3,32 +3,27 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
 import pytest
 
-from hops.kinds import make_report
-from hops.report.sections.flames import LESS, MORE
-from synthetic.run import write_generated_run
+from hops.elements.element import Text
+from hops.kinds import kind_of
+from hops.report.sections.flames import LESS, MORE, difference_flame, flame_elements
+from hops.report.view import View
+from hops.run.files import SUMMARY, read_document, read_run
 
-from .pages import Page, page_of
+from .pages import page_of, reported_run
 
 DRAWN = True
-DELAYS = {"slow": {"work:product": 5.0}}
-NOT_KEPT = "This run kept no call paths"
-
-
-def write_run(folder: Path) -> Path:
-    names = ("hybrid", "slow")
-    return write_generated_run(folder, topologies=names, blocks=3, journeys_per_trial=400, delays_ms=DELAYS)
 
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = write_run(tmp_path_factory.mktemp("flames") / "run")
-    make_report(folder)
-    return folder
+    folder, delays = tmp_path_factory.mktemp("flames") / "run", {"slow": {"work:product": 5.0}}
+    return reported_run(folder, topologies=("hybrid", "slow"), blocks=3, journeys_per_trial=400, delays_ms=delays)
 
 
 def drawings(folder: Path, ends: str) -> list[str]:
@@ -78,14 +73,9 @@ def test_tables_have_the_figures_of_the_frames(run: Path) -> None:
 
 
 @pytest.mark.parametrize("kept", ["nothing", "a block"])
-def test_a_run_without_all_call_paths_says_so(tmp_path: Path, kept: str) -> None:
-    folder = write_run(tmp_path / "run")
-    file = folder / "paths.parquet"
-    if kept == "nothing":
-        file.unlink()
-    else:
-        pl.read_parquet(file).filter(pl.col("block") == 1).write_parquet(file)
-    make_report(folder)
-    page = Page((folder / "report.html").read_text(encoding="utf-8"))
-    assert NOT_KEPT in page.text
-    assert not any(name.startswith("call_path") for name in page.tables)
+def test_a_run_without_all_call_paths_says_so(run: Path, kept: str) -> None:
+    files = read_run(run)
+    paths = files.paths.clear() if kept == "nothing" else files.paths.filter(pl.col("block") == 1)
+    view = View(read_document(run / SUMMARY), replace(files, paths=paths), kind_of(files))
+    assert flame_elements(view) == [Text("This run kept no call paths, so it has no flame graphs.")]
+    assert difference_flame(view, "hybrid", "slow") == []

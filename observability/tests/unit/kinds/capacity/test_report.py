@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -74,10 +73,6 @@ def test_a_sweep_finds_what_its_rows_show(swept: Summary, runs: Mapping[Load, Ru
 def test_the_terminal_is_brief_by_default(swept: Summary) -> None:
     assert "misses; GENERATOR" not in print_run(swept, brief=True)
     assert print_run(swept).count("misses; GENERATOR") == 1
-
-
-def test_the_terminal_shows_names_unchanged(swept: Summary) -> None:
-    assert "gw[/red]" in print_run(json.loads(json.dumps(swept).replace('"hybrid"', '"gw[/red]"')))
 
 
 def test_figures_follow_from_the_rows(runs: Mapping[Load, RunFiles]) -> None:

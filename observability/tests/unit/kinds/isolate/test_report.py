@@ -14,7 +14,7 @@ from hops.kinds.isolate.document import AS_IS, KIND
 from hops.run.files import HOPS_FILE, MANIFEST
 from synthetic.run import Arm, write_generated_run
 
-from ...report.pages import check_terminal, edited, markdown_of, page_of
+from ...report.pages import edited, markdown_of, page_of
 
 WITHOUT, APART = "without-bulk_lines", "apart-bulk_lines"
 ARMS = (Arm(AS_IS, "graphql"), Arm(WITHOUT, "graphql"), Arm(APART, "graphql", {"apart": "bulk_lines"}))
@@ -40,10 +40,6 @@ def isolated(tmp_path_factory: pytest.TempPathFactory) -> Path:
         manifest["loads"] = loads
     make_report(folder)
     return folder
-
-
-def test_every_figure_of_an_isolation_is_in_its_report_too(isolated: Path) -> None:
-    check_terminal(isolated, least=12)
 
 
 def test_an_isolation_begins_with_what_others_gain(isolated: Path) -> None:

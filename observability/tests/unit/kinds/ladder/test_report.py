@@ -9,7 +9,7 @@ import pytest
 
 from synthetic.of_ladder import synthetic_arms
 
-from ...report.pages import SECTIONS, check_terminal, page_of, reported_run
+from ...report.pages import SECTIONS, page_of, reported_run
 
 
 @pytest.fixture(scope="module")
@@ -19,10 +19,6 @@ def climbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     # the wait is outside the sidecars, in a part that does not belong to them
     slowed = {"sidecars": {"work:product": 4.0}}
     return reported_run(folder, kind="ladder", arms=arms, blocks=3, journeys_per_trial=400, delays_ms=slowed)
-
-
-def test_every_figure_of_a_ladder_is_in_its_report_too(climbed: Path) -> None:
-    check_terminal(climbed, least=60)
 
 
 def test_a_ladder_begins_with_its_steps_and_compares_nothing_else(climbed: Path) -> None:

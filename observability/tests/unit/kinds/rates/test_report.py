@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from hops.kinds import analyse
 from hops.kinds.rates.conclusions import rates_sentences
 from hops.kinds.rates.document import rates_of
-from hops.kinds.rates.kind import KIND
-from hops.report.csv_files import tables_of
-from hops.run.documents.gate import NOISY
-from hops.run.files import SUMMARY, read_document
-from hops.tables.view import SummaryView
+from hops.run.files import SUMMARY, RunFiles, read_document
 from synthetic.experiment import Noise
 from synthetic.of_axes import arms_at_rates
 from synthetic.run import Arm
@@ -80,20 +77,13 @@ def test_the_picture_is_latency_over_the_rate(loaded: Path) -> None:
     assert titles == ["p50 over the rate", "mean over the rate", "p99 over the rate", "CPU of a journey over the rate"]
 
 
-def test_the_tables_of_a_noisy_run_say_so(loaded: Path) -> None:
-    summary = json.loads((loaded / "summary.json").read_text(encoding="utf-8")) | {"verdict": NOISY}
-    captions = [table.caption for table in tables_of(KIND.first_section(SummaryView(summary)).elements)]
-    assert len(captions) == 4
-    assert [caption for caption in captions if not caption.startswith("NOISY: ")] == []
-
-
 @pytest.mark.parametrize(("places", "equal"), [(("20pct", "80pct"), []), (("20", "80pct"), [20.0])])
 def test_percentages_are_no_rates_that_topologies_share(
-    places: tuple[str, str], equal: list[float], tmp_path: Path
+    places: tuple[str, str], equal: list[float], make_run: Callable[..., RunFiles]
 ) -> None:
     arms = [Arm(f"rest-{place}", "rest", rate=float(place.removesuffix("pct"))) for place in places]
-    folder = reported_run(tmp_path / "run", kind="rates", arms=arms, blocks=3, journeys_per_trial=300)
-    rates = rates_of(read_document(folder / SUMMARY))
+    run = make_run(kind="rates", arms=arms, blocks=3, journeys_per_trial=300)
+    rates = rates_of(analyse(run, name="night"))
     assert [arm["rate"] for arm in rates["arms"]] == [20.0, 80.0]
     assert (rates["equal"], rates["crossings"]) == (equal, [])
     assert {row["topology"] for row in rates["fillings"]} == {"rest"}

@@ -13,7 +13,7 @@ from hops.run.files import SUMMARY, read_document
 from synthetic.experiment import Noise
 from synthetic.of_axes import arms_at_distances
 
-from ...report.pages import check_terminal, csv_rows, markdown_of, page_of, reported_run
+from ...report.pages import csv_rows, markdown_of, page_of, reported_run
 
 
 @pytest.fixture(scope="module")
@@ -27,10 +27,6 @@ def distant(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def text(distant: Path) -> str:
     return markdown_of(distant)
-
-
-def test_every_figure_of_the_terminal_is_in_the_report_too(distant: Path) -> None:
-    check_terminal(distant, least=40)
 
 
 def test_it_begins_with_what_distance_does(text: str) -> None:
