@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import json
+import shutil
 
 import polars as pl
 import pytest
@@ -95,7 +96,7 @@ def test_a_channel_s_own_network_flips_only_its_ranking(rest_and_hybrid):
 
 
 def test_the_figures_at_each_channel_s_network_are_those_that_the_summary_predicts(rest_and_hybrid):
-    run = read_run(rest_and_hybrid)
+    run, _ = analysed(rest_and_hybrid)
     networks = {"web": NAMED["wifi"], "mobile": NAMED["4g"], "partner": NAMED["lan"]}
     decision = decide_for(rest_and_hybrid, Customers("default", None, networks))
     predicted = at_channels({name: travel_of(run, name) for name in run.topologies}, networks)
@@ -137,9 +138,9 @@ def test_one_network_for_all_is_that_of_the_mix_too(rest_and_hybrid):
 
 
 def test_another_mix_of_one_journey_has_that_journey_s_figures(rest_and_hybrid):
-    run = read_run(rest_and_hybrid)
-    summary = analyse(run, name="made-up")
-    decision = decide(run, summary, Customers("browse", {("browse", "web"): 3.0, ("login", "mobile"): 0.0}, {}))
+    _, summary = analysed(rest_and_hybrid)
+    mix = {("browse", "web"): 3.0, ("login", "mobile"): 0.0}
+    decision = decide_for(rest_and_hybrid, Customers("browse", mix, {}))
     (only,) = decision["answers"]
     assert only["channel"] == "web"
     for name, value in only["quickest"]["values"].items():
@@ -170,22 +171,25 @@ def test_an_unmeasured_journey_is_named_with_the_measured_ones(rest_and_hybrid):
     assert "it measured browse/web, bulk_lines/partner" in str(no.value)
 
 
-def write_samples(folder, wire_in):
-    """Writes several journeys of each kind, each sent alone, with these bytes by topology."""
+def decide_with_bytes(folder, copy, wire_in):
+    """Decides by a copy of a run in which several journeys of each kind were sent alone, with these bytes."""
+    shutil.copytree(folder, copy)
+    for file in copy.rglob(SAMPLE_FILE):
+        file.unlink()
     for name, sizes in wire_in.items():
         lines = [
             {"journey": journey, "channel": shape.channel, "wire_in": size, "wire_out": 100}
             for size in sizes
             for journey, shape in JOURNEY_SHAPES.items()
         ]
-        file = folder / trial_folder(name) / SAMPLE_FILE
+        file = copy / trial_folder(name) / SAMPLE_FILE
         file.write_text("".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8")
+    return decide(read_run(copy), analysed(folder)[1], OWN)
 
 
-def test_the_fewest_bytes_are_shown_by_the_same_sampled_journeys(tmp_path):
-    folder = run_of(tmp_path, "hybrid", "rest", journeys_per_trial=200)
-    write_samples(folder, {"hybrid": (500, 508, 516), "rest": (503, 511, 519)})
-    fewest = answer(decide_for(folder), "all")["fewest_bytes"]
+def test_the_fewest_bytes_are_shown_by_the_same_sampled_journeys(rest_and_hybrid, tmp_path):
+    sizes = {"hybrid": (500, 508, 516), "rest": (503, 511, 519)}
+    fewest = answer(decide_with_bytes(rest_and_hybrid, tmp_path / "run", sizes), "all")["fewest_bytes"]
     assert fewest["lowest"] == ["hybrid"]
     assert fewest["values"]["hybrid"]["value"] == pytest.approx(608)
     low, high = fewest["values"]["hybrid"]["ci95"]
@@ -193,10 +197,9 @@ def test_the_fewest_bytes_are_shown_by_the_same_sampled_journeys(tmp_path):
     assert fewest["behind"][0]["value"] == pytest.approx(3)
 
 
-def test_bytes_that_are_now_more_and_now_less_show_nothing(tmp_path):
-    folder = run_of(tmp_path, "hybrid", "rest", journeys_per_trial=200)
-    write_samples(folder, {"hybrid": (500, 508, 516), "rest": (506, 504, 517)})
-    fewest = answer(decide_for(folder), "all")["fewest_bytes"]
+def test_bytes_that_are_now_more_and_now_less_show_nothing(rest_and_hybrid, tmp_path):
+    sizes = {"hybrid": (500, 508, 516), "rest": (506, 504, 517)}
+    fewest = answer(decide_with_bytes(rest_and_hybrid, tmp_path / "run", sizes), "all")["fewest_bytes"]
     assert fewest["lowest"] == ["hybrid", "rest"]
     assert fewest["behind"][0]["reason"] is None
 
@@ -207,11 +210,8 @@ def test_bytes_of_a_single_sampled_journey_show_nothing(rest_and_hybrid):
     assert "needs 2 sampled journeys" in fewest["behind"][0]["reason"]
 
 
-def test_bytes_that_no_sample_counted_are_reported_as_unknown(tmp_path):
-    folder = run_of(tmp_path, "hybrid", "rest", journeys_per_trial=200)
-    for block in range(1, 6):
-        (folder / trial_folder("rest", block) / SAMPLE_FILE).unlink()
-    decision = decide_for(folder)
+def test_bytes_that_no_sample_counted_are_reported_as_unknown(rest_and_hybrid, tmp_path):
+    decision = decide_with_bytes(rest_and_hybrid, tmp_path / "run", {"hybrid": (500, 508)})
     assert list(answer(decision, "all")["fewest_bytes"]["values"]) == ["hybrid"]
     assert decision["unanswered"] == ["bytes of rest: no sample counted those of every journey in the mix"]
 
