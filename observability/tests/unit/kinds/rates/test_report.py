@@ -31,7 +31,7 @@ def loaded(tmp_path_factory: pytest.TempPathFactory) -> Path:
         else arm
         for arm in arms_at_rates(("rest", "hybrid"), (10.0, 30.0, 60.0))
     ]
-    return reported_run(folder, kind="rates", arms=arms, journeys_per_trial=300, noise=calm)
+    return reported_run(folder, kind="rates", arms=arms, blocks=3, journeys_per_trial=300, noise=calm)
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from hops.kinds.two_runs.comparable import pairs, what_differs
 from hops.kinds.two_runs.tables import findings, headline, runs_sections, threshold_lines
 from hops.run.files import RunFiles
 from hops.statistics.contrast import contrast, spread_if_independent
-from hops.statistics.over_blocks import Section, sections_of
+from hops.statistics.over_blocks import sections_of
 from synthetic.of_axes import arms_at_rates
 
 
@@ -266,12 +266,6 @@ def test_welch_is_scipys():
     assert ours.p_value(0.3) == pytest.approx(theirs.pvalue)
     ends = theirs.confidence_interval(0.95)
     assert (0.3 - ours.half_width, 0.3 + ours.half_width) == pytest.approx((ends.low, ends.high))
-
-
-def test_figures_that_do_not_scatter_are_not_tested():
-    same = Section(2.0, np.full(3, 2.0)), Section(1.0, np.full(3, 1.0))
-    assert contrast(*same, spread_if_independent).reason == "the blocks do not scatter"
-    assert contrast(same[0], same[0], spread_if_independent).p == 1.0
 
 
 def test_intervals_of_two_independent_runs_hold_the_truth():
