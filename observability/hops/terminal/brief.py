@@ -87,12 +87,9 @@ def _parts(view: SummaryView, name: str) -> Iterator[Table]:
     if cell is None or not cell["traces"]:
         return
     mean, tail = (cell["budget_ms"].get(band, {}) for band in (MEAN, P99_BAND))
-    parts = sorted(mean, key=lambda part: (-mean[part], part))
-    rest = [*parts[MAX_PARTS:], *(part for part in tail if part not in mean)]
-    lines = [(part, [part]) for part in parts[:MAX_PARTS]]
-    lines += [(plural(len(rest), "smaller part"), rest)] if rest else []
     total = sum(mean.values()) or 1.0
-    rows = [[words(title), *_amounts(mean, tail, of, total)] for title, of in lines]
+    lines = _largest({part: mean[part] for part in sorted(mean)}, "part")
+    rows = [[words(title), *_amounts(mean, tail, parts, total)] for title, parts in lines]
     rows.append([words("adds up to"), number(total), words(""), number(sum(tail.values()))])
     columns = [Column("", numeric=False), Column(MEAN), Column("share"), Column(band_name(P99_BAND, cell["traces"]))]
     yield Table("budget", view.mark_caption("Hop budget of the mix, ms"), columns, rows)
@@ -110,13 +107,19 @@ def _groups(view: SummaryView, names: Sequence[str]) -> Iterator[Table]:
     if not budgets:
         return
     largest = {group: max(of.get(group, 0.0) for of in budgets.values()) for of in budgets.values() for group in of}
-    shown = sorted(largest, key=lambda group: -largest[group])[:MAX_PARTS]
-    rest = [group for group in largest if group not in shown]
-    lines = [(group, [group]) for group in shown] + ([(plural(len(rest), "smaller group"), rest)] if rest else [])
+    lines = _largest(largest, "group")
     rows = [[words(title), *(parts_cell(of, groups, bar=False) for of in budgets.values())] for title, groups in lines]
     rows.append([words("adds up to"), *(number(sum(of.values())) for of in budgets.values())])
     columns = [Column("", numeric=False), *map(Column, budgets)]
     yield Table("budget", view.mark_caption("Hop budget of the mix by group, means, ms"), columns, rows)
+
+
+def _largest(amounts: Mapping[str, float], noun: str) -> list[tuple[str, list[str]]]:
+    """Gives the title and the name of the largest amounts, and one title for the names of all others."""
+    names = sorted(amounts, key=lambda name: -amounts[name])
+    rest = names[MAX_PARTS:]
+    lines = [(name, [name]) for name in names[:MAX_PARTS]]
+    return [*lines, (plural(len(rest), f"smaller {noun}"), rest)] if rest else lines
 
 
 def _failing(summary: Summary) -> Iterator[str]:
