@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 from hops.conclusions.notes import failing_trials, verdict_sentence
 from hops.conclusions.wording import join_names, plural, programs_text
@@ -25,7 +24,7 @@ def validity_elements(view: SummaryView) -> list[Element]:
         elements.append(Text("One block: no intervals over blocks, and no spread over them.", tone="note"))
     return [
         *elements,
-        *gate_elements(view.summary["gates"], _trials(view)),
+        *gate_elements(view),
         *causes_elements(view),
         *left_out_elements(view),
     ]
@@ -34,13 +33,10 @@ def validity_elements(view: SummaryView) -> list[Element]:
 def failing_elements(view: SummaryView) -> list[Element]:
     """Shows the verdict and, unless it is VALID, the failing gates, what to do, and each trial with its reasons."""
     elements: list[Element] = [Text(verdict_sentence(view.summary), tone="verdict")]
-    failing = [gate for gate in view.summary["gates"] if not gate["ok"]]
-    elements += [
-        replace(one, key="gates_failed", caption="Gates that fail") if isinstance(one, Table) else one
-        for one in (gate_elements(failing, _trials(view)) if failing else ())
-    ]
+    is_failing = bool(failing_gates(view.summary["gates"]))
+    elements += gate_elements(view, only_failing=True) if is_failing else []
     elements += causes_elements(view)
-    trials = failing_trials(view.summary) if failing else []
+    trials = failing_trials(view.summary) if is_failing else []
     return [*elements, Heading("In which trials"), Points(trials, tone="sentences")] if trials else elements
 
 
@@ -78,33 +74,25 @@ def left_out_elements(view: SummaryView) -> list[Element]:
     return [Points(left_out, tone="note")] if left_out else []
 
 
-def every_gate(view: SummaryView) -> Table:
-    """Lists every gate of the run."""
-    return gates_table(view.summary["gates"], _trials(view), reasons=True)
-
-
-def _trials(view: SummaryView) -> int:
-    return sum(row["topology"] is not None for row in view.summary["verdicts"])
-
-
 def trust_elements(view: SummaryView) -> list[Element]:
     """Shows what follows an experiment's figures: the verdict, the gates, and each trial with a failing gate."""
     return [*validity_elements(view), Points(failing_trials(view.summary))]
 
 
-def gate_elements(gates: Sequence[Gate], trials: int) -> list[Element]:
-    """Shows every gate, by the value of its worst trial, and what to do about failing gates."""
-    fail = [kind_of(name) for name in failing_gates(gates)]
+def gate_elements(view: SummaryView, *, only_failing: bool = False) -> list[Element]:
+    """Shows the gates, by the value of their worst trials, and what to do about failing gates."""
+    fail = [kind_of(name) for name in failing_gates(view.summary["gates"])]
     remedies = [
         f"{'; '.join(kind.text for kind in fail if kind.remedy == remedy)}: {remedy}"
         for remedy in dict.fromkeys(kind.remedy for kind in fail if kind.remedy)
     ]
-    table = gates_table(gates, trials)
+    table = gates_table(view, only_failing=only_failing)
     return [table, Heading("What to do about it"), Points(remedies)] if remedies else [table]
 
 
-def gates_table(gates: Sequence[Gate], trials: int, *, reasons: bool = False) -> Table:
+def gates_table(view: SummaryView, *, only_failing: bool = False, reasons: bool = False) -> Table:
     """Lists the gates, each with its worst trial's value; on request with reasons: a terminal has no room for them."""
+    gates = [gate for gate in view.summary["gates"] if not (only_failing and gate["ok"])]
     columns: list[tuple[Column, Callable[[Gate], Cell]]] = [
         (Column("gate", numeric=False), lambda gate: words(kind_of(gate["name"]).text)),
         (Column("worst value"), lambda gate: Cell(kind_of(gate["name"]).number(gate["value"]), gate["value"])),
@@ -114,5 +102,8 @@ def gates_table(gates: Sequence[Gate], trials: int, *, reasons: bool = False) ->
     ]
     if reasons:
         columns.append((Column("because", numeric=False, spare=9), lambda gate: words(kind_of(gate["name"]).why)))
+    if only_failing:
+        return table_of("gates_failed", "Gates that fail", gates, columns)
+    trials = sum(row["topology"] is not None for row in view.summary["verdicts"])
     caption = "Gates" if trials == 1 else "Gates of the experiment, each by its worst trial"
     return table_of("gates", caption, gates, columns)

@@ -9,7 +9,7 @@ from hops.gates.limits import gate_name
 from hops.gates.verdict import failing_gates, verdict_of
 from hops.report.view import View
 from hops.run.documents.gate import VALID
-from hops.tables.gates import every_gate, failing_elements, left_out_elements
+from hops.tables.gates import failing_elements, gates_table, left_out_elements
 from hops.tables.seconds import seconds_table
 
 
@@ -17,7 +17,7 @@ def section(view: View) -> Section:
     """Makes the section on whether the figures can be trusted."""
     seconds = seconds_table(view.run.trials, view.run.manifest, view.compared)
     folds = [
-        Fold("Every gate", [every_gate(view), *left_out_elements(view)], opened=True),
+        Fold("Every gate", [gates_table(view, reasons=True), *left_out_elements(view)], opened=True),
         Fold("Every trial", [trials_table(view)], opened=True),
         Fold("Where the trials' seconds went", [seconds]),
     ]
