@@ -95,6 +95,9 @@ class _Change:
     def __add__(self, other: _Change) -> _Change:
         return _Change(self.means + other.means, self.deviations + other.deviations)
 
+    def __sub__(self, other: _Change) -> _Change:
+        return _Change(self.means - other.means, self.deviations - other.deviations)
+
     def times(self, factors: Floats) -> _Change:
         """Multiplies each journey's values by its own factor."""
         return _Change(self.means * factors, self.deviations * factors[:, None])
@@ -162,7 +165,7 @@ def _row(journey: str, twice: _Twice, weights: Floats, blocks: int) -> LadderRow
     }
     reason = refusal(blocks, min(min(arms) for arms in counts.values()), None)
     known = reason is None
-    remainder = (twice.measured + twice.attributed.times(-np.ones_like(weights))).weigh(weights, known=known)
+    remainder = (twice.measured - twice.attributed).weigh(weights, known=known)
     nothing = twice.measured.times(np.zeros_like(weights))
     return LadderRow(
         journey=journey,
@@ -199,7 +202,7 @@ def _of_parts(step: Step, lower: _Arm, upper: _Arm, parts: Sequence[str]) -> _Tw
 def _of_tracing(lower: _Arm, upper: _Arm) -> _Twice:
     return _Twice(
         measured=_Change.of(lower.every, upper.every),
-        attributed=_observe(upper) + _observe(lower).times(-np.ones_like(lower.every.means[:, 0])),
+        attributed=_observe(upper) - _observe(lower),
         elsewhere={},
         journeys=(lower.every.traces, upper.every.traces),
         traces=(upper.untraced.traces, upper.traced.traces),

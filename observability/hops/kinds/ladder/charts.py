@@ -1,26 +1,16 @@
-"""What each step of a ladder adds, measured twice: both measurements, and their tables."""
+"""Both measurements of what each step of a ladder adds, drawn."""
 
 from __future__ import annotations
 
-from hops.elements.element import Chart, Figures, Section
+from hops.elements.element import Chart
 from hops.kinds.ladder.conclusions import ladder_sentences, row_of
-from hops.kinds.ladder.document import Ladder, ladder_of
-from hops.kinds.ladder.tables import ladder_details, ladder_elements
+from hops.kinds.ladder.document import Ladder
 from hops.report.chart import INK, PAPER, SOFT, Spec, draw
 from hops.report.encodings import amount, layer, row_each
-from hops.tables.view import SummaryView
 
 _MEASURED, _ATTRIBUTED = "measured", "attributed"
 _OFFSETS = {_MEASURED: -6, _ATTRIBUTED: 6}
 """Vertical offsets from the middle of a step's row, in pixels."""
-
-
-def section(view: SummaryView) -> Section:
-    """Makes the first section of the report."""
-    ladder = ladder_of(view.summary)
-    text, sentences, *tables = ladder_elements(ladder)
-    figures = Figures([ladder_chart(ladder)], wide=True, text="Filled: measured. Hollow: attributed. 95 % intervals.")
-    return Section("ladder", "What each step adds", [text, sentences, figures, *tables, *ladder_details(ladder)])
 
 
 def ladder_chart(ladder: Ladder) -> Chart:

@@ -8,8 +8,8 @@ from hops.analysis.summary import Measured, of_ok
 from hops.kinds.ladder.analysis import ladder_steps
 from hops.kinds.ladder.arms import steps_of
 from hops.kinds.ladder.document import Ladder
-from hops.kinds.ladder.section import section
 from hops.kinds.ladder.sidecar_pairs import sidecar_pairs
+from hops.kinds.ladder.tables import section
 from hops.report.view import Kind
 from hops.run.files import RunFiles
 

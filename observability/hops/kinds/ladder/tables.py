@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from hops.elements.element import Element, Fold, Heading, Points, Text
+from hops.elements.element import Element, Figures, Fold, Heading, Points, Section, Text
 from hops.elements.table import Cell, Column, Table, estimate, number, table_of, texts, whole, words
 from hops.kinds.ladder.arms import CLUSTER, CLUSTER_ISTIO, EDGE, ISTIO, MTLS, SIDECARS
+from hops.kinds.ladder.charts import ladder_chart
 from hops.kinds.ladder.conclusions import ladder_sentences, row_of
-from hops.kinds.ladder.document import Added, Ladder, LadderRow, LadderStep, SidecarPair
+from hops.kinds.ladder.document import Added, Ladder, LadderRow, LadderStep, SidecarPair, ladder_of
 from hops.tables.estimate import agreement_cell, estimate_cell
+from hops.tables.view import SummaryView
 from hops.units import ALL
 
 TARGET_P99_MS = {SIDECARS: 0.5, MTLS: 0.7, ISTIO: 0.7, CLUSTER_ISTIO: 0.7}
@@ -22,8 +24,19 @@ ABOUT_PUBLISHED = (
 )
 
 
-def ladder_elements(ladder: Ladder) -> list[Element]:
-    """Shows what each step adds to the mean of all journeys, and what sidecars add to a call."""
+def section(view: SummaryView) -> Section:
+    """Makes the first section of the report: what each step adds to the mean of all journeys; details in folds."""
+    ladder = ladder_of(view.summary)
+    pairs: list[Element] = [
+        Heading("What a pair of sidecars adds"),
+        Text(
+            "A call spends time between its caller's span and its callee's: on the wire, or with sidecars on three "
+            f"wires and in two proxies. Added is this time minus the time in the arm {EDGE}, or in {CLUSTER} for "
+            f"{CLUSTER_ISTIO}. {ABOUT_PUBLISHED}"
+        ),
+        pairs_table(ladder),
+    ]
+    links: list[Element] = [Fold("What a pair of sidecars adds, link by link", [links_table(ladder)])]
     elements: list[Element] = [
         Text(
             "Each step compares two arms that differ in one thing; Istio is compared with the same sidecars under a "
@@ -35,30 +48,14 @@ def ladder_elements(ladder: Ladder) -> list[Element]:
             "traced adds to a journey, times the share of traced journeys, in the upper arm minus the lower."
         ),
         Points(ladder_sentences(ladder), tone="sentences"),
+        Figures([ladder_chart(ladder)], wide=True, text="Filled: measured. Hollow: attributed. 95 % intervals."),
         steps_table(ladder),
-    ]
-    if ladder["sidecar_pairs"]:
-        elements += [
-            Heading("What a pair of sidecars adds"),
-            Text(
-                "A call spends time between its caller's span and its callee's: on the wire, or with sidecars on three "
-                f"wires and in two proxies. Added is this time minus the time in the arm {EDGE}, or in {CLUSTER} for "
-                f"{CLUSTER_ISTIO}. {ABOUT_PUBLISHED}"
-            ),
-            pairs_table(ladder),
-        ]
-    return elements
-
-
-def ladder_details(ladder: Ladder) -> list[Element]:
-    """Shows what each step adds by journey and by group of parts, and what sidecars add by link."""
-    elements: list[Element] = [
+        *(pairs if ladder["sidecar_pairs"] else []),
         Fold("Each step in each journey", [journeys_table(ladder)]),
         Fold("How the parts that do not belong to the step changed", [groups_table(ladder)]),
+        *(links if ladder["sidecar_pairs"] else []),
     ]
-    if ladder["sidecar_pairs"]:
-        elements.append(Fold("What a pair of sidecars adds, link by link", [links_table(ladder)]))
-    return elements
+    return Section("ladder", "What each step adds", elements)
 
 
 def steps_table(ladder: Ladder) -> Table:
