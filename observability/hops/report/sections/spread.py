@@ -20,26 +20,22 @@ _QUANTILES = {"p5": 0.05, "p25": 0.25, "p50": 0.5, "p75": 0.75, "p95": 0.95}
 
 def heat_table(view: View, metric: str, title: str) -> Table:
     """Makes a table of journeys by topologies, in which each cell has a value and its shade."""
-    values = {
-        (journey, name): cell["latency_ms"].get(metric)
-        for journey in view.journeys_and_all
-        for name, cell in view.cells(journey)
-    }
     rows = []
     for journey in view.journeys_and_all:
-        row = [words(journey)]
-        for name in view.topologies:
-            of_row = [values.get((journey, other)) for other in view.topologies]
-            least = min((value for value in of_row if value), default=None)
-            value = values.get((journey, name))
-            times = value / least if value and least else None
-            note = "" if times is None else f"{times:.1f}×" if times < 9.95 else f"{times:.0f}×"
-            tone = "" if times is None else f"heat{sum(times >= limit for limit in SHADES)}"
-            row.append(Cell(numbers.plain(value), value, tone=tone, note=note))
-        rows.append(row)
+        values = {name: cell["latency_ms"].get(metric) for name, cell in view.cells(journey)}
+        least = min((value for value in values.values() if value), default=None)
+        rows.append([words(journey), *(_shade(values.get(name), least) for name in view.topologies)])
     columns = [Column("journey", numeric=False), *(Column(name) for name in view.topologies)]
     caption = f"{title} latency, ms; a stronger shade is longer, relative to the fastest of the row, 1×"
     return Table(f"heat_{metric}", view.mark_caption(caption), columns, rows, totals=1)
+
+
+def _shade(value: float | None, least: float | None) -> Cell:
+    if not value or not least:
+        return number(value)
+    times = value / least
+    tone = f"heat{sum(times >= limit for limit in SHADES)}"
+    return Cell(numbers.plain(value), value, tone=tone, note=f"{times:.1f}×" if times < 9.95 else f"{times:.0f}×")
 
 
 def box_section(view: View) -> Section:
