@@ -58,15 +58,12 @@ def links_of(topology: Document, *, edge: bool) -> list[Link]:
         by_entry.setdefault(where, []).append(channel)
     for where, channels in by_entry.items():
         spoken = _SPOKEN_BY.get(where) or next(iter(links.get("client", {}).values()), "http")
-        outer = EDGE if edge else where
-        callees = [where]
         inner = links.get(where, {}) if where in _BY_EDGE else {}
-        if where not in _SPOKEN_BY or where in _BY_EDGE:
-            callees = list(inner or links.get("client", {}))
+        is_gateway = where in _SPOKEN_BY and where not in _BY_EDGE
+        callees = [where] if is_gateway else list(inner or links.get("client", {}))
         every += [Link(channel, EDGE, spoken) for channel in channels if edge]
-        for callee in callees:
-            protocol = inner.get(callee, spoken)
-            every += [Link(outer, callee, protocol)] if edge else [Link(one, callee, protocol) for one in channels]
+        callers = [EDGE] if edge else channels
+        every += [Link(caller, callee, inner.get(callee, spoken)) for callee in callees for caller in callers]
     for caller, callees_of in links.items():
         if caller not in ("client", *_BY_EDGE):
             every += [Link(caller, callee, protocol) for callee, protocol in callees_of.items()]
