@@ -104,9 +104,9 @@ def _cluster_text(cluster: Mapping[str, Any]) -> str:
     text = f"Kubernetes {cluster['kubernetes']}"
     if "nodes" not in cluster:
         return text
-    nodes = "1 node" if cluster["nodes"] == 1 else f"{cluster['nodes']} nodes"
     size = f"{cluster['cores']} cores, {cluster['memory_mb'] / 1024:.0f} GiB"
-    return f"{text}, {nodes} with {size} in all, Linux {cluster['kernel']}, {cluster['runtime']}"
+    nodes = f"{plural(cluster['nodes'], 'node')} with {size} in all"
+    return f"{text}, {nodes}, Linux {cluster['kernel']}, {cluster['runtime']}"
 
 
 def when(stamp: str | None) -> str:

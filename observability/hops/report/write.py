@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from hops.conclusions.notes import verdict_sentence
-from hops.conclusions.wording import mark_lines
+from hops.conclusions.wording import mark_lines, plural
 from hops.elements.compared import TOPOLOGY
 from hops.elements.element import Section
 from hops.elements.markdown import markdown
@@ -91,7 +91,6 @@ def write_html(page: Page, file: Path) -> None:
 def facts(view: View) -> list[tuple[str, str]]:
     """Describes the run in a few lines, below the title."""
     loads, machine = dict(load_facts(view)), dict(machine_facts(view.run.manifest))
-    journeys, blocks = view.run.journeys.height, view.summary["blocks"]
     special = {
         "network": network_fact(view),
         "clients speak": http_fact(view),
@@ -99,7 +98,7 @@ def facts(view: View) -> list[tuple[str, str]]:
         "replicas": of_each(view, replicas_text),
     }
     return [
-        ("journeys", f"{journeys:,} in {blocks} {'block' if blocks == 1 else 'blocks'}"),
+        ("journeys", f"{view.run.journeys.height:,} in {plural(view.summary['blocks'], 'block')}"),
         ("load", loads["load"]),
         *((name, text) for name, text in special.items() if text),
         ("machine", machine["machine"]),

@@ -16,6 +16,7 @@ from hops.analysis.comparisons import CPU, describe_comparison
 from hops.analysis.cost import CORE_HOURS_A_MILLION, TOTAL
 from hops.analysis.summary import of_ok
 from hops.analysis.travel import OWN, move_to, travel_of
+from hops.conclusions.wording import plural
 from hops.errors import NotEnoughDataError
 from hops.kinds.decide.mix import Kind, SampledBytes, contrast_bytes, median_of, sampled_bytes, shares, weigh, within
 from hops.kinds.decide.ranking import Ranking, ranking, rankings
@@ -246,7 +247,7 @@ def _list_unanswered(run: RunFiles, customers: Customers, channels: Sequence[str
     if len(run.topologies) == 1:
         texts.append(f"which topology: the run measured only one, {run.topologies[0]}")
     elif run.blocks < MIN_BLOCKS:
-        count = f"{run.blocks} block{'s' if run.blocks > 1 else ''}"
+        count = plural(run.blocks, "block")
         texts.append(f"whether any difference is more than chance: the run has {count}, and that needs {MIN_BLOCKS}")
     texts += [
         f"{channel}: no journey of the mix comes through this channel"
