@@ -117,7 +117,7 @@ def test_round_trips_are_named_where_they_are_what_a_topology_loses_by(rest_and_
 
 def test_the_hop_that_carries_the_difference_is_named_and_not_a_larger_one_that_both_have(tmp_path):
     delays = {"hybrid": {"db:product": 20.0}, "slow": {"db:product": 22.0, "work:graphql-gateway": 8.0}}
-    folder = run_of(tmp_path, "hybrid", "slow", journeys_per_trial=600, delays_ms=delays)
+    folder = run_of(tmp_path, "hybrid", "slow", journeys_per_trial=400, delays_ms=delays)
     turn = answer(decide_for(folder), "web")["to_turn"]
     assert (turn["topology"], turn["part"]) == ("slow", "work:graphql-gateway")
     assert turn["more_ms"]["ci95"][0] < 8 < turn["more_ms"]["ci95"][1]
@@ -126,7 +126,7 @@ def test_the_hop_that_carries_the_difference_is_named_and_not_a_larger_one_that_
 
 def test_no_hop_alone_flips_a_ranking_that_two_hops_make(tmp_path):
     delays = {"slow": {"work:graphql-gateway": 8.0, "wire:edge→graphql-gateway": 8.0}}
-    folder = run_of(tmp_path, "hybrid", "slow", journeys_per_trial=600, delays_ms=delays)
+    folder = run_of(tmp_path, "hybrid", "slow", journeys_per_trial=400, delays_ms=delays)
     turn = answer(decide_for(folder), "web")["to_turn"]
     assert turn["part"] in delays["slow"]
     assert not turn["enough"]
@@ -154,7 +154,7 @@ def test_another_mix_of_one_journey_has_that_journey_s_figures(rest_and_hybrid):
 def test_another_mix_reweights_the_journeys(tmp_path):
     """`twin` is slow when an order is read; the median shows that only if most customers read orders."""
     delays = {"twin": {"work:order": 40.0}}
-    folder = run_of(tmp_path, "hybrid", "twin", journeys_per_trial=800, delays_ms=delays)
+    folder = run_of(tmp_path, "hybrid", "twin", journeys_per_trial=400, delays_ms=delays)
     mixes = {weight: {("browse", "web"): 10.0, ("order_history", "web"): weight} for weight in (1.0, 100.0)}
     few, many = (answer(decide_for(folder, Customers("orders", mix, {})), "web") for mix in mixes.values())
     assert few["quickest"]["values"]["twin"]["value"] < 20
