@@ -145,7 +145,7 @@ class Replay:
 
     def _read_traces(self, keep: bool) -> None:
         system, jaeger = self._system, self._system.ports.url("jaeger-query-http")
-        traces = read_traces(jaeger, self.sampled, patience_s=DRAIN_S).traces
+        traces = read_traces(jaeger, self.sampled, patience_s=DRAIN_S)
         self._budgets, self._quality = budgets_of(traces.values(), with_paths=True)
         if system.switches.in_cluster:
             clocks = Clocks(lambda span: system.node_of(component_of(span.service)))

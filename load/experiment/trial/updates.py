@@ -39,7 +39,7 @@ def read_updates(
     account = json.loads((folder / "watchers.json").read_text(encoding="utf-8"))
     arrived, after = read_rows(folder / "updates.jsonl", UPDATES), positions(system)
     trace_ids = [(context or "").split("-")[1] if context else "" for context in arrived["traceparent"]]
-    traces = read_traces(system.ports.url("jaeger-query-http"), filter(None, trace_ids), patience_s=TRACES_S).traces
+    traces = read_traces(system.ports.url("jaeger-query-http"), filter(None, trace_ids), patience_s=TRACES_S)
     budgets = {one.trace_id: one for one in budgets_of(traces.values())[0] if one.quality.complete}
     came = {(user, position) for user, position in arrived.select("user_id", "position").iter_rows()}
     rows: list[tuple[object, ...]] = [

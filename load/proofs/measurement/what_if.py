@@ -128,7 +128,7 @@ def _baseline(folder: Path, done: Set[str]) -> Iterator[Tree]:
     """Yields complete traces of journeys that ended ok, from the trials without a delay."""
     for file in sorted(folder.glob(f"trials/*-{BASELINE}*/{TRACES}")):
         for line in file.read_bytes().splitlines():
-            tree = grow(otlp.read_line(line, where=str(file)))
+            tree = grow(otlp.read_spans(line, where=str(file)))
             if tree.root is not None and tree.root.span.trace_id in done and tree.quality.complete:
                 yield tree
 

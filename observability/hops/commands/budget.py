@@ -154,7 +154,7 @@ def rows(
 
     try:
         made = write_rows(file, out, processes=processes)
-    except (HopsError, OSError, UnicodeDecodeError) as error:
+    except (HopsError, OSError) as error:
         print(f"hops: {error}", file=sys.stderr)
         raise typer.Exit(shared.BAD_INPUT) from error
     if as_json:

@@ -25,7 +25,7 @@ from hops.budget.parts import budgets_of
 from hops.errors import MalformedTraceError, NotEnoughDataError
 from hops.run.files import CALLS_FILE, HOPS_FILE
 from hops.run.rows import calls_frame, hops_frame, write_parquet, write_whole
-from hops.traces.otlp import read_line
+from hops.traces.otlp import read_spans
 from hops.traces.span import Span, by_trace
 from hops.traces.tree import Quality
 
@@ -121,7 +121,7 @@ def _make_piece(folder: Path, file: Path, chunk: _Chunk) -> Made:
     traces: list[list[Span]] = []
     for line, text in enumerate(chunk.text.splitlines(), chunk.first_line):
         if text.strip():
-            traces += by_trace(read_line(text, where=f"{file}:{line}")).values()
+            traces += by_trace(read_spans(text, where=f"{file}:{line}")).values()
     budgets, quality = budgets_of(traces)
     # With the ids of traces whose root may be on another line, and which have no rows.
     ids = pl.DataFrame({"trace_id": [spans[0].trace_id for spans in traces]}, schema={"trace_id": pl.String})

@@ -1,4 +1,4 @@
-"""Decodes JSON into typed values, with the place of any error."""
+"""JSON in pieces: errors in some of them, keys in snake_case, and documents that are cut off."""
 
 from __future__ import annotations
 
@@ -12,18 +12,9 @@ from typing import TypeVar
 import msgspec
 
 from hops.errors import MalformedTraceError
-from hops.traces.otlp import make_error
 from hops.traces.span import Span
 
 T = TypeVar("T")
-
-
-class NotJsonError(MalformedTraceError):
-    """The text is not JSON, or is cut off, or is followed by more text, from byte `follows_at` if that is above 0."""
-
-    def __init__(self, message: str, follows_at: int = 0) -> None:
-        super().__init__(message)
-        self.follows_at = follows_at
 
 
 class Faults:
@@ -63,21 +54,6 @@ def each(pieces: Iterable[T], read: Callable[[T], Iterable[list[Span]]], named: 
     faults.tell(count)
 
 
-def read_one(decoder: msgspec.json.Decoder[T], text: msgspec.Raw | bytes | memoryview, where: str) -> T:
-    """Decodes one value; raises `NotJsonError`, or another `MalformedTraceError`, which names the place."""
-    try:
-        return decoder.decode(text)
-    except msgspec.ValidationError as error:
-        raise make_error(error, where) from error
-    except UnicodeDecodeError as error:
-        raise MalformedTraceError(
-            f"{where}: not UTF-8 at byte {error.start}; convert it, for example with `iconv -t utf-8`"
-        ) from error
-    except (msgspec.DecodeError, RecursionError) as error:
-        follows = _FOLLOWS.search(str(error))
-        raise NotJsonError(f"{where}: not JSON: {error}", int(follows[1]) - 1 if follows else 0) from error
-
-
 def locate(pieces: list[msgspec.Raw], where: str) -> Iterator[tuple[msgspec.Raw, str]]:
     """Adds its place to each element of a list."""
     return ((raw, f"{where}[{index}]") for index, raw in enumerate(pieces))
@@ -94,7 +70,6 @@ def _camel(key: re.Match[bytes]) -> bytes:
     return b'"%b"' % (first + b"".join(map(bytes.capitalize, others)))
 
 
-_FOLLOWS = re.compile(r"trailing characters \(byte (\d+)\)")
 _SNAKE_CASE = re.compile(rb'"([a-z][a-z0-9]*(?:_[a-z0-9]+)+)"(?=\s*:)')
 _BEGIN_OF_LIST = re.compile(r'(?:\s*\{\s*"(?P<name>\w+)"\s*:)*\s*\[\s*')
 _KEY = re.compile(r'\s*"(?P<name>\w+)"\s*:\s*')

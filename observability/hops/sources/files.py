@@ -18,10 +18,10 @@ from typing import IO, cast
 
 from hops.errors import MalformedTraceError, SourceError
 from hops.sources.compressed import open_plain, spool
-from hops.sources.decode_json import NotJsonError
 from hops.sources.json_sequence import BLANKS, in_batches, read_beginning, read_documents, split_documents
 from hops.sources.recognise import BINARY, FORMATS, read_binary, read_json_value
 from hops.traces.span import Span
+from hops.traces.typed_json import NotJsonError
 
 STDIN = "-"
 PIPE_WAIT_S = 10

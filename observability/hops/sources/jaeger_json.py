@@ -16,10 +16,11 @@ import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
 from hops.errors import MalformedTraceError, printable
-from hops.sources.decode_json import NotJsonError, camel_case, each, read_one
+from hops.sources.decode_json import camel_case, each
 from hops.traces.otlp import NEEDED, SPAN_ID_DIGITS, TRACE_ID_DIGITS, plain_id
 from hops.traces.peers import lean
 from hops.traces.span import FOLLOWS_FROM, MAX_NS, REF_TYPE, UNKNOWN_SERVICE, AttributeValue, Kind, Span, shown_name
+from hops.traces.typed_json import NotJsonError, read_one
 
 NS_PER_US = 1000
 

@@ -6,9 +6,10 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 
 from hops.errors import MalformedTraceError
-from hops.sources.decode_json import Faults, NotJsonError, ended_early
+from hops.sources.decode_json import Faults, ended_early
 from hops.sources.recognise import Batches, read_json_value
 from hops.traces.span import Span
+from hops.traces.typed_json import NotJsonError
 
 BLANKS = b" \t\r\n"
 FREED_EVERY = 200

@@ -8,9 +8,10 @@ import msgspec
 from msgspec import Raw
 
 from hops.errors import MalformedTraceError
-from hops.sources.decode_json import camel_case, each, locate, read_one
+from hops.sources.decode_json import camel_case, each, locate
 from hops.traces import otlp
 from hops.traces.span import Span
+from hops.traces.typed_json import read_one
 
 
 class _RawScope(msgspec.Struct):

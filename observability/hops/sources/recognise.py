@@ -22,10 +22,11 @@ from msgspec import UNSET, Raw, UnsetType
 from hops.errors import MalformedTraceError
 from hops.sources import jaeger_json, otlp_proto, zipkin
 from hops.sources.compressed import ZSTD, unzstd
-from hops.sources.decode_json import NotJsonError, each, locate, read_one
+from hops.sources.decode_json import each, locate
 from hops.sources.otlp_json import read_component
 from hops.sources.unsupported import refuse_known, refuse_known_table
 from hops.traces.span import Span
+from hops.traces.typed_json import NotJsonError, read_one
 
 JAEGER, OTLP_JSON, OTLP_PROTO, OTLP_FRAMED, ZIPKIN = "jaeger", "otlp-json", "otlp-proto", "otlp-framed", "zipkin"
 FORMATS = {

@@ -6,7 +6,7 @@ import msgspec
 from msgspec import Raw
 
 from hops.errors import MalformedTraceError
-from hops.sources.decode_json import read_one
+from hops.traces.typed_json import read_one
 
 _APPLICATION_INSIGHTS = (
     "Application Insights, which is not supported. Have an OpenTelemetry Collector write the spans with its file "

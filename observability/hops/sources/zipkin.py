@@ -9,11 +9,12 @@ import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
 from hops.errors import MalformedTraceError
-from hops.sources.decode_json import Faults, read_one
+from hops.sources.decode_json import Faults
 from hops.sources.jaeger_json import interval_ns, span_id_of, trace_id_of
 from hops.traces.otlp import NEEDED
 from hops.traces.peers import lean
 from hops.traces.span import UNKNOWN_SERVICE, AttributeValue, Kind, Span, shown_name
+from hops.traces.typed_json import read_one
 
 BATCH = 1000
 

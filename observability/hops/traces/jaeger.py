@@ -6,7 +6,6 @@ import asyncio
 import re
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from http import HTTPStatus
 from operator import not_
 from typing import Any
@@ -18,6 +17,7 @@ from hops.errors import JaegerError, MalformedTraceError
 from hops.traces.otlp import read_spans
 from hops.traces.span import Span
 from hops.traces.tree import grow
+from hops.traces.typed_json import NotJsonError
 
 CONCURRENCY = 8
 REQUEST_TIMEOUT_S = 10.0
@@ -25,15 +25,6 @@ PATIENCE_S = 15.0
 
 _TRANSPORT_ERRORS = (aiohttp.ClientError, TimeoutError)
 _TRACE_ID = re.compile(r"[0-9a-fA-F]{32}")
-
-
-@dataclass(frozen=True, slots=True)
-class Fetched:
-    """Traces as Jaeger had them at the end of the wait; `incomplete` ones visibly lack spans."""
-
-    traces: dict[str, list[Span]]
-    missing: list[str]
-    incomplete: list[str]
 
 
 def is_complete(spans: list[Span]) -> bool:
@@ -46,21 +37,8 @@ def read_traces(
     trace_ids: Iterable[str],
     *,
     patience_s: float = PATIENCE_S,
-    progress: Callable[[int, int], None] | None = None,
-) -> Fetched:
-    """Reads traces from outside an event loop; see `fetch_traces`."""
-    return asyncio.run(fetch_traces(base_url, trace_ids, patience_s=patience_s, progress=progress))
-
-
-async def fetch_traces(
-    base_url: str,
-    trace_ids: Iterable[str],
-    *,
-    concurrency: int = CONCURRENCY,
-    patience_s: float = PATIENCE_S,
     complete: Callable[[list[Span]], bool] = is_complete,
-    progress: Callable[[int, int], None] | None = None,
-) -> Fetched:
+) -> dict[str, list[Span]]:
     """Reads traces by id, and polls until they are complete.
 
     Args:
@@ -68,17 +46,26 @@ async def fetch_traces(
         patience_s: Time limit for all requests together; after it, the function returns what has arrived. Every trace
             is requested at least once.
 
+    Returns:
+        The traces that Jaeger had at the end of the wait, in the order of `trace_ids`.
+
     Raises:
         JaegerError: An id is malformed; or Jaeger did not answer, or answered with an error or not in OTLP JSON.
     """
-    ids = list(dict.fromkeys(_check(trace_id) for trace_id in trace_ids))
+    ids = list(dict.fromkeys(map(_check, trace_ids)))
+    return asyncio.run(_fetch_traces(base_url, ids, patience_s, complete))
+
+
+async def _fetch_traces(
+    base_url: str, ids: list[str], patience_s: float, complete: Callable[[list[Span]], bool]
+) -> dict[str, list[Span]]:
     deadline = time.monotonic() + patience_s
     traces: dict[str, list[Span]] = {}
     sound: set[str] = set()
-    slots = asyncio.Semaphore(concurrency)
+    slots = asyncio.Semaphore(CONCURRENCY)
 
     async with aiohttp.ClientSession(
-        timeout=aiohttp.ClientTimeout(total=REQUEST_TIMEOUT_S), connector=aiohttp.TCPConnector(limit=concurrency)
+        timeout=aiohttp.ClientTimeout(total=REQUEST_TIMEOUT_S), connector=aiohttp.TCPConnector(limit=CONCURRENCY)
     ) as client:
 
         async def look(trace_id: str) -> None:
@@ -88,8 +75,6 @@ async def fetch_traces(
                 traces[trace_id] = spans
                 if complete(spans):
                     sound.add(trace_id)
-            if progress is not None:
-                progress(len(sound), len(ids))
 
         async def round_over_the_rest() -> bool:
             async with asyncio.TaskGroup() as group:
@@ -119,11 +104,7 @@ async def fetch_traces(
                 ) from first
             raise first from None
 
-    return Fetched(
-        traces={trace_id: traces[trace_id] for trace_id in ids if trace_id in traces},
-        missing=[trace_id for trace_id in ids if trace_id not in traces],
-        incomplete=[trace_id for trace_id in ids if trace_id in traces and trace_id not in sound],
-    )
+    return {trace_id: traces[trace_id] for trace_id in ids if trace_id in traces}
 
 
 async def _get(client: aiohttp.ClientSession, url: str) -> list[Span]:
@@ -136,10 +117,10 @@ async def _get(client: aiohttp.ClientSession, url: str) -> list[Span]:
         raise JaegerError(f"{url} answered {response.status}: {text}")
     try:
         return read_spans(body, where=url)
+    except NotJsonError as error:
+        raise JaegerError(f"{url} did not answer with JSON; is it Jaeger's query API?") from error
     except MalformedTraceError as error:
         raise JaegerError(f"this answer is not a trace: {error}") from error
-    except ValueError as error:
-        raise JaegerError(f"{url} did not answer with JSON; is it Jaeger's query API?") from error
 
 
 def _check(trace_id: str) -> str:

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-import json
-import re
 from collections.abc import Iterable
 from sys import intern
 from typing import Annotated, AnyStr, Literal
@@ -33,6 +31,7 @@ from hops.traces.span import (
     Span,
     shown_name,
 )
+from hops.traces.typed_json import read_one
 
 #: Attributes that a budget needs. Spans have a dozen; the others would only cost time and memory.
 NEEDED = frozenset(
@@ -68,7 +67,6 @@ _KINDS: dict[int | str, Kind] = dict(enumerate(KINDS)) | dict(zip(_NAMES, KINDS,
 NO_ID = "an all-zero id is not valid: every span whose id was lost has this id"
 _NO_SPAN_ID, _NO_TRACE_ID = "0" * SPAN_ID_DIGITS, "0" * TRACE_ID_DIGITS
 _FROM_URL_SAFE = str.maketrans("-_", "+/")
-_PLACE = re.compile(r"(?P<what>.*?)(?: - at `\$(?P<place>.*)`)?", re.DOTALL)
 
 
 _Moment = Annotated[int, Meta(gt=0, le=MAX_NS - 1)]
@@ -149,48 +147,22 @@ class Document(msgspec.Struct, gc=False, rename="camel"):
 
 
 # Not strict: 64-bit integers come as strings or as numbers.
-_DECODER = msgspec.json.Decoder(Document, strict=False)
-
-
-def read_line(line: bytes, *, where: str) -> list[Span]:
-    """Reads one line of a file of OTLP JSON lines; raises `MalformedTraceError`, which names the place."""
-    try:
-        return read_spans(line, where=where)
-    except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise MalformedTraceError(f"{where}: not JSON: {error}") from error
+DECODER = msgspec.json.Decoder(Document, strict=False)
+_OBJECT = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
 def read_spans(text: bytes, *, where: str = "OTLP JSON") -> list[Span]:
     """Reads the spans of one document, in its order, with the attributes that a budget needs.
 
     Raises:
+        NotJsonError: The text is not JSON.
         MalformedTraceError: A value is missing or of another type; the message names its place in the document.
-        json.JSONDecodeError: The text is not JSON.
-        UnicodeDecodeError: The text is not UTF-8.
     """
-    try:
-        document = decode(text)
-        if document.result is UNSET and document.resource_spans is UNSET:
-            keys = ", ".join(sorted(json.loads(text))[:5]) or "nothing"
-            raise MalformedTraceError(f"{where}: has no `resourceSpans` (it has: {keys})")
-        return spans_of(document, where=where)
-    except msgspec.ValidationError as error:
-        raise make_error(error, where) from error
-    except msgspec.DecodeError as error:
-        json.loads(text)  # its error names line and column
-        raise MalformedTraceError(f"{where}: not JSON: {error}") from error
-
-
-def make_error(error: msgspec.ValidationError, where: str) -> MalformedTraceError:
-    """Makes the error for a missing value, or a value of another type; its message names the place in the document."""
-    match = _PLACE.fullmatch(str(error))
-    assert match is not None
-    return MalformedTraceError(f"{where}{match['place'] or ''}: {match['what']}")
-
-
-def decode(text: bytes) -> Document:
-    """Decodes one document; raises the errors of msgspec."""
-    return _DECODER.decode(text)
+    document = read_one(DECODER, text, where)
+    if document.result is UNSET and document.resource_spans is UNSET:
+        keys = ", ".join(sorted(read_one(_OBJECT, text, where))[:5]) or "nothing"
+        raise MalformedTraceError(f"{where}: has no `resourceSpans` (it has: {keys})")
+    return spans_of(document, where=where)
 
 
 def spans_of(document: Document, *, where: str = "OTLP JSON") -> list[Span]:

@@ -5,11 +5,9 @@ Jaeger's real API is tested in tests/integration."""
 from __future__ import annotations
 
 import json
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from urllib.parse import parse_qs, urlsplit
 
 import pytest
+from fake_api import serving
 
 from hops.errors import SourceError
 from hops.sources import http
@@ -22,37 +20,11 @@ TRACES = {trace[0].trace_id: trace for trace in (foreign_trace(seed, 12) for see
 FIRST = next(iter(TRACES))
 
 
-class Api(BaseHTTPRequestHandler):
-    """Answers by the `routes` of its server: by path, status, body (or a function of the request), and any location."""
-
-    def do_GET(self):
-        asked = urlsplit(self.path)
-        self.server.asked.append((asked.path, parse_qs(asked.query), dict(self.headers)))
-        status, body, *location = self.server.routes.get(asked.path, (404, b"no such page"))
-        body = body(self) if callable(body) else body
-        self.send_response(status)
-        self.send_header("Content-Length", str(len(body)))
-        for address in location:
-            self.send_header("Location", address)
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *args):
-        pass
-
-
 @pytest.fixture
 def api(monkeypatch):
     monkeypatch.setenv("NO_PROXY", "127.0.0.1,localhost")
-    with ThreadingHTTPServer(("127.0.0.1", 0), Api) as server:
-        server.routes, server.asked, server.ended = {}, [], threading.Event()
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        server.url = f"http://127.0.0.1:{server.server_port}"
+    with serving() as server:
         yield server
-        server.ended.set()
-        server.shutdown()
-        thread.join()
 
 
 def test_tempo_is_asked_for_ids_and_then_for_traces(api):
@@ -210,7 +182,7 @@ def test_an_invalid_address():
 
 def test_a_server_that_hangs_is_given_up(api, monkeypatch):
     monkeypatch.setattr(http, "SILENCE_S", 0.2)
-    api.routes = {"/api/traces/1": (200, lambda request: request.server.ended.wait(20) and b"{}")}
+    api.routes = {"/api/traces/1": lambda request: (200, request.server.ended.wait(20) and b"{}")}
     assert "did not answer" in read_sources([f"{api.url}/api/traces/1"]).said
 
 
@@ -222,9 +194,9 @@ def test_an_error_whose_text_stalls_is_reported_without_it(api, monkeypatch):
         request.send_header("Content-Length", "100")
         request.end_headers()
         request.server.ended.wait(20)
-        return b""
+        return 500, b""
 
-    api.routes = {"/api/traces/1": (500, stall)}
+    api.routes = {"/api/traces/1": stall}
     assert "answered 500: no body" in read_sources([f"{api.url}/api/traces/1"]).said
 
 

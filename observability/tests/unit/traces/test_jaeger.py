@@ -1,17 +1,16 @@
-"""The reader of Jaeger's query API, with a small server that stands in for Jaeger."""
+"""The reader of Jaeger's query API, with a small server in the place of Jaeger."""
 
 from __future__ import annotations
 
 import json
 import threading
 from collections import Counter
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
+from fake_api import serving
 
 from hops.errors import JaegerError
-from hops.traces.jaeger import fetch_traces, read_traces
+from hops.traces.jaeger import CONCURRENCY, read_traces
 
 ROOT = {
     "traceId": "a" * 32, "spanId": "1" * 16, "name": "browse", "kind": 1, "startTimeUnixNano": "1767225600123456789",
@@ -23,69 +22,44 @@ ANSWER = ROOT | {"spanId": "3" * 16, "parentSpanId": "2" * 16, "kind": 2}
 
 def body(*spans):
     resource = {"attributes": [{"key": "service.name", "value": {"stringValue": "client"}}]}
-    return json.dumps({"result": {"resourceSpans": [{"resource": resource, "scopeSpans": [{"spans": spans}]}]}})
+    component = {"resource": resource, "scopeSpans": [{"spans": spans}]}
+    return json.dumps({"result": {"resourceSpans": [component]}}).encode()
 
 
-@contextmanager
-def jaeger(respond):
-    """Serves `respond(trace_id, how_often_asked) -> (status, body)`; yields address and counts."""
-    asked = Counter()
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self):
-            trace_id = self.path.rsplit("/", 1)[-1]
-            asked[trace_id] += 1
-            status, text = respond(trace_id, asked[trace_id])
-            self.send_response(status)
-            self.send_header("Content-Length", str(len(text.encode())))
-            self.end_headers()
-            self.wfile.write(text.encode())
-
-        def log_message(self, *_):
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}", asked
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
+@pytest.fixture
+def api():
+    with serving() as server:
+        yield server
 
 
-def test_a_trace_still_arriving_is_asked_for_again():
-    arriving = [(404, "{}"), (200, body(ROOT, CALL)), (200, body(ROOT, CALL, ANSWER))]
-    seen = []
-    with jaeger(lambda _, nth: arriving[min(nth, 3) - 1]) as (url, asked):
-        found = read_traces(url, ["a" * 32, "A" * 32], patience_s=10, progress=lambda *at: seen.append(at))
-    assert [span.span_id[0] for span in found.traces["a" * 32]] == ["1", "2", "3"]
-    assert (found.missing, found.incomplete) == ([], [])
-    assert asked == {"a" * 32: 3}
-    assert seen[-1] == (1, 1)
+def path_of(trace_id):
+    return f"/api/v3/traces/{trace_id}"
 
 
-async def test_patience_ends_and_says_what_is_missing_and_what_is_incomplete():
-    def respond(trace_id, _):
-        return {
-            "a": (200, body(ROOT, CALL, ANSWER)),
-            "b": (404, '{"error": {"httpCode": 404, "message": "No traces found"}}'),
-            "c": (200, body(ROOT, CALL)),
-        }[trace_id[0]]
-
-    with jaeger(respond) as (url, asked):
-        found = await fetch_traces(url, ["c" * 32, "b" * 32, "a" * 32], patience_s=2)
-    assert list(found.traces) == ["c" * 32, "a" * 32]
-    assert (found.missing, found.incomplete) == (["b" * 32], ["c" * 32])
-    assert asked["a" * 32] == 1
-    assert asked["b" * 32] > 1
+A, B, C = (letter * 32 for letter in "abc")
 
 
-async def test_no_more_requests_at_once_than_asked_for():
+def test_a_trace_still_arriving_is_asked_for_again(api):
+    arriving = iter([(404, b"{}"), (200, body(ROOT, CALL)), (200, body(ROOT, CALL, ANSWER))])
+    api.routes = {path_of(A): lambda _: next(arriving)}
+    traces = read_traces(api.url, [A, A.upper()], patience_s=10)
+    assert [span.span_id[0] for span in traces[A]] == ["1", "2", "3"]
+    assert len(api.asked) == 3
+
+
+def test_patience_ends_with_what_arrived_in_the_order_of_the_ids(api):
+    api.routes = {path_of(A): (200, body(ROOT, CALL, ANSWER)), path_of(C): (200, body(ROOT, CALL))}
+    traces = read_traces(api.url, [C, B, A], patience_s=2)
+    assert [(trace_id, len(spans)) for trace_id, spans in traces.items()] == [(C, 2), (A, 3)]
+    counts = Counter(path for path, *_ in api.asked)
+    assert counts[path_of(A)] == 1
+    assert counts[path_of(B)] > 1
+
+
+def test_few_requests_run_at_once(api):
     running, most, lock = 0, 0, threading.Lock()
 
-    def respond(_trace_id, _):
+    def respond(_):
         nonlocal running, most
         with lock:
             running += 1
@@ -95,39 +69,39 @@ async def test_no_more_requests_at_once_than_asked_for():
             running -= 1
         return 200, body(ROOT)
 
-    with jaeger(respond) as (url, _):
-        found = await fetch_traces(url, [f"{i:032x}" for i in range(40)], concurrency=3)
-    assert len(found.traces) == 40
-    assert most == 3
+    ids = [f"{number:032x}" for number in range(40)]
+    api.routes = dict.fromkeys(map(path_of, ids), respond)
+    assert len(read_traces(api.url, ids)) == 40
+    assert 1 < most <= CONCURRENCY
 
 
 BROKEN = {
-    "an error": ((500, "storage is down"), "answered 500: storage is down"),
-    "a web page": ((200, "<html>"), "did not answer with JSON; is it Jaeger's query API?"),
-    "another JSON": ((200, '{"data": []}'), "not a trace: .*has no `resourceSpans`"),
+    "an error": ((500, b"storage is down"), "answered 500: storage is down"),
+    "a web page": ((200, b"<html>"), "did not answer with JSON; is it Jaeger's query API?"),
+    "another JSON": ((200, b'{"data": []}'), "not a trace: .*has no `resourceSpans`"),
 }
 
 
 @pytest.mark.parametrize(("answer", "message"), BROKEN.values(), ids=BROKEN)
-async def test_a_useless_answer_is_an_error_that_names_the_address(answer, message):
-    with jaeger(lambda *_: answer) as (url, _), pytest.raises(JaegerError, match=message) as caught:
-        await fetch_traces(url, ["a" * 32], patience_s=0.1)
-    assert url in str(caught.value)
+def test_a_useless_answer_is_an_error_that_names_the_address(api, answer, message):
+    api.routes = {path_of(A): answer}
+    with pytest.raises(JaegerError, match=message) as caught:
+        read_traces(api.url, [A], patience_s=0.1)
+    assert api.url in str(caught.value)
 
 
-async def test_nobody_there():
-    with jaeger(lambda *_: (404, "")) as (url, _):
+def test_nobody_there():
+    with serving() as gone:
         pass
-    with pytest.raises(JaegerError, match=rf"{url} did not answer within 0.2 s"):
-        await fetch_traces(url, ["a" * 32], patience_s=0.2)
+    with pytest.raises(JaegerError, match=rf"{gone.url} did not answer within 0.2 s"):
+        read_traces(gone.url, [A], patience_s=0.2)
 
 
-async def test_no_ids_need_no_server():
-    found = await fetch_traces("http://127.0.0.1:9", [])
-    assert (found.traces, found.missing, found.incomplete) == ({}, [], [])
+def test_no_ids_need_no_server():
+    assert read_traces("http://127.0.0.1:9", []) == {}
 
 
 @pytest.mark.parametrize("bad", ["", "xyz", "a" * 31, "../../etc", "g" * 32])
-async def test_an_invalid_id_is_refused(bad):
+def test_an_invalid_id_is_refused(bad):
     with pytest.raises(JaegerError, match="is not a trace id of 32 hex digits"):
-        await fetch_traces("http://127.0.0.1:9", [bad])
+        read_traces("http://127.0.0.1:9", [bad])

@@ -180,7 +180,7 @@ async def test_a_hit_and_a_miss_have_separate_parts_in_budgets_that_add_up(cache
     for trace_id in ids:
         await client.get(PRODUCT, headers={"traceparent": f"00-{trace_id}-{'a' * 16}-01"})
     jaeger = cached.system.ports.url("jaeger-query-http")
-    traces = (await asyncio.to_thread(read_traces, jaeger, ids, patience_s=LIMIT_S)).traces
+    traces = await asyncio.to_thread(read_traces, jaeger, ids, patience_s=LIMIT_S)
     miss, hit = ({(span.service, span.kind) for span in traces[trace_id]} for trace_id in ids)
     assert hit == {("edge-cache", "SERVER")}
     assert miss >= {("edge-cache", "SERVER"), ("edge-cache", "CLIENT"), ("edge", "SERVER"), ("product", "SERVER")}
