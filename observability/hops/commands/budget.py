@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,7 +10,6 @@ import typer
 from msgspec.structs import asdict
 
 from hops.commands import sources as shared
-from hops.errors import HopsError
 from hops.sources import LIMIT
 
 if TYPE_CHECKING:
@@ -63,20 +61,22 @@ def budget(
     from hops.terminal.progress import Progress
 
     progress = Progress()
-    try:
+    with shared.reported():
         how = shared.read_options(
             sources, service, operation, since, until, limit, header, mapping, correct_clocks, end_to_end, trace, html
         )
-        read = shared.read_traces(sources, how.query, forced=forced, progress=progress)
-        analysed = analyse(
-            read.traces,
-            names=how.names,
-            correct_clocks=how.correct_clocks,
-            end_to_end=how.end_to_end,
-            progress=lambda number, of: progress(f"Hop budgets: {number:,} of {of:,} traces"),
-        )
+        try:
+            read = shared.read_traces(sources, how.query, forced=forced, progress=progress)
+            analysed = analyse(
+                read.traces,
+                names=how.names,
+                correct_clocks=how.correct_clocks,
+                end_to_end=how.end_to_end,
+                progress=lambda number, of: progress(f"Hop budgets: {number:,} of {of:,} traces"),
+            )
+        finally:
+            progress.done()
         operations = operations_of(analysed.budgets)
-        progress.done()
         if html is not None:
             from hops.report.traces_page import write_traces_page
 
@@ -85,10 +85,6 @@ def budget(
             print(json.dumps(traces_document(read, analysed, operations), indent=2, ensure_ascii=False))
         else:
             _print(read, analysed, operations, top, exact=bool(trace) or len(read.traces) == 1)
-    except (HopsError, OSError) as error:
-        progress.done()
-        print(f"hops: {error}", file=sys.stderr)
-        raise typer.Exit(shared.BAD_INPUT) from error
     if html is not None and not as_json:
         print(f"Page: {html}")
     if read.refused or not operations:
@@ -152,11 +148,8 @@ def rows(
     from hops.conclusions.wording import plural
     from hops.run.bulk import write_rows
 
-    try:
+    with shared.reported():
         made = write_rows(file, out, processes=processes)
-    except (HopsError, OSError) as error:
-        print(f"hops: {error}", file=sys.stderr)
-        raise typer.Exit(shared.BAD_INPUT) from error
     if as_json:
         print(json.dumps({"budgets": made.budgets, "gap_ns": made.gap_ns, "quality": asdict(made.quality)}))
     else:

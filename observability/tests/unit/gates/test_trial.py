@@ -80,11 +80,8 @@ def with_mesh(name, value):
     return dataclasses.replace(MESHED, sidecars=dataclasses.replace(MESHED.sidecars, **{field: value}))
 
 
-@pytest.mark.parametrize("evidence", [SOUND, MESHED, IN_A_CLUSTER], ids=["without a mesh", "with one", "in a cluster"])
-def test_a_sound_run_is_valid(evidence):
-    gates = evaluate(evidence)
-    assert failing_gates(gates) == []
-    assert verdict_of(gates) == VALID
+def test_a_sound_run_with_a_mesh_is_valid():
+    assert failing_gates(evaluate(MESHED)) == []
 
 
 @pytest.mark.parametrize(("name", "changes"), TRIPS.values(), ids=TRIPS)
@@ -96,21 +93,20 @@ def test_a_defect_trips_its_gate(name, changes):
 
 @pytest.mark.parametrize(("name", "value"), TRIPS_OF_A_MESH.values(), ids=TRIPS_OF_A_MESH)
 def test_a_defect_of_a_mesh_trips_its_gate(name, value):
-    gates = evaluate(with_mesh(name, value))
-    assert failing_gates(gates) == [name]
+    assert failing_gates(evaluate(with_mesh(name, value))) == [name]
 
 
-def test_a_network_that_took_something_else_trips_its_gate():
-    gates = evaluate(dataclasses.replace(OVER_A_NETWORK, network_off_ns=1))
-    assert failing_gates(gates) == ["network_off_ns"]
-    assert all(gate["ok"] for gate in evaluate(OVER_A_NETWORK))
-    assert "network_off_ns" not in {gate["name"] for gate in evaluate(SOUND)}
-
-
-def test_clocks_apart_trip_their_gate_which_one_machine_does_not_have():
-    gates = evaluate(dataclasses.replace(IN_A_CLUSTER, clock_offset_ms=0.2))
-    assert failing_gates(gates) == ["clock_offset_ms"]
-    assert "clock_offset_ms" not in {gate["name"] for gate in evaluate(SOUND)}
+@pytest.mark.parametrize(
+    ("sound", "name", "trips"),
+    [
+        (OVER_A_NETWORK, "network_off_ns", 1),
+        (IN_A_CLUSTER, "clock_offset_ms", 0.2),
+    ],
+)
+def test_a_gate_of_some_runs_is_tripped_there_and_missing_elsewhere(sound, name, trips):
+    assert failing_gates(evaluate(dataclasses.replace(sound, **{name: trips}))) == [name]
+    assert failing_gates(evaluate(sound)) == []
+    assert name not in {gate["name"] for gate in evaluate(SOUND)}
 
 
 @pytest.mark.parametrize(("offset_ms", "held"), [(None, True), (0.0, True), (0.1, False)])
@@ -125,14 +121,35 @@ def test_every_gate_is_tripped_by_a_case_above():
     assert {gate["name"] for gate in evaluate(MESHED)} == tripped | {name for name, _ in TRIPS_OF_A_MESH.values()}
 
 
-def test_without_a_mesh_nothing_is_said_of_sidecars():
-    assert left_out(SOUND) == []
+LEFT_OUT = {
+    "no mesh": ({}, {}),
+    "a mesh without mTLS": (
+        {"bypassed_calls": 0, "sidecars": Sidecars(silent=0, refused=0, unencrypted=None, encrypted=False)},
+        {"unencrypted_sidecars": "the sidecars ran without mTLS"},
+    ),
+    "a closed loop, which goes by no times of a tape": (
+        {"closed": True, "journeys_sent": 400, "start_lag_p99_ms": 50.0, "start_lag_mean_ms": 9.0},
+        dict.fromkeys(("tape_unsent", "start_lag_p99_ms", "start_lag_mean_ms"), "closed loop"),
+    ),
+    "waits for disks that nobody counts": (
+        {"disk_stall_share": None}, {"disk_stall_share": "waits for the disk are not counted here"}
+    ),
+    "no edge": (
+        {"edge_logged": False, "edge_unmatched": None, "agreements": []},
+        dict.fromkeys(("edge_unmatched", "edge_off_ms"), "without an edge"),
+    ),
+    "no audit": ({"audited": False, "invariants_broken": None}, {"invariants_broken": "store=memory"}),
+}  # fmt: skip
 
 
-def test_without_mtls_the_gate_on_handshakes_is_left_out_and_says_why():
-    plain = dataclasses.replace(MESHED, sidecars=Sidecars(silent=0, refused=0, unencrypted=None, encrypted=False))
-    assert verdict_of(evaluate(plain)) == VALID
-    assert left_out(plain) == [{"name": "unencrypted_sidecars", "reason": "the sidecars ran without mTLS"}]
+@pytest.mark.parametrize(("changes", "reasons"), LEFT_OUT.values(), ids=LEFT_OUT)
+def test_what_cannot_be_measured_is_left_out_with_the_reason_and_never_reported_to_hold(changes, reasons):
+    evidence = dataclasses.replace(SOUND, **changes)
+    found = {row["name"]: row["reason"] for row in left_out(evidence)}
+    assert verdict_of(evaluate(evidence)) == VALID
+    assert found.keys() == reasons.keys()
+    assert all(words in found[name] for name, words in reasons.items())
+    assert reasons.keys().isdisjoint(gate["name"] for gate in evaluate(evidence))
 
 
 def test_without_traces_a_call_past_a_sidecar_cannot_be_seen():
@@ -141,21 +158,21 @@ def test_without_traces_a_call_past_a_sidecar_cannot_be_seen():
     assert {"name": "bypassed_calls", "reason": "no journey was traced"} in left_out(untraced)
 
 
-def test_start_lag_may_be_5_percent_of_a_slow_median():
-    gates = evaluate(dataclasses.replace(SOUND, start_lag_p99_ms=3.0, latency_median_ms=100.0))
-    assert verdict_of(gates) == VALID
-
-
-@pytest.mark.parametrize(("requests", "valid"), [(1, True), (2, True), (5, False)])
-def test_answers_of_a_journey_may_be_read_5_percent_of_a_slow_median_late_together(requests, valid):
-    late = dataclasses.replace(SOUND, answer_lag_ms=2.0, latency_median_ms=100.0, requests=requests)
-    assert (verdict_of(evaluate(late)) == VALID) is valid
-
-
-@pytest.mark.parametrize(("lag_ms", "valid"), [(5.9, True), (6.1, False)])
-def test_an_edge_that_is_late_itself_sends_its_answers_late(lag_ms, valid):
-    late = dataclasses.replace(SOUND, answer_lag_ms=lag_ms, edge_lag_ms=2.0)
-    assert (verdict_of(evaluate(late)) == VALID) is valid
+@pytest.mark.parametrize(
+    ("changes", "valid"),
+    [
+        ({"start_lag_p99_ms": 3.0, "latency_median_ms": 100.0}, True),
+        # All answers of a journey together may be read 5 % of its median late.
+        ({"answer_lag_ms": 2.0, "latency_median_ms": 100.0, "requests": 2}, True),
+        ({"answer_lag_ms": 2.0, "latency_median_ms": 100.0, "requests": 5}, False),
+        # An edge that is late itself sends its answers late.
+        ({"answer_lag_ms": 5.9, "edge_lag_ms": 2.0}, True),
+        ({"answer_lag_ms": 6.1, "edge_lag_ms": 2.0}, False),
+        ({"stress": True, "failures": 500}, True),
+    ],
+)
+def test_more_is_allowed_where_it_changes_little(changes, valid):
+    assert (verdict_of(evaluate(dataclasses.replace(SOUND, **changes))) == VALID) is valid
 
 
 def test_the_journey_farthest_off_for_its_allowance_is_shown():
@@ -164,8 +181,7 @@ def test_the_journey_farthest_off_for_its_allowance_is_shown():
     assert (gate["value"], gate["limit"]) == (pytest.approx(0.15), 0.2)
 
 
-def test_a_stress_test_may_fail_and_a_run_without_traces_has_no_trace_gates():
-    assert verdict_of(evaluate(dataclasses.replace(SOUND, stress=True, failures=500))) == VALID
+def test_a_run_without_traces_has_no_trace_gates():
     untraced = dataclasses.replace(SOUND, traced=False, agreements=[], answer_lag_ms=None)
     names = {gate["name"] for gate in evaluate(untraced)}
     lags = {"start_lag_p99_ms", "start_lag_mean_ms"}
@@ -173,14 +189,9 @@ def test_a_stress_test_may_fail_and_a_run_without_traces_has_no_trace_gates():
     assert names == before_and_during | {"invariants_broken", "steal_share", "other_cores", "disk_stall_share"}
 
 
-def test_a_closed_loop_leaves_out_what_goes_by_the_tape_s_times_and_says_why():
-    closed = dataclasses.replace(SOUND, closed=True, journeys_sent=400, start_lag_p99_ms=50.0, start_lag_mean_ms=9.0)
-    assert verdict_of(evaluate(closed)) == VALID
-    found = left_out(closed)
-    assert [gate["name"] for gate in found] == ["tape_unsent", "start_lag_p99_ms", "start_lag_mean_ms"]
-    assert all("closed loop" in gate["reason"] for gate in found)
-    (gate,) = [one for one in evaluate(dataclasses.replace(closed, tape_exhausted=True)) if not one["ok"]]
-    assert gate["name"] == "tape_exhausted"
+def test_a_tape_that_ran_out_trips_its_gate():
+    closed = dataclasses.replace(SOUND, closed=True, tape_exhausted=True)
+    assert failing_gates(evaluate(closed)) == ["tape_exhausted"]
 
 
 @pytest.mark.parametrize(("late", "holds"), [(0, True), (9, True), (10, False)])
@@ -189,29 +200,6 @@ def test_customers_of_a_warm_visit_are_ready_but_for_a_few(late, holds):
     gates = {gate["name"]: gate for gate in evaluate(dataclasses.replace(SOUND, late_customers=late))}
     assert gates["late_customers"]["ok"] == holds
     assert "late_customers" not in {gate["name"] for gate in evaluate(SOUND)}
-
-
-def test_waits_for_disks_that_nobody_counts_are_left_out_and_say_so():
-    uncounted = dataclasses.replace(SOUND, disk_stall_share=None)
-    assert verdict_of(evaluate(uncounted)) == VALID
-    assert left_out(uncounted) == [{"name": "disk_stall_share", "reason": "waits for the disk are not counted here"}]
-
-
-def test_without_an_edge_its_gates_are_left_out_and_say_why():
-    bare = dataclasses.replace(SOUND, edge_logged=False, edge_unmatched=None, agreements=[])
-    assert verdict_of(evaluate(bare)) == VALID
-    found = left_out(bare)
-    assert [gate["name"] for gate in found] == ["edge_unmatched", "edge_off_ms"]
-    assert all("without an edge" in gate["reason"] for gate in found)
-
-
-def test_without_an_audit_the_invariants_are_left_out_and_never_reported_to_hold():
-    in_memory = dataclasses.replace(SOUND, audited=False, invariants_broken=None)
-    assert verdict_of(evaluate(in_memory)) == VALID
-    assert "invariants_broken" not in {gate["name"] for gate in evaluate(in_memory)}
-    (gate,) = left_out(in_memory)
-    assert gate["name"] == "invariants_broken"
-    assert "store=memory" in gate["reason"]
 
 
 @pytest.mark.parametrize(
