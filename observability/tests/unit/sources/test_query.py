@@ -76,22 +76,22 @@ def test_an_older_jaeger_is_asked_by_its_older_api(api):
     assert {name: api.asked[-1][1][name] for name in ("start", "end")} == {"start": ["1"], "end": ["9"]}
 
 
+@pytest.mark.parametrize(
+    ("service", "said"),
+    [
+        ("", "--service is missing; it has edge, order"),
+        ("Edge", "there is no service 'Edge'; it has edge, order"),
+        ("shop", "there is no service 'shop'; it has edge, order"),
+    ],
+)
+def test_jaeger_needs_a_service_and_names_those_that_it_has(api, service, said):
+    older_jaeger(api)
+    assert said in read_sources([api.url], query=Query(service=service)).said
+
+
 def test_zipkin_names_the_services_that_it_has(api):
     api.routes = {"/api/v2/services": (200, b'["b", "a"]')}
-    read = read_sources([api.url], query=Query(service="Shop"))
-    assert "there is no service 'Shop'; it has a, b" in read.said
-
-
-def test_jaeger_needs_a_service_and_names_those_that_it_has(api):
-    older_jaeger(api)
-    for service, said in (
-        ("", "--service is missing"),
-        ("Edge", "there is no service 'Edge'"),
-        ("shop", "there is no service 'shop'"),
-    ):
-        read = read_sources([api.url], query=Query(service=service))
-        assert said in read.said
-        assert "it has edge, order" in read.said
+    assert "there is no service 'Shop'; it has a, b" in read_sources([api.url], query=Query(service="Shop")).said
 
 
 def test_as_many_traces_as_the_limit_may_be_not_all(api):
@@ -153,20 +153,15 @@ def test_headers_are_not_sent_on_to_another_origin(api):
 
 @pytest.mark.parametrize(
     ("status", "said"),
-    [
-        (401, "requires credentials"),
-        (403, "not sufficient"),
-        (404, "nothing is there"),
-        (429, "too many requests"),
-        (500, "answered 500"),
-    ],
-)
+    [(401, "requires credentials"), (403, "not sufficient"), (404, "nothing is there"), (429, "too many requests"),
+     (500, "answered 500")],
+)  # fmt: skip
 def test_errors_say_what_helps(api, status, said):
     api.routes = {"/api/traces/1": (status, b"the reason\n\x1b[31m")}
-    read = read_sources([f"{api.url}/api/traces/1"])
-    assert said in read.said
-    assert "the reason" in read.said
-    assert "\x1b" not in read.said
+    found = read_sources([f"{api.url}/api/traces/1"]).said
+    assert said in found
+    assert "the reason" in found
+    assert "\x1b" not in found
 
 
 def test_an_address_where_no_api_is(api):
