@@ -160,7 +160,8 @@ def read_spans(text: bytes, *, where: str = "OTLP JSON") -> list[Span]:
     """
     document = read_one(DECODER, text, where)
     if document.result is UNSET and document.resource_spans is UNSET:
-        keys = ", ".join(sorted(read_one(_OBJECT, text, where))[:5]) or "nothing"
+        members = read_one(_OBJECT, text, where)
+        keys = ", ".join(sorted(members)[:5]) or "nothing"
         raise MalformedTraceError(f"{where}: has no `resourceSpans` (it has: {keys})")
     return spans_of(document, where=where)
 
