@@ -170,9 +170,9 @@ router request          SERVER 0..100
     assert (tree.quality.complete, tree.quality.shared) == (True, 1)
 
 
-def test_a_gateway_that_says_which_spans_ask_a_subgraph(draw):
-    """Hive's and Apollo's gateways do so: a call that joins a request has no CLIENT span for it, or none at all."""
-    spans = draw("""
+ASKING = {
+    # Hive's gateway: a call that joins a request has no CLIENT span for it.
+    "a call around the request": """
 router request                SERVER 0..100
 |- router operation            CLIENT 10..60 hive.graphql.subgraph.name=accounts
 |  `- router http.inflight       INTERNAL 12..59
@@ -181,20 +181,23 @@ router request                SERVER 0..100
 |- router operation            CLIENT 11..61 hive.graphql.subgraph.name=accounts
 |  `- router http.inflight       INTERNAL 13..60
 `- router last                 INTERNAL 61..90
-""")
-    tree = tree_of(spans)
-    assert dict(budget_of_any(tree).parts) == {"work:router": 50, "wire:router→accounts": 20, "work:accounts": 30}
-    assert (tree.quality.complete, tree.quality.shared) == (True, 1)
-    inner = draw("""
+""",
+    # Apollo's: the call has no CLIENT span at all.
+    "a span around the call": """
 router request                SERVER 0..100
 |- router subgraph             INTERNAL 10..60 apollo.subgraph.name=accounts
 |  `- router subgraph_request    CLIENT 14..58
 |     `- accounts POST            SERVER 20..50
 `- router subgraph             INTERNAL 11..61 apollo.subgraph.name=accounts
-""")
-    assert dict(budget_of_any(tree_of(inner)).parts) == {
-        "work:router": 50, "wire:router→accounts": 20, "work:accounts": 30,
-    }  # fmt: skip
+""",
+}
+
+
+@pytest.mark.parametrize("drawing", ASKING.values(), ids=ASKING)
+def test_a_gateway_that_says_which_spans_ask_a_subgraph(draw, drawing):
+    budget = budget_of_any(tree_of(draw(drawing)))
+    assert dict(budget.parts) == {"work:router": 50, "wire:router→accounts": 20, "work:accounts": 30}
+    assert (budget.quality.complete, budget.quality.shared) == (True, 1)
 
 
 @pytest.mark.parametrize("name", ["ask", "other"])

@@ -16,12 +16,18 @@ def parts(spans):
     return dict(budget_of_any(tree_of(spans)).parts)
 
 
-@pytest.mark.parametrize(("began", "ended"), [(104, 110), (100, 100), (100, 104), (96, 110), (60, 500)])
-def test_nobody_waits_for_a_message_that_is_handled_after_the_answer(draw, began, ended):
+@pytest.mark.parametrize(
+    "handling",
+    [
+        *(f"{began}..{ended}" for began, ended in ((104, 110), (100, 100), (100, 104), (96, 110), (60, 500))),
+        *(f"50..52\n      `- worker process CONSUMER 52..{ended}" for ended in (150, 700)),
+    ],
+)
+def test_nobody_waits_for_a_message_that_is_handled_after_the_answer(draw, handling):
     spans = draw(f"""
 front get         SERVER 0..100
 `- front publish   PRODUCER 40..41
-   `- worker process CONSUMER {began}..{ended}
+   `- worker receive CONSUMER {handling}
 """)
     assert parts(spans) == NOBODY
     assert budget_of_any(tree_of(spans)).quality.complete
@@ -125,26 +131,15 @@ front get             SERVER 0..100
     )
 
 
-def test_what_receives_a_message_may_have_any_kind(draw):
+@pytest.mark.parametrize("kind", ["SERVER", "UNSPECIFIED", "INTERNAL"])
+def test_what_receives_a_message_may_have_any_kind(draw, kind):
     """A function that a queue starts has a SERVER span; other receivers leave spans without a kind."""
-    for kind in ("SERVER", "UNSPECIFIED", "INTERNAL"):
-        spans = draw(f"""
+    spans = draw(f"""
 front get         SERVER 0..100
 `- front publish   PRODUCER 40..41
    `- worker run    {kind} 50..70
 """)
-        assert parts(spans) == WAITED, kind
-
-
-def test_nobody_waits_for_process_below_receive_after_the_answer(draw):
-    for ended in (150, 700):
-        spans = draw(f"""
-front get           SERVER 0..100
-`- front publish     PRODUCER 40..41
-   `- worker receive  CONSUMER 50..52
-      `- worker process CONSUMER 52..{ended}
-""")
-        assert parts(spans) == NOBODY
+    assert parts(spans) == WAITED
 
 
 def following(span):
@@ -200,24 +195,16 @@ worker job      INTERNAL 50..900
     assert (budget.quality.followers, budget.quality.two_roots, budget.quality.complete) == (1, 0, True)
 
 
-def test_a_link_to_a_later_span_or_to_one_below_makes_no_follower(draw):
-    get, parse, job = draw("""
+@pytest.mark.parametrize(("parse_ns", "to"), [("0..10", "job"), ("0..10", "parse"), ("-5..10", "parse")])
+def test_a_link_to_a_later_span_or_to_one_below_makes_no_follower(draw, parse_ns, to):
+    get, parse, job = draw(f"""
 front get      SERVER 0..100
-`- front parse  INTERNAL 0..10
+`- front parse  INTERNAL {parse_ns}
 worker job      INTERNAL 50..90
 """)
-    for linked in (job, parse):
-        budget = budget_of_any(tree_of([replace(get, links=((get.trace_id, linked.span_id),)), parse, job]))
-        assert (dict(budget.parts), budget.quality.followers) == ({"work:front": 100}, 0)
-
-
-def test_a_root_does_not_follow_what_is_below_it(draw):
-    get, parse, job = draw("""
-front get      SERVER 0..100
-`- front parse  INTERNAL -5..10
-worker job      INTERNAL 50..90
-""")
-    budget = budget_of_any(tree_of([replace(get, links=((get.trace_id, parse.span_id),)), parse, job]))
+    linked = {"job": job, "parse": parse}[to]
+    budget = budget_of_any(tree_of([replace(get, links=((get.trace_id, linked.span_id),)), parse, job]))
+    assert dict(budget.parts) == {"work:front": 100}
     assert (budget.journey, budget.quality.followers, budget.quality.orphans) == ("front: get", 0, 0)
 
 

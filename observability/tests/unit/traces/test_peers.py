@@ -77,56 +77,44 @@ def test_istios_services_have_their_namespace_behind_their_name():
     assert services.named_by("reviews.example.com") == services.named_by("api") == services.named_by("") == ""
 
 
-def test_a_librarys_span_over_that_of_its_http_client_is_one_call(draw):
-    """The library's time around the request belongs to the same part, and the call is counted once."""
-    spans = draw("""
+ONE_CALL_OF_SEVERAL_SPANS = {
+    # The library's time around the request belongs to the same part.
+    "a library's span over that of its HTTP client": ("""
 shop order          SERVER 0..100
 `- shop PutObject    CLIENT 10..90
    `- shop retry      INTERNAL 15..85
       `- shop PUT      CLIENT 20..80 url.full=https://s3.example.com/bucket
-""")
-    tree = tree_of(spans)
-    budget = budget_of_any(tree)
-    assert dict(budget.parts) == {"work:shop": 30, "external:shop→s3.example.com": 70}
-    assert budget.crossings["external:shop→s3.example.com"] == 1
-    assert tree.quality.complete
-
-
-def test_of_a_library_and_its_http_client_the_better_name_counts(draw):
-    spans = draw("""
+""", {"work:shop": 30, "external:shop→s3.example.com": 70}, 0),
+    "of a library and its HTTP client the better name counts": ("""
 shop order          SERVER 0..100
 |- shop PutObject    CLIENT 10..40 peer.service=storage
 |  `- shop PUT        CLIENT 20..30 url.full=https://s3.example.com/bucket
 `- shop search       CLIENT 50..90 db.system=elasticsearch
    `- shop POST       CLIENT 60..80 url.full=http://10.0.0.7:9200/
-""")
-    budget = budget_of_any(tree_of(spans))
-    assert dict(budget.parts) == {"work:shop": 30, "external:shop→storage": 30, "db:shop": 40}
-    assert dict(budget.crossings) == {"work:shop": 1, "external:shop→storage": 1, "db:shop": 1}
-
-
-def test_a_lost_answer_to_a_library_and_its_http_client_is_one(draw):
-    spans = draw("""
+""", {"work:shop": 30, "external:shop→storage": 30, "db:shop": 40}, 0),
+    "a lost answer to a library and its HTTP client": ("""
 shop order          SERVER 0..100
 `- shop Charge       CLIENT 10..90
    `- shop POST       CLIENT 20..80
-""")
-    tree = tree_of(spans)
-    assert dict(budget_of_any(tree).parts) == {"work:shop": 20, "unattributed": 80}
-    assert tree.quality.missing_servers == 1
-
-
-def test_a_call_and_the_token_that_it_took(draw):
-    """Two requests of one library: the longer request names the callee, and the other keeps its own name."""
-    spans = draw("""
+""", {"work:shop": 20, "unattributed": 80}, 1),
+    # Two requests of one library: the longer request names the callee, and the other keeps its own name.
+    "a call and the token that it took": ("""
 shop order          SERVER 0..100
 `- shop Charge       CLIENT 10..90
    |- shop POST       CLIENT 20..30 url.full=https://login.example.com/token
    `- shop POST       CLIENT 40..80 url.full=https://pay.example.com/charge
-""")
-    assert dict(budget_of_any(tree_of(spans)).parts) == {
-        "work:shop": 20, "external:shop→login.example.com": 10, "external:shop→pay.example.com": 70,
-    }  # fmt: skip
+""", {"work:shop": 20, "external:shop→login.example.com": 10, "external:shop→pay.example.com": 70}, 0),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("drawing", "parts", "missing"), ONE_CALL_OF_SEVERAL_SPANS.values(), ids=ONE_CALL_OF_SEVERAL_SPANS
+)
+def test_several_spans_of_one_call_are_one(draw, drawing, parts, missing):
+    budget = budget_of_any(tree_of(draw(drawing)))
+    assert dict(budget.parts) == parts
+    assert dict(budget.crossings) == dict.fromkeys(parts, 1)
+    assert budget.quality.missing_servers == missing
 
 
 def test_spans_keep_only_what_a_budget_needs():
