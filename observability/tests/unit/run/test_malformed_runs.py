@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,6 @@ import pytest
 
 from hops.errors import MalformedRunError
 from hops.run.files import read_run
-from synthetic.run import write_generated_run
 
 Damage = Callable[[Path], object]
 DEEP = "[" * 200_000
@@ -105,21 +103,12 @@ CASES: list[tuple[str, Damage, str]] = [
             (frame(lambda rows: rows.with_columns(topology=pl.lit(None))), "columns with missing values: topology"),
         )
     ),
+    ("journeys.parquet", frame(lambda rows: rows.drop("network_ns")), "missing columns: network_ns"),
 ]  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_generated_run(tmp_path_factory.mktemp("whole"), topologies=["rest"], blocks=1, journeys_per_trial=100)
-
-
 @pytest.mark.parametrize(("name", "damage", "says"), CASES)
-def test_a_damaged_run_is_refused_by_its_file(
-    whole: Path, tmp_path: Path, name: str, damage: Damage, says: str
-) -> None:
-    folder = tmp_path / "run"
-    shutil.copytree(whole, folder)
-    read_run(folder)
+def test_a_damaged_run_is_refused_by_its_file(folder: Path, name: str, damage: Damage, says: str) -> None:
     damage(folder / name)
     before = sorted(folder.iterdir())
     with pytest.raises(MalformedRunError, match=says) as refused:
