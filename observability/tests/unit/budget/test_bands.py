@@ -6,9 +6,7 @@ import polars as pl
 import pytest
 
 from hops.budget.bands import banded_budgets, exemplars
-from hops.budget.parts import budgets_of
-from hops.run.rows import HOPS, hops_frame
-from synthetic.traces import shop_trace
+from hops.run.rows import HOPS
 
 
 def hops_with(totals_ms, journey="browse"):
@@ -58,9 +56,3 @@ def test_exemplars_are_nearest_to_the_percentiles():
     assert found["browse"] == {"p50": "browse-50", "p99": "browse-99"}
     assert found["login"] == {"p50": "login-0", "p99": "login-0"}
     assert set(found) == {"all", "browse", "login"}
-
-
-def test_means_of_made_up_traces_add_up():
-    budgets, _ = budgets_of(shop_trace(seed) for seed in range(50))
-    mean_ms = sum(budget.total_ns for budget in budgets) / 50 / 1e6
-    assert sum(banded_budgets(hops_frame(budgets))["mean"].values()) == pytest.approx(mean_ms, rel=1e-12)

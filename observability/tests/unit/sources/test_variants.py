@@ -7,13 +7,9 @@ import json
 import re
 from datetime import datetime, timedelta, timezone
 from functools import cache
-from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
-from typer.testing import CliRunner
 
-from hops.__main__ import app
 from hops.traces.otlp import KINDS
 from hops.traces.span import Span
 from synthetic.formats import foreign_trace, jaeger_trace, zipkin_trace
@@ -403,45 +399,3 @@ def test_references_of_protobuf_json_keep_their_types() -> None:
     (span,) = spans_of(json.dumps(written))
     assert span.parent_id == child.parent_id
     assert span.links == ((f"{7:032x}", f"{0xC:016x}"),)
-
-
-# Every command reads every form alike.
-
-IN_US = [
-    [replace(span, start_ns=span.start_ns // 1000 * 1000, end_ns=span.end_ns // 1000 * 1000) for span in trace]
-    for trace in TRACES
-]
-FORMS = {
-    "Jaeger": json.dumps({"data": [jaeger_trace(trace) for trace in IN_US]}),
-    "Zipkin": json.dumps([span for trace in IN_US for span in zipkin_trace(trace)]),
-    "tags as fields": lines_of([one for trace in IN_US for one in store_documents(trace=trace)]),
-    "elasticdump": lines_of(hits([one for trace in IN_US for one in store_documents(trace=trace)])),
-    "a search's answer": json.dumps(answer([one for trace in IN_US for one in store_documents(trace=trace)])),
-    "snake_case": lines_of([snake_case(otlp_document(trace)) for trace in IN_US]),
-    "protobuf JSON": lines_of([proto_span(span) for trace in IN_US for span in trace]),
-    "one after the other": pretty([otlp_document(trace) for trace in IN_US]),
-}
-
-
-def run_commands(content: str, folder: Path) -> dict[str, dict]:
-    """Returns what each command finds in a file, without the file's format."""
-    file, limits = folder / "traces", folder / "limits.yaml"
-    file.write_text(content)
-    limits.write_text("".join(f"'client: {trace[0].name}': {{total: {{mean: 1 ms}}}}\n" for trace in IN_US))
-    commands = {
-        "budget": ["budget", file],
-        "check": ["check", limits, file],
-        "compare-traces": ["compare-traces", file, file],
-        "what-if": ["what-if", file, "--change", "work:edge -50%"],
-    }
-    found = {
-        name: json.loads(CliRunner().invoke(app, [*map(str, arguments), "--json"]).stdout)
-        for name, arguments in commands.items()
-    }
-    del found["budget"]["inputs"]
-    return found
-
-
-def test_every_command_finds_the_same_in_every_form(tmp_path: Path) -> None:
-    plain = run_commands(lines_of([otlp_document(trace) for trace in IN_US]), tmp_path)
-    assert [form for form, content in FORMS.items() if run_commands(content, tmp_path) != plain] == []
