@@ -129,7 +129,7 @@ client checkout                        INTERNAL 0..100
 `- client POST                         CLIENT   0..100
    |- client link_up                   INTERNAL 5..100
    `- edge ingress                     SERVER   60..140
-""", "wire:client→edge 5, network 95"),
+""", "wire:client→edge 5, network 95; outlived 1"),
     "parallel children: the one in the shadow costs nothing": (
         PARALLEL_CHILDREN,
         "work:graphql-gateway 20, wire:graphql-gateway→order 4, work:order 76",
@@ -160,22 +160,22 @@ order Checkout                  SERVER   0..100
 |- order Reserve                CLIENT   10..90
 |  `- product Reserve           SERVER   15..85
 `- order notify                 INTERNAL 50..900
-""", "work:order 20, wire:order→product 10, work:product 70"),
+""", "work:order 20, wire:order→product 10, work:product 70; outlived 1"),
     "callee that closed just after the answer is cut": ("""
 edge router                     CLIENT   0..100
 `- order Checkout               SERVER   10..104
-""", "wire:edge→order 10, work:order 90"),
+""", "wire:edge→order 10, work:order 90; outlived 1"),
     "clock skew is clipped": ("""
 graphql-gateway GetOrder        CLIENT   100..200
 `- order GetOrder               SERVER   80..160
    `- order SELECT              CLIENT   85..150 db.system.name=postgresql
-""", "wire:graphql-gateway→order 40, work:order 10, db:order 50"),
+""", "wire:graphql-gateway→order 40, work:order 10, db:order 50; skewed 1"),
     "retried call: the try without an answer is unattributed": ("""
 graphql-gateway POST            SERVER   0..200
 |- graphql-gateway GetOrder     CLIENT   10..50
 `- graphql-gateway GetOrder     CLIENT   60..190
    `- order GetOrder            SERVER   70..180
-""", "work:graphql-gateway 30, unattributed 40, wire:graphql-gateway→order 20, work:order 110"),
+""", "work:graphql-gateway 30, unattributed 40, wire:graphql-gateway→order 20, work:order 110; missing_servers 1"),
     "retry by the proxy": ("""
 edge router                     CLIENT   0..200
 |- order GetOrder               SERVER   10..50
@@ -186,12 +186,12 @@ graphql-gateway GetOrder        CLIENT   0..200
 |- graphql-gateway try          CLIENT   5..50
 `- graphql-gateway try          CLIENT   60..190
    `- order GetOrder            SERVER   70..180
-""", "wire:graphql-gateway→order 45, unattributed 45, work:order 110"),
+""", "wire:graphql-gateway→order 45, unattributed 45, work:order 110; missing_servers 1"),
     "a callee that hangs is waited for until its call ends": ("""
 order Checkout                  SERVER   0..40
 `- order Capture                CLIENT   10..30
    `- payment Capture           SERVER   12..100
-""", "work:order 20, wire:order→payment 2, work:payment 18"),
+""", "work:order 20, wire:order→payment 2, work:payment 18; outlived 1"),
     "a callee that hangs: inside, what it waited for": ("""
 order Checkout                  SERVER   0..40
 `- order Capture                CLIENT   10..30
@@ -199,34 +199,35 @@ order Checkout                  SERVER   0..40
       |- payment pool.acquire   INTERNAL 13..15
       |- payment UPDATE         CLIENT   15..95 db.system.name=postgresql
       `- payment audit          INTERNAL 97..99
-""", "work:order 20, wire:order→payment 2, work:payment 1, pool:payment 2, db:payment 15"),
+""", "work:order 20, wire:order→payment 2, work:payment 1, pool:payment 2, db:payment 15; outlived 1"),
     "a late call is cut, and its callee with it": ("""
 order Checkout                  SERVER   0..100
 |- order GetUser                CLIENT   10..52
 |  `- user GetUser              SERVER   12..80
 `- order Reserve                CLIENT   50..95
    `- product Reserve           SERVER   55..90
-""", "work:order 15, wire:order→user 2, work:user 38, wire:order→product 10, work:product 35"),
+""", "work:order 15, wire:order→user 2, work:user 38, wire:order→product 10, work:product 35; outlived 1"),
     "a try that hangs was waited for until the next began": ("""
 edge router                     CLIENT   0..200
 |- order GetOrder               SERVER   10..300
 |  `- order SELECT              CLIENT   20..290 db.system.name=postgresql
 `- order GetOrder               SERVER   70..180
-""", "wire:edge→order 30, work:order 120, db:order 50"),
+""", "wire:edge→order 30, work:order 120, db:order 50; outlived 1"),
     "the same with a span for each try": ("""
 graphql-gateway GetOrder        CLIENT   0..200
 |- graphql-gateway try          CLIENT   5..300
 |  `- order GetOrder            SERVER   10..300
 `- graphql-gateway try          INTERNAL 60..250
    `- order GetOrder            SERVER   70..400
-""", "wire:graphql-gateway→order 10, work:graphql-gateway 10, work:order 180"),
+""", "wire:graphql-gateway→order 10, work:graphql-gateway 10, work:order 180; outlived 3"),
     "a try that was given up gives its name to nothing, however late its callee ends": ("""
 graphql-gateway GetOrder        CLIENT   0..200
 |- graphql-gateway try          CLIENT   5..300
 |  `- order-canary GetOrder     SERVER   10..450
 `- graphql-gateway try          CLIENT   60..190
    `- order GetOrder            SERVER   70..180
-""", "wire:graphql-gateway→order 35, wire:graphql-gateway→order-canary 5, work:order-canary 50, work:order 110"),
+""", "wire:graphql-gateway→order 35, wire:graphql-gateway→order-canary 5, work:order-canary 50, work:order 110; "
+     "outlived 2"),
     "a busy loop at either end, up to a moment before": ("""
 graphql-gateway GetOrder        CLIENT   0..100 shop.loop.busy_ms=0.000008 shop.loop.rested_ms=0.000001
 `- order GetOrder               SERVER   60..85 shop.loop.busy_ms=0.000040 shop.loop.rested_ms=0.000005
@@ -239,14 +240,14 @@ graphql-gateway GetOrder        CLIENT   0..100 shop.loop.busy_ms=0.000500
 client product                  INTERNAL 0..100
 `- client GET                   CLIENT   10..90
    `- product GetProduct        SERVER   30..70 (parent lost)
-""", "client 20, unattributed 80"),
+""", "client 20, unattributed 80; orphans 1, missing_servers 1"),
     "two roots: the journey's counts": ("""
 edge ingress                    SERVER   0..500
 `- edge router                  CLIENT   10..400
 client browse                   INTERNAL 20..120 shop.journey=browse
 `- client POST                  CLIENT   30..110
    `- edge ingress              SERVER   40..100
-""", "client 20, wire:client→edge 20, proxy:edge 60"),
+""", "client 20, wire:client→edge 20, proxy:edge 60; missing_servers 1, two_roots 1"),
     "streaming": ("""
 client bulk_lines               INTERNAL 0..200
 `- client GET                   CLIENT   5..195
@@ -261,29 +262,23 @@ client bulk_lines               INTERNAL 0..200
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("drawing", "parts"), CASES.values(), ids=CASES)
-def test_time_goes_where_the_customer_waited(draw, drawing, parts):
-    budget = budget_of_tree(grow(draw(drawing)))
-    assert budget.parts == {part: int(ns) for part, ns in map(str.split, parts.split(","))}
+def counts_in(text):
+    return {name: int(count) for name, count in map(str.split, filter(None, text.split(",")))}
+
+
+def assert_budget(spans, expected):
+    """Compares a trace's budget, and its defects, with `PART NS, ...; DEFECT COUNT, ...`."""
+    budget = budget_of_tree(grow(spans))
+    parts, defects = (counts_in(text) for text in expected.partition(";")[::2])
+    assert budget.parts == parts
     assert budget.gap_ns == 0
+    counted = {name: count for name, count in asdict(budget.quality).items() if count}
+    assert counted == {"traces": 1, "spans": len(spans), **defects}
 
 
-DEFECTS = {
-    "one hop": {},
-    "async child that outlives its parent was not waited for": {"outlived": 1},
-    # once, though its child is cut too
-    "clock skew is clipped": {"skewed": 1},
-    "retried call: the try without an answer is unattributed": {"missing_servers": 1},
-    "missing span: its caller's time is unattributed": {"orphans": 1, "missing_servers": 1},
-    "two roots: the journey's counts": {"two_roots": 1, "missing_servers": 1},
-}
-
-
-@pytest.mark.parametrize("case", DEFECTS)
-def test_defects_are_counted(draw, case):
-    quality = grow(draw(CASES[case][0])).quality
-    counted = {name: count for name, count in asdict(quality).items() if count}
-    assert counted == {"traces": 1, "spans": counted["spans"], **DEFECTS[case]}
+@pytest.mark.parametrize(("drawing", "expected"), CASES.values(), ids=CASES)
+def test_time_goes_where_the_customer_waited(draw, drawing, expected):
+    assert_budget(draw(drawing), expected)
 
 
 def test_crossings_count_calls_on_and_off_the_path(draw):
