@@ -162,7 +162,7 @@ def read_rows(path: Path, schema: pl.Schema = JOURNEYS) -> pl.DataFrame:
     return frame.sort("seq") if "seq" in schema else frame
 
 
-def hops_frame(budgets: Iterable[Budget], **labels: str | int) -> pl.DataFrame:
+def hops_frame(budgets: Iterable[Budget]) -> pl.DataFrame:
     """Converts budgets to rows.
 
     Returns:
@@ -185,8 +185,7 @@ def hops_frame(budgets: Iterable[Budget], **labels: str | int) -> pl.DataFrame:
         for budget in budgets
         for part in dict.fromkeys((*budget.parts, *budget.crossings))
     ]
-    columns = [pl.lit(value).alias(name) for name, value in labels.items()]
-    return pl.DataFrame(rows, schema=_HOPS_MADE, orient="row").select(*columns, pl.all())
+    return pl.DataFrame(rows, schema=_HOPS_MADE, orient="row")
 
 
 def calls_frame(budgets: Iterable[Budget]) -> pl.DataFrame:

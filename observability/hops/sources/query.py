@@ -124,7 +124,9 @@ def answers(source: str, forced: str, query: Query) -> Iterator[Answer]:
         answer.seek(0)
         yield Answer(source, _read(answer, source, forced), jaeger["base"] if jaeger else "")
         return
-    yield from api_at(source, query)(source, query)
+    for one in api_at(source, query)(source, query):
+        one.is_search = not query.trace_ids
+        yield one
 
 
 def api_at(base: str, query: Query) -> Callable[[str, Query], Iterator[Answer]]:
@@ -171,9 +173,7 @@ def _jaeger(base: str, query: Query) -> Iterator[Answer]:
         "end": query.ends_ns // 1000,
         "limit": query.limit,
     }
-    answer = _jaeger_answer(base, f"traces?{_encode(newer)}", f"traces?{_encode(older)}", query)
-    answer.is_search = True
-    yield answer
+    yield _jaeger_answer(base, f"traces?{_encode(newer)}", f"traces?{_encode(older)}", query)
 
 
 def _has(services: Iterable[Any]) -> str:
@@ -214,7 +214,7 @@ def _zipkin(base: str, query: Query) -> Iterator[Answer]:
         "limit": query.limit,
     }
     url = f"{base}/api/v2/traces?{_encode(asked)}"
-    yield Answer(url, _read(get(url, query.headers), url), is_search=True)
+    yield Answer(url, _read(get(url, query.headers), url))
 
 
 def _tempo(base: str, query: Query) -> Iterator[Answer]:
@@ -234,25 +234,21 @@ def _tempo(base: str, query: Query) -> Iterator[Answer]:
         result = get_json(f"{base}/api/search?{_encode(asked)}", query.headers)
         trace_ids = [str(one["traceID"]) for one in result.get("traces") or []]
 
-    def ask(url: str) -> Answer:
-        answer = get(url, query.headers, accept=_PROTOBUF)
-        return Answer(url, _read(answer, url))
+    yield from _each(
+        trace_ids,
+        f"{base}/api/traces/",
+        lambda url: Answer(url, _read(get(url, query.headers, accept=_PROTOBUF), url)),
+    )
 
-    yield from _each(trace_ids, f"{base}/api/traces/", ask, is_search=not query.trace_ids)
 
-
-def _each(
-    trace_ids: Iterable[str], path: str, ask: Callable[[str], Answer], *, is_search: bool = False
-) -> Iterator[Answer]:
+def _each(trace_ids: Iterable[str], path: str, ask: Callable[[str], Answer]) -> Iterator[Answer]:
     """Requests traces by id, a few in parallel; a trace that cannot be read becomes an answer with the error."""
 
     def answer(url: str) -> Answer:
         try:
-            one = ask(url)
+            return ask(url)
         except SourceError as error:
-            one = Answer(url, _raise(error))
-        one.is_search = is_search
-        return one
+            return Answer(url, _raise(error))
 
     urls = iter([f"{path}{quote(trace_id)}" for trace_id in trace_ids])
     with ThreadPoolExecutor(AT_ONCE) as pool:

@@ -24,7 +24,7 @@ COUNT = 300
 
 @pytest.fixture(scope="module")
 def hops():
-    return hops_frame(budgets_of(shop_trace(seed) for seed in range(TRACED))[0], block=1)
+    return hops_frame(budgets_of(shop_trace(seed) for seed in range(TRACED))[0]).with_columns(block=1)
 
 
 @pytest.fixture

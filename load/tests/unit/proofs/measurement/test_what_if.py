@@ -48,7 +48,8 @@ def run_folder(folder: Path, pause_ms: float, baseline: int = 900) -> Path:
     file = folder / "trials" / "1-baseline" / "traces.jsonl"
     file.parent.mkdir(parents=True)
     file.write_text("\n".join(json.dumps(otlp_document(spans)) for spans in kept))
-    hops_frame(budgets_of(slowed)[0], block=1, topology=DELAY.label).write_parquet(folder / "hops.parquet")
+    rows = hops_frame(budgets_of(slowed)[0]).with_columns(block=1, topology=pl.lit(DELAY.label))
+    rows.write_parquet(folder / "hops.parquet")
     ids = [spans[0].trace_id for spans in (*kept, *slowed)]
     pl.DataFrame({"trace_id": ids, "outcome": "ok"}).write_parquet(folder / "journeys.parquet")
     return folder
