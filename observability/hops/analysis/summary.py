@@ -9,7 +9,7 @@ from typing import Any, cast
 import polars as pl
 
 from hops.analysis.comparisons import compare_cpu, compare_latencies, correct
-from hops.analysis.cost import TOTAL, Used, cost, used_by_group
+from hops.analysis.cost import TOTAL, used_by_group
 from hops.analysis.distance import distance_of
 from hops.analysis.failures import differing_of, failures_of
 from hops.analysis.hop_differences import hop_differences
@@ -26,21 +26,18 @@ from hops.gates.experiment import experiment_gates, experiment_gates_left_out, v
 from hops.gates.verdict import failing_gates, verdict_of, with_verdicts
 from hops.run.documents import SCHEMA
 from hops.run.documents.difference import Comparison
-from hops.run.documents.estimate import Estimate
 from hops.run.documents.gate import Gate, LeftOut
 from hops.run.documents.summary import Summary
-from hops.run.documents.topology import EdgeCacheSummary, TopologySummary, WireSummary
-from hops.run.documents.trial import Program, TrialRecord
+from hops.run.documents.topology import TopologySummary
+from hops.run.documents.trial import Program
 from hops.run.files import RunFiles
 from hops.run.loads import is_closed, overloads
 from hops.run.network import network_summary
 from hops.run.rows import select_rows
 from hops.run.switches import compares_edges, is_of_the_shop, selection_pairs, switches_of
-from hops.statistics.over_blocks import rate_section
 
 _MAX_STRETCHES = 10_000
 """Maximum number of stretches of rows that are sliced without a copy; a run writes one stretch for each trial."""
-_WIRE = ("wire_bytes_in", "wire_bytes_out", "opening_bytes_in", "opening_bytes_out", "connections_dialed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +96,6 @@ def summarise(
 
     Raises:
         MalformedRunError: The files contradict each other.
-        NotEnoughDataError: A trial has no journey.
     """
     check_run(run)
     manifest = run.manifest
@@ -109,7 +105,7 @@ def summarise(
     latencies = {topology: latencies_of(frame, run.first_stage) for topology, frame in rows.items()}
     used = {topology: used_by_group(run, topology) for topology in rows}
     topologies = {
-        topology: _topology(run, topology, frame, hops[topology], latencies[topology], used[topology], seed)
+        topology: summarise_topology(run, topology, frame, hops[topology], latencies[topology], used[topology], seed)
         for topology, frame in rows.items()
     }
     pairs = pairs_of(run)
@@ -245,70 +241,6 @@ def _by_topology(rows: pl.DataFrame, topologies: Sequence[str]) -> dict[str, pl.
             slices[topology].append(rows.slice(start, length))
         start += length
     return {topology: pl.concat(own) if own else rows.clear() for topology, own in slices.items()}
-
-
-def _topology(
-    run: RunFiles,
-    topology: str,
-    journeys: pl.DataFrame,
-    hops: pl.DataFrame,
-    latencies: Latencies,
-    used: Mapping[str, Used],
-    seed: int,
-) -> TopologySummary:
-    trials = [row for row in run.used if row["topology"] == topology]
-    cpu_s: dict[str, float] = {}
-    rss_mb: dict[str, float] = {}
-    for trial in trials:
-        cpu_s |= {name: cpu_s.get(name, 0.0) + seconds for name, seconds in trial["cpu_s"].items()}
-        rss_mb |= {name: max(rss_mb.get(name, 0.0), memory) for name, memory in trial["rss_mb"].items()}
-    summary = summarise_topology(
-        journeys,
-        hops,
-        latencies,
-        span_costs={trial["block"]: trial["tracing"]["cost_ns"] for trial in trials if "tracing" in trial},
-        sample=run.sample(topology),
-        cpu_s=cpu_s,
-        rss_mb=rss_mb,
-        cost=cost(used, run.first_stage),
-        wire=_wire(trials, journeys.height, int(journeys["requests"].sum())),
-        seed=seed,
-    )
-    if counted := {trial["block"]: trial["edge_cache"] for trial in trials if "edge_cache" in trial}:
-        per_block = dict(journeys.group_by("block").len().iter_rows())
-        summary["edge_cache"] = EdgeCacheSummary(
-            hit_share=_rate([(one["hits"], one["requests"]) for one in counted.values()], run.first_stage),
-            fetches=_rate([(one["fetches"], per_block[block]) for block, one in counted.items()], run.first_stage),
-            bytes=_rate([(one["bytes"], per_block[block]) for block, one in counted.items()], run.first_stage),
-        )
-    return summary
-
-
-def _rate(blocks: Sequence[tuple[float, int]], first: int | None) -> Estimate:
-    section = rate_section(blocks, 1.0, first)
-    return Estimate(value=section.value or 0.0, ci95=list(section.interval))
-
-
-def _wire(trials: list[TrialRecord], journeys: int, requests: int) -> WireSummary | None:
-    """Adds up what all trials' connections carried; None if a trial did not count it."""
-    if any(name not in trial["generator"] for trial in trials for name in _WIRE):
-        return None
-    bytes_in, bytes_out, opening_in, opening_out, connections = (
-        sum(int(trial["generator"][name]) for trial in trials) for name in _WIRE
-    )
-    unchanged = [int(trial["generator"]["not_modified"]) for trial in trials if "not_modified" in trial["generator"]]
-    wire = WireSummary(
-        bytes_in=bytes_in,
-        bytes_out=bytes_out,
-        in_per_journey=bytes_in / journeys,
-        out_per_journey=bytes_out / journeys,
-        opening_bytes_in=opening_in,
-        opening_bytes_out=opening_out,
-        connections=connections,
-    )
-    if len(unchanged) == len(trials):
-        wire["not_modified"] = sum(unchanged) / requests
-    return wire
 
 
 def _programs(run: RunFiles) -> list[Program]:

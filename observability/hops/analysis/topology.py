@@ -2,50 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TypedDict
 
 import numpy as np
 import polars as pl
 
+from hops.analysis.cost import Used, cost
 from hops.analysis.latencies import Latencies
 from hops.analysis.net_budget import SpanCosts, net_budget
 from hops.budget.bands import banded_budgets
 from hops.budget.parts import PROXY, is_sidecar
-from hops.errors import NotEnoughDataError
 from hops.run.documents.estimate import Estimate
-from hops.run.documents.topology import JourneySummary, SidecarSummary, TopologySummary, WireSummary
+from hops.run.documents.topology import EdgeCacheSummary, JourneySummary, SidecarSummary, TopologySummary, WireSummary
+from hops.run.documents.trial import TrialRecord
+from hops.run.files import RunFiles
 from hops.run.rows import FAILURES
 from hops.statistics.intervals import PERCENTILES, Floats, describe, lies_beyond
-from hops.statistics.over_blocks import sections_of
+from hops.statistics.over_blocks import rate_section, sections_of
 from hops.units import ALL, NS_PER_MS
+
+_WIRE = ("wire_bytes_in", "wire_bytes_out", "opening_bytes_in", "opening_bytes_out", "connections_dialed")
 
 
 def summarise_topology(
+    run: RunFiles,
+    topology: str,
     journeys: pl.DataFrame,
     hops: pl.DataFrame,
     latencies: Latencies,
-    *,
-    span_costs: Mapping[int, SpanCosts],
-    sample: pl.DataFrame,
-    cpu_s: Mapping[str, float],
-    rss_mb: Mapping[str, float],
-    cost: Mapping[str, Estimate],
-    wire: WireSummary | None,
+    used: Mapping[str, Used],
     seed: int,
 ) -> TopologySummary:
     """Summarises one topology.
 
     Args:
-        rss_mb: Resident memory by component, MiB.
-
-    Raises:
-        NotEnoughDataError: No journey was replayed.
+        journeys: The topology's rows of `rows.JOURNEYS`, at least one.
+        hops: Its rows of `rows.HOPS`, only of journeys that ended ok.
+        used: CPU seconds and journeys by group of components.
+        seed: Seed of the bootstrap.
     """
-    if not journeys.height:
-        raise NotEnoughDataError("cannot summarise a replay without journeys")
-    ok = journeys.filter(pl.col("outcome") == "ok")
-    hops = hops.filter(pl.col("trace_id").is_in(ok["trace_id"].drop_nulls().to_list()))
+    trials = [row for row in run.used if row["topology"] == topology]
+    cpu_s: dict[str, float] = {}
+    rss_mb: dict[str, float] = {}
+    for trial in trials:
+        cpu_s |= {name: cpu_s.get(name, 0.0) + seconds for name, seconds in trial["cpu_s"].items()}
+        rss_mb |= {name: max(rss_mb.get(name, 0.0), memory) for name, memory in trial["rss_mb"].items()}
+    span_costs = {trial["block"]: trial["tracing"]["cost_ns"] for trial in trials if "tracing" in trial}
+    sample = run.sample(topology)
     cells = {ALL: _journey(journeys, hops, sample, ALL, latencies, span_costs, seed)}
     for journey in sorted(journeys["journey"].unique()):
         rows, traced = (frame.filter(pl.col("journey") == journey) for frame in (journeys, hops))
@@ -53,16 +57,52 @@ def summarise_topology(
     # From the first arrival to the last answer of each block.
     spans = journeys.group_by("block").agg(pl.col("ended_ns").max() - pl.col("intended_ns").min())
     wall_ns = int(spans["ended_ns"].sum())
-    return TopologySummary(
-        throughput_per_s=ok.height / (wall_ns / 1e9) if wall_ns > 0 else 0.0,
+    ok = int((journeys["outcome"] == "ok").sum())
+    summary = TopologySummary(
+        throughput_per_s=ok / (wall_ns / 1e9) if wall_ns > 0 else 0.0,
         errors=_errors(journeys),
         cpu_ms_per_journey={name: seconds * 1e3 / journeys.height for name, seconds in sorted(cpu_s.items())},
         rss_mb=dict(sorted(rss_mb.items())),
-        cost=dict(cost),
-        wire=wire,
+        cost=cost(used, run.first_stage),
+        wire=_wire(trials, journeys.height, int(journeys["requests"].sum())),
         sidecars=_sidecars(hops),
         journeys=cells,
     )
+    if counted := {trial["block"]: trial["edge_cache"] for trial in trials if "edge_cache" in trial}:
+        per_block = dict(journeys.group_by("block").len().iter_rows())
+        summary["edge_cache"] = EdgeCacheSummary(
+            hit_share=_rate([(one["hits"], one["requests"]) for one in counted.values()], run.first_stage),
+            fetches=_rate([(one["fetches"], per_block[block]) for block, one in counted.items()], run.first_stage),
+            bytes=_rate([(one["bytes"], per_block[block]) for block, one in counted.items()], run.first_stage),
+        )
+    return summary
+
+
+def _rate(blocks: Sequence[tuple[float, int]], first: int | None) -> Estimate:
+    section = rate_section(blocks, 1.0, first)
+    return Estimate(value=section.value or 0.0, ci95=list(section.interval))
+
+
+def _wire(trials: Sequence[TrialRecord], journeys: int, requests: int) -> WireSummary | None:
+    """Adds up what all trials' connections carried; None if a trial did not count it."""
+    if any(name not in trial["generator"] for trial in trials for name in _WIRE):
+        return None
+    bytes_in, bytes_out, opening_in, opening_out, connections = (
+        sum(int(trial["generator"][name]) for trial in trials) for name in _WIRE
+    )
+    unchanged = [int(trial["generator"]["not_modified"]) for trial in trials if "not_modified" in trial["generator"]]
+    wire = WireSummary(
+        bytes_in=bytes_in,
+        bytes_out=bytes_out,
+        in_per_journey=bytes_in / journeys,
+        out_per_journey=bytes_out / journeys,
+        opening_bytes_in=opening_in,
+        opening_bytes_out=opening_out,
+        connections=connections,
+    )
+    if len(unchanged) == len(trials):
+        wire["not_modified"] = sum(unchanged) / requests
+    return wire
 
 
 def _sidecars(hops: pl.DataFrame) -> dict[str, SidecarSummary]:
