@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from hops.analysis.cost import GROUPS, ORIGIN, TOTAL, component_group, cost, used_by_group
@@ -39,8 +41,12 @@ def test_core_hours_of_a_million_journeys():
     assert cost({TOTAL: {1: (0.0, 0)}}) == {}
 
 
-def test_the_total_is_all_but_the_generator(make_run):
-    run = make_run(topologies=["hybrid"], blocks=3, journeys_per_trial=100)
+@pytest.fixture(scope="module")
+def run(make_run):
+    return make_run(topologies=["hybrid"], blocks=3, journeys_per_trial=100)
+
+
+def test_the_total_is_all_but_the_generator(run):
     used = used_by_group(run, "hybrid")
     found = cost(used)
     assert set(found) == {"services", "gateways", "edge", "database", "telemetry", "total", "generator"}
@@ -50,12 +56,11 @@ def test_the_total_is_all_but_the_generator(make_run):
     assert found["total"]["value"] == pytest.approx(measured / 300 * 1e6 / 3600)
 
 
-def test_the_origin_is_what_a_shared_cache_spares(make_run):
-    run = make_run(topologies=["hybrid"], blocks=3, journeys_per_trial=100)
+def test_the_origin_is_what_a_shared_cache_spares(run):
     assert ORIGIN not in used_by_group(run, "hybrid")
-    for trial in run.used:
-        trial["cpu_s"] |= {"edge-cache": 1.0, "edge-cache-spans": 0.5, "edge-cache-link": 0.25}
-    found = used_by_group(run, "hybrid")
+    of_cache = {"edge-cache": 1.0, "edge-cache-spans": 0.5, "edge-cache-link": 0.25}
+    trials = [{**trial, "cpu_s": trial["cpu_s"] | of_cache} for trial in run.trials]
+    found = used_by_group(replace(run, trials=trials), "hybrid")
     for block, (origin_s, _) in found[ORIGIN].items():
         assert origin_s == pytest.approx(found[TOTAL][block][0] - 1.0 - found["telemetry"][block][0])
         assert found["edge cache"][block][0] == 1.0

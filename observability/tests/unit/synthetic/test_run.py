@@ -15,13 +15,6 @@ def run(make_run):
     return make_run(blocks=2, journeys_per_trial=200, seed=3)
 
 
-def test_it_reads_as_a_run(run):
-    assert run.blocks == 2
-    assert run.topologies == ["rest", "graphql", "grpc", "hybrid"]
-    assert len(run.used) == 8
-    assert run.journeys.height == 8 * 200
-
-
 def test_all_trials_replay_one_tape(run):
     tapes = [rows.sort("seq")["journey"].to_list() for _, rows in run.journeys.group_by("block", "topology")]
     assert all(tape == tapes[0] for tape in tapes)

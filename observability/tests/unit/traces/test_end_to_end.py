@@ -49,35 +49,50 @@ front get               SERVER 0..100
 front get      SERVER 0..100
 `- front job    INTERNAL 150..200
 """, ({"work:front": 100}, 100, {"work:front": 150, "queue:front": 50})),
+    "two queues one after the other": ("""
+front publish         PRODUCER 0..2
+`- order process       CONSUMER 10..20
+   `- order publish     PRODUCER 15..16
+      `- mail process    CONSUMER 50..60
+""", (
+        {"messaging:front": 2},
+        58,
+        {
+            "messaging:front": 2, "messaging:front→order": 8, "work:order": 5, "messaging:order": 1,
+            "messaging:order→mail": 34, "work:mail": 10,
+        },
+    )),
+    "nothing lies after a root that waits for all": ("""
+front get      SERVER 0..100
+`- front GET    CLIENT 10..90
+   `- stock get SERVER 20..80
+""", (
+        {"work:front": 20, "wire:front→stock": 20, "work:stock": 60}, 0,
+        {"work:front": 20, "wire:front→stock": 20, "work:stock": 60},
+    )),
+    "a callee that continues after its call gave up": ("""
+front get      SERVER 0..100
+`- front GET    CLIENT 10..50
+   `- stock get  SERVER 20..400
+""", (
+        {"work:front": 60, "wire:front→stock": 10, "work:stock": 30}, 300,
+        {"work:front": 10, "wire:front→stock": 10, "work:stock": 380},
+    )),
+    "a try that was given up and ended last": ("""
+front get      SERVER 0..100
+`- front GET    CLIENT 10..90
+   |- stock get  SERVER 20..400
+   `- stock get  SERVER 50..80
+""", (
+        {"work:front": 20, "wire:front→stock": 20, "work:stock": 60}, 300,
+        {"work:front": 10, "wire:front→stock": 10, "work:stock": 380},
+    )),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize(("drawing", "expected"), CASES.values(), ids=CASES)
 def test_the_time_to_the_end_is_that_of_the_root_and_what_comes_after(draw, drawing, expected):
     assert both(draw(drawing)) == expected
-
-
-def test_nothing_lies_after_a_root_that_waits_for_all(draw):
-    spans = draw("""
-front get      SERVER 0..100
-`- front GET    CLIENT 10..90
-   `- stock get SERVER 20..80
-""")
-    parts = {"work:front": 20, "wire:front→stock": 20, "work:stock": 60}
-    assert both(spans) == (parts, 0, parts)
-
-
-def test_two_queues_one_after_the_other(draw):
-    spans = draw("""
-front publish         PRODUCER 0..2
-`- order process       CONSUMER 10..20
-   `- order publish     PRODUCER 15..16
-      `- mail process    CONSUMER 50..60
-""")
-    assert both(spans)[2] == {
-        "messaging:front": 2, "messaging:front→order": 8, "work:order": 5, "messaging:order": 1,
-        "messaging:order→mail": 34, "work:mail": 10,
-    }  # fmt: skip
 
 
 def test_spans_that_follow_and_further_roots(draw):
@@ -104,25 +119,6 @@ front get         SERVER 0..100
     assert both([get, following, send, receipt])[2] == {
         "work:front": 95, "messaging:front": 1, "messaging:front→mail": 14, "work:mail": 10,
     }  # fmt: skip
-
-
-def test_a_callee_that_goes_on_after_its_call_gave_up(draw):
-    spans = draw("""
-front get      SERVER 0..100
-`- front GET    CLIENT 10..50
-   `- stock get  SERVER 20..400
-""")
-    assert both(spans)[1:] == (300, {"work:front": 10, "wire:front→stock": 10, "work:stock": 380})
-
-
-def test_a_try_that_was_given_up_and_ended_last(draw):
-    spans = draw("""
-front get      SERVER 0..100
-`- front GET    CLIENT 10..90
-   |- stock get  SERVER 20..400
-   `- stock get  SERVER 50..80
-""")
-    assert both(spans)[1:] == (300, {"work:front": 10, "wire:front→stock": 10, "work:stock": 380})
 
 
 def test_what_comes_after_the_answer_may_be_predicted(draw):
