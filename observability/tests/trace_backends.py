@@ -6,7 +6,7 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -28,13 +28,13 @@ READY_S, STOP_S = 30.0, 10.0
 
 
 @contextmanager
-def running(command: list[str | Path], ready: str, log: Path) -> Iterator[None]:
-    """A program that runs for the duration of the context, which begins when an address reports that it is ready."""
+def running(command: list[str | Path], is_ready: Callable[[], bool], log: Path) -> Iterator[None]:
+    """A program that runs for the duration of the context, which begins when it is ready."""
     with log.open("wb") as out:
         process = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT, cwd=log.parent)
     try:
         deadline = time.monotonic() + READY_S
-        while not _says_yes(ready):
+        while not is_ready():
             if time.monotonic() > deadline or process.poll() is not None:
                 pytest.fail(f"{command[0]} did not become ready: {log.read_text()[-2000:]}")
             time.sleep(0.1)
@@ -48,7 +48,8 @@ def running(command: list[str | Path], ready: str, log: Path) -> Iterator[None]:
             process.wait(STOP_S)
 
 
-def _says_yes(url: str) -> bool:
+def says_yes(url: str) -> bool:
+    """Whether an address reports that its program is ready."""
     try:
         return httpx.get(url, trust_env=False).status_code == httpx.codes.OK
     except httpx.TransportError:

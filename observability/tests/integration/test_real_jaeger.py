@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
-from trace_backends import PORT_BASE, Component, a_look_at_a_product, read_when_whole, running
+from trace_backends import PORT_BASE, Component, a_look_at_a_product, read_when_whole, running, says_yes
 
 from hops.budget.any_system import budget_of_any, tree_of
 from hops.budget.parts import DELAY_TOOK, budget_of_tree
@@ -55,7 +56,9 @@ def jaeger_url(tmp_path_factory):
     config = folder / "jaeger.yaml"
     config.write_text(CONFIG)
     url = f"http://127.0.0.1:{QUERY_HTTP}"
-    with running([binary, "--config", config], f"http://127.0.0.1:{HEALTH}/status", folder / "jaeger.log"):
+    with running(
+        [binary, "--config", config], partial(says_yes, f"http://127.0.0.1:{HEALTH}/status"), folder / "jaeger.log"
+    ):
         yield url
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import shutil
 import socket
-import subprocess
 import tempfile
 import threading
 import time
 import uuid
 from concurrent import futures
+from functools import partial
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from socketserver import ThreadingMixIn, UnixStreamServer
@@ -20,8 +20,10 @@ import httpx
 import pytest
 from opentelemetry.proto.collector.trace.v1 import trace_service_pb2 as otlp
 from opentelemetry.proto.collector.trace.v1 import trace_service_pb2_grpc as otlp_grpc
+from trace_backends import running
 
 from hops.budget.parts import budget_of_tree, bypasses_sidecars
+from hops.sources.otlp_proto import read_messages
 from hops.traces.span import Kind, Span
 from hops.traces.tree import grow
 from mesh.paths import envoy
@@ -102,19 +104,9 @@ class Collector(otlp_grpc.TraceServiceServicer):
         self.spans = []
 
     def Export(self, request, context):  # noqa: N802 - the contract's name
-        for resource in request.resource_spans:
-            service = next(one.value.string_value for one in resource.resource.attributes if one.key == "service.name")
-            self.spans += [self._span(service, span) for scope in resource.scope_spans for span in scope.spans]
+        for spans in read_messages(request.SerializeToString(), "an export"):
+            self.spans += spans
         return otlp.ExportTraceServiceResponse()
-
-    @staticmethod
-    def _span(service, span):
-        return Span(
-            trace_id=span.trace_id.hex(), span_id=span.span_id.hex(), parent_id=span.parent_span_id.hex(),
-            name=span.name, kind={1: Kind.INTERNAL, 2: Kind.SERVER, 3: Kind.CLIENT}[span.kind], service=service,
-            start_ns=span.start_time_unix_nano, end_ns=span.end_time_unix_nano,
-            attributes={one.key: one.value.string_value for one in span.attributes},
-        )  # fmt: skip
 
 
 class Product(ThreadingMixIn, UnixStreamServer):
@@ -191,29 +183,20 @@ def call():
     product = Product(folder / "product.sock", collector)
     threading.Thread(target=product.serve_forever, daemon=True).start()
     (folder / "envoy.json").write_text(json.dumps(config(folder)))
-    command = [envoy(), "-c", str(folder / "envoy.json"), "--use-dynamic-base-id", "--concurrency", "1"]
-    with (folder / "envoy.log").open("wb") as log:
-        process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT)
+    command = [envoy(), "-c", folder / "envoy.json", "--use-dynamic-base-id", "--concurrency", "1"]
     try:
-        _wait_until_ready(folder / "order-outbound.sock", process, folder / "envoy.log")
-        yield Call(folder, collector)
+        with running(command, partial(_is_served, folder / "order-outbound.sock"), folder / "envoy.log"):
+            yield Call(folder, collector)
     finally:
-        process.terminate()
-        process.wait(10)
         product.shutdown()
         product.server_close()
         server.stop(0).wait()
         shutil.rmtree(folder)
 
 
-def _wait_until_ready(path, process, log):
-    deadline = time.monotonic() + 20
-    while time.monotonic() < deadline and process.poll() is None:
-        with socket.socket(socket.AF_UNIX) as probe:
-            if not probe.connect_ex(str(path)):
-                return
-        time.sleep(0.05)
-    pytest.fail(f"Envoy did not start:\n{log.read_text()[-2000:]}")
+def _is_served(path):
+    with socket.socket(socket.AF_UNIX) as probe:
+        return not probe.connect_ex(str(path))
 
 
 def budget_of(tree):

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
-from trace_backends import PORT_BASE, Component, a_look_at_a_product, read_when_whole, running
+from trace_backends import PORT_BASE, Component, a_look_at_a_product, read_when_whole, running, says_yes
 
 from hops.budget.any_system import budget_of_any, tree_of
 from hops.sources.query import Query
@@ -40,7 +41,7 @@ def tempo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     config = folder / "tempo.yaml"
     config.write_text(CONFIG)
     url = f"http://127.0.0.1:{HTTP}"
-    with running([Path(binary), f"-config.file={config}"], f"{url}/ready", folder / "tempo.log"):
+    with running([Path(binary), f"-config.file={config}"], partial(says_yes, f"{url}/ready"), folder / "tempo.log"):
         yield url
 
 
