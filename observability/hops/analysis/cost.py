@@ -1,16 +1,19 @@
-"""What a topology costs to run: CPU time by component, and core-hours per million journeys."""
+"""What a topology costs to run: CPU time by component, core-hours per million journeys, and busy processors."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
+import polars as pl
+
 from hops.budget.groups import GATEWAY_SUFFIX
 from hops.budget.parts import EDGE, EDGE_CACHE, GENERATOR
 from hops.elements.compared import TARGET
 from hops.run.documents.estimate import Estimate
+from hops.run.documents.summary import InUse
 from hops.run.files import RunFiles
 from hops.statistics.over_blocks import rate_section
-from hops.units import CANARY, SERVICES
+from hops.units import CANARY, NS_PER_S, SERVICES
 
 DATABASE = "postgres"
 CACHE = "valkey"
@@ -109,3 +112,34 @@ def cost(used: Mapping[str, Used], first: int | None = None) -> dict[str, Estima
         if section.value is not None:
             estimates[group] = Estimate(value=section.value, ci95=list(section.interval))
     return estimates
+
+
+def in_use_of(run: RunFiles) -> dict[str, InUse]:
+    """Computes how busy each topology kept the processors, over the load of all its trials.
+
+    Topologies whose components' CPU time was not measured are left out.
+    """
+    cores = run.manifest["cluster" if "cluster" in run.manifest else "machine"].get("cores")
+    load = run.journeys.group_by("topology", "block").agg(
+        ((pl.col("ended_ns").max() - pl.col("intended_ns").min()) / NS_PER_S).alias("s")
+    )
+    seconds = dict(load.group_by("topology").agg(pl.col("s").sum()).iter_rows())
+    by_topology = {}
+    for topology in run.topologies:
+        used: dict[str, float] = {}
+        for trial in run.used:
+            if trial["topology"] == topology:
+                used |= {name: used.get(name, 0.0) + cpu_s for name, cpu_s in trial["cpu_s"].items()}
+        shop = {
+            name: cpu_s
+            for name, cpu_s in used.items()
+            if name != TELEMETRY and component_group(name) != GENERATOR_GROUP
+        }
+        if shop and seconds[topology]:
+            busiest = max(shop, key=shop.__getitem__)
+            by_topology[topology] = InUse(
+                machine=sum(used.values()) / seconds[topology] / cores if cores else None,
+                component=busiest,
+                core=shop[busiest] / seconds[topology],
+            )
+    return by_topology

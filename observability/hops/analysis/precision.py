@@ -9,7 +9,7 @@ from itertools import combinations
 
 from hops.analysis.latencies import Latencies, intersect_blocks, pair_sections
 from hops.run.documents.difference import Comparison
-from hops.run.documents.precision import Precision
+from hops.run.documents.summary import Precision
 from hops.run.files import RunFiles
 from hops.statistics.contrast import contrast
 from hops.statistics.two_stage import blocks_for, half_width_of, scatter_of

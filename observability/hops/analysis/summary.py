@@ -9,11 +9,10 @@ from typing import Any, cast
 import polars as pl
 
 from hops.analysis.comparisons import compare_cpu, compare_latencies, correct
-from hops.analysis.cost import TOTAL, used_by_group
+from hops.analysis.cost import TOTAL, in_use_of, used_by_group
 from hops.analysis.distance import distance_of
 from hops.analysis.failures import differing_of, failures_of
 from hops.analysis.hop_differences import hop_differences
-from hops.analysis.in_use import in_use_of
 from hops.analysis.latencies import Latencies, latencies_of
 from hops.analysis.meetings import meetings_of, queues_of
 from hops.analysis.observer import observer_effect_of

@@ -14,8 +14,7 @@ from hops.gates.limits import gate_name
 from hops.gates.verdict import MEANING, failing_gates
 from hops.run.documents.difference import Comparison, Difference
 from hops.run.documents.gate import VALID, TrialVerdict
-from hops.run.documents.precision import Precision
-from hops.run.documents.summary import Summary
+from hops.run.documents.summary import Precision, Summary
 from hops.run.switches import mesh_text, replicas_text
 from hops.units import ALL
 

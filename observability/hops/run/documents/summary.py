@@ -10,7 +10,6 @@ from hops.run.documents.gate import LeftOut, SummaryGate, TrialVerdict, Verdict
 from hops.run.documents.meeting import Meeting, Queue
 from hops.run.documents.network import NetworkSummary
 from hops.run.documents.over_fetching import OverFetching, Saving
-from hops.run.documents.precision import Precision
 from hops.run.documents.topology import TopologySummary
 from hops.run.documents.tracing import ObserverEffect
 from hops.run.documents.trial import Program, ResourcesFrom
@@ -64,6 +63,24 @@ class Differing(TypedDict):
     journey: str
     count: int
     steps: list[int]
+
+
+class Precision(TypedDict):
+    """The precision that a run with `precision=` requested and reached; shares: 0.05 is 5 %.
+
+    Precision is how far a 95 % interval extends beyond its ratio, as a share of the ratio. The ratio is that of two
+    topologies' p50 of `all`, and the pair with the widest interval counts. `scatter` is the scatter of single trials,
+    averaged over the pairs. `needed` is the number of blocks that the precision needs with that scatter. Both are None
+    if a pair has no interval. `first_stage` is the number of blocks that ran before any were read; `met` says whether
+    enough blocks ran.
+    """
+
+    asked: float
+    first_stage: int
+    scatter: float | None
+    needed: int | None
+    reached: float | None
+    met: bool
 
 
 class Summary(TypedDict):
