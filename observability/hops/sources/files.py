@@ -57,25 +57,21 @@ def read_file(file: IO[bytes], where: str, forced: str = "") -> Iterator[tuple[s
     Raises:
         MalformedTraceError: The file is in no known format, or has an error; the message names the place.
     """
-    head = _peek(file)
     with ExitStack() as scratch:
-        for kind, spans in _read_plain(file, where, forced, head, scratch):
+        for kind, spans in _read_plain(file, where, forced, scratch):
             if forced and kind != forced:
                 raise MalformedTraceError(f"{where}: is {FORMATS[kind]}, but --format says {FORMATS[forced]}")
             yield kind, spans
 
 
-def _read_plain(
-    file: IO[bytes], where: str, forced: str, head: bytes, scratch: ExitStack
-) -> Iterator[tuple[str, list[Span]]]:
-    plain, fault = open_plain(file, head, where)
+def _read_plain(file: IO[bytes], where: str, forced: str, scratch: ExitStack) -> Iterator[tuple[str, list[Span]]]:
+    plain, fault = open_plain(file, _peek(file), where)
     if plain is not file:
         scratch.enter_context(plain)
-        head = _peek(plain)
-        if not head:
+        if not _peek(plain):
             raise fault or MalformedTraceError(f"{where}: is empty after decompression")
     try:
-        yield from _read_decompressed(plain, where, forced, head, scratch)
+        yield from _read_decompressed(plain, where, forced, scratch)
     except MalformedTraceError as error:
         if fault is None:
             raise
@@ -85,12 +81,12 @@ def _read_plain(
 
 
 def _read_decompressed(
-    plain: IO[bytes], where: str, forced: str, head: bytes, scratch: ExitStack
+    plain: IO[bytes], where: str, forced: str, scratch: ExitStack
 ) -> Iterator[tuple[str, list[Span]]]:
-    if head.startswith(_UTF_16):
+    if _peek(plain).startswith(_UTF_16):
         plain = scratch.enter_context(_utf_8(plain, where))
-        head = _peek(plain)
-    elif head.startswith(codecs.BOM_UTF8):
+    head = _peek(plain)
+    if head.startswith(codecs.BOM_UTF8):
         plain.seek(len(codecs.BOM_UTF8))
         head = head[len(codecs.BOM_UTF8) :]
     if not head:
@@ -98,8 +94,8 @@ def _read_decompressed(
     if forced in BINARY or (not forced and head.lstrip(BLANKS)[:1] not in (b"{", b"[")):
         view, free = _map(plain)
         yield from in_batches(*read_binary(view, where, head, forced), free)
-        return
-    yield from _read_json(plain, where)
+    else:
+        yield from _read_json(plain, where)
 
 
 def opened_file(path: str) -> IO[bytes]:
