@@ -26,6 +26,11 @@ from mesh.errors import PortError
 settings.register_profile("hopwise", deadline=None, max_examples=50)
 settings.load_profile("hopwise")
 
+# NumPy and Polars read these when they are imported, which may be before `pytest_configure`. They get one thread per
+# process: tests' tables are small, and threads would wait for each other.
+for library in ("OPENBLAS_NUM_THREADS", "POLARS_MAX_THREADS"):
+    os.environ.setdefault(library, "1")
+
 SHARED_SYSTEMS = (
     "services/tests/integration/edge/",
     "load/tests/integration/running/",
@@ -104,11 +109,8 @@ def certificates() -> Iterator[None]:
 def pytest_configure(config: pytest.Config) -> None:
     """Restores signals that the starter of the tests ignores, as `nohup` and background jobs do.
 
-    Otherwise, the programs that tests start would ignore them too, and tests that send them would wait in vain. It also
-    limits NumPy and Polars to one thread per process: tests' tables are small, and threads would wait for each other.
+    Otherwise, the programs that tests start would ignore them too, and tests that send them would wait in vain.
     """
-    for library in ("OPENBLAS_NUM_THREADS", "POLARS_MAX_THREADS"):
-        os.environ.setdefault(library, "1")
     for ignored, usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
         if signal.getsignal(ignored) is signal.SIG_IGN:
             signal.signal(ignored, usual)
