@@ -1,4 +1,4 @@
-"""A small HTTP server in the place of a query API."""
+"""A small HTTP server that imitates a query API."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The reader of Jaeger's query API, with a small server in the place of Jaeger."""
+"""The reader of Jaeger's query API, with a small server that imitates Jaeger."""
 
 from __future__ import annotations
 
