@@ -8,7 +8,7 @@ from dataclasses import replace
 import polars as pl
 import pytest
 
-from hops.analysis.failures import ANSWERS_FILE, differing_of
+from hops.analysis.failures import ANSWERS_FILE, differing_of, failures_of
 from hops.analysis.summary import of_ok
 from hops.conclusions.comparison import grouped_conclusions
 from hops.conclusions.notes import cache_sentences, edge_cache_sentences
@@ -74,16 +74,17 @@ def test_where_a_cache_answers_no_other_distance_is_predicted(run):
 
 
 def test_why_journeys_failed_and_whose_answers_differ(run, summary):
-    def analyse_with(**columns):
+    def change(**columns):
         few = (pl.col("topology") == "rest") & (pl.col("block") == 1) & (pl.col("seq") < 3)
         rows = run.journeys.with_columns(
             pl.when(few).then(value).otherwise(name).alias(name) for name, value in columns.items()
         )
         trials = [{**trial, "answers_sha256": trial["topology"]} for trial in run.trials]
-        return analyse(replace(run, journeys=rows, trials=trials), name="night")
+        return replace(run, journeys=rows, trials=trials)
 
     reason = 'step shop (t.yaml:4) at web: status 500 instead of 200 to 299: "'
-    failed = analyse_with(outcome=pl.lit("server"), error=pl.lit(reason) + pl.col("answer_sha256") + '"')
+    broken = change(outcome=pl.lit("server"), error=pl.lit(reason) + pl.col("answer_sha256") + '"')
+    failed = analyse(broken, name="night")
     assert sum(row["count"] for row in failed["failures"]) == 3
     row = failed["failures"][0]
     assert (row["topology"], row["outcome"]) == ("rest", "server")
@@ -91,10 +92,10 @@ def test_why_journeys_failed_and_whose_answers_differ(run, summary):
     seen = print_view(show_run({**failed, "compared": "target"}), 200)
     assert f"- {row['count']} server, rest, {row['journey']}: {reason}" in seen
 
-    hostile = analyse_with(outcome=pl.lit("server"), error=pl.lit("a\x1b[2Jb"))["failures"]
+    hostile = failures_of(change(outcome=pl.lit("server"), error=pl.lit("a\x1b[2Jb")))
     assert {row["reason"] for row in hostile} == {r"a\x1b[2Jb"}
 
-    differing = analyse_with(answer_sha256=pl.lit("other"))["differing"]
+    differing = analyse(change(answer_sha256=pl.lit("other")), name="night")["differing"]
     assert sum(row["count"] for row in differing) == 3
     assert "failures" not in summary
     assert "differing" not in summary
