@@ -36,7 +36,7 @@ from mesh.description.topology import (
 )
 from mesh.edge import kong, limits
 from mesh.edge.component import config_text
-from mesh.edge.plan import STDOUT, EdgePlan, edge_plan
+from mesh.edge.plan import STDOUT, EdgePlan
 from mesh.envoy_config import ALONE, DESCRIPTOR, OPTIONS
 from mesh.kubernetes.manifests.deployment import USER
 from mesh.kubernetes.manifests.edge import CONFIG, ENVOY_FILE, KONG_FILE, envoy_text
@@ -110,7 +110,7 @@ def compose_files(topology: Topology, data: Data, folder: Path, *, metrics: bool
         TopologyError: One of the user's programs has no image.
     """
     require_runnable(topology, "image")
-    plan = edge_plan(topology, PLACES, STDOUT, metrics=metrics)
+    plan = EdgePlan(topology, PLACES, STDOUT, metrics=metrics)
     root = os.path.relpath(ROOT, folder)
     files = {FOLDER / HBA.name: HBA_RULES, FOLDER / ENVOY_FILE: HEADER + envoy_text(plan)}
     services = {
@@ -197,9 +197,7 @@ def _jaeger(root: str) -> Service:
 def _shop(component: str, plan: EdgePlan) -> Service:
     topology = plan.topology
     keys = KeyPair(private=SECRETS / component / PRIVATE_KEY, public=SECRETS / PUBLIC / PUBLIC_KEY)
-    around = Surroundings(
-        topology, PLACES, _ELSEWHERE, keys, "compose", extra={}, metrics=plan.metrics is not None, measured=False
-    )
+    around = Surroundings(topology, PLACES, _ELSEWHERE, keys, "compose", extra={}, metrics=plan.metrics, measured=False)
     settings = environment(component, around)
     settings.pop("SHOP_GRAPHIQL", None)  # GraphiQL is not in the image
     if component not in GATEWAYS:

@@ -17,7 +17,7 @@ from mesh.components.keys import key_pair
 from mesh.description.ports import Ports
 from mesh.description.topology import load_topology
 from mesh.edge.component import ACCESS_LOG
-from mesh.edge.plan import edge_plan
+from mesh.edge.plan import EdgePlan
 from mesh.paths import RunFolder
 from mesh.sidecars.certificates import issue, make_authority
 
@@ -58,7 +58,7 @@ def test_an_edge_is_refused(case: Case, tape: Tape, free_ports: Callable[[], Por
     shown = issue(signer, case.names, tmp_path / "shown", days=case.days)
     trusted = make_authority(tmp_path / "other", "edge", identity="").root_cert if case.foreign else shown.trusted
     access_log = folder.logs / ACCESS_LOG
-    plan = edge_plan(TOPOLOGY, ports, access_log, certificate=shown, quic=case.quic)
+    plan = EdgePlan(TOPOLOGY, ports, access_log, certificate=shown, quic=case.quic)
     with edge_run(plan, ports, folder):
         for http in (2, 3) if case.quic else (3,):
             target = tmp_path / f"target-{http}.json"

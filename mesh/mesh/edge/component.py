@@ -44,8 +44,8 @@ def edge_component(program: str, plan: EdgePlan, folder: RunFolder, environ: Map
     admin = folder.admin_socket(EDGE)
     config = envoy.render(plan)
     config["admin"]["address"] = pipe_address(admin)
-    if plan.metrics is not None:
-        show_metrics(config, plan.metrics)
+    if plan.metrics_place:
+        show_metrics(config, plan.metrics_place)
     file = write_config(folder.config / "envoy.yaml", config)
     ready = http_ok_at(admin, "/ready")
     if not sys.platform.startswith("linux"):  # Envoy's hot restart exists on Linux only
@@ -74,7 +74,7 @@ def kong_component(plan: EdgePlan, folder: RunFolder, environ: Mapping[str, str]
         "KONG_DECLARATIVE_CONFIG": str(file),
         "KONG_NGINX_DAEMON": "off",
         # Kong's status page can only be at a port, where any user of the machine could read it.
-        "KONG_STATUS_LISTEN": str(plan.metrics or "off"),
+        "KONG_STATUS_LISTEN": str(plan.metrics_place or "off"),
     }
     if os.geteuid() == 0:
         # Otherwise root's nginx runs its worker as a user who may enter neither a private checkout nor the folder of

@@ -81,8 +81,9 @@ def render(plan: EdgePlan) -> dict[str, Any]:
     manager = chain["filters"][0]["typed_config"]
     _limit(manager)
     manager["access_log"][0]["typed_config"]["path"] = str(plan.access_log)
+    (otlp,) = plan.places.endpoints("jaeger-otlp-grpc")
     # The authority tells a sidecar the destination of the spans.
-    manager["tracing"]["provider"]["typed_config"]["grpc_service"]["envoy_grpc"]["authority"] = str(plan.otlp_grpc)
+    manager["tracing"]["provider"]["typed_config"]["grpc_service"]["envoy_grpc"]["authority"] = str(otlp)
     if plan.proxied:
         manager["xff_num_trusted_hops"] = 1
     if plan.sampling < 100:
@@ -138,7 +139,7 @@ def render(plan: EdgePlan) -> dict[str, Any]:
             )
             for upstream in upstreams
         ),
-        _found_at({**collector, **endpoints(OTLP_CLUSTER, [_address(plan.otlp_grpc)])}, [plan.otlp_grpc]),
+        _found_at({**collector, **endpoints(OTLP_CLUSTER, [_address(otlp)])}, [otlp]),
     ]
     return config
 

@@ -66,8 +66,7 @@ def require_kong(topology: Topology) -> None:
 def render(plan: EdgePlan) -> dict[str, Any]:
     """Kong's declarative configuration, as plain data; errors as of `require_kong`."""
     require_kong(plan.topology)
-    table = plan.routes
-    upstreams = [*plan.upstreams.values(), *plan.apart.values()]
+    table, upstreams = plan.routes, plan.upstreams
     answered = [_termination(plan, "healthz", limits.HEALTH_PATH, 1000, "text/plain", "ok\n")]
     if plan.page:
         page = _termination(plan, "start-page", "/", 1001, "text/html; charset=utf-8", plan.page)
@@ -103,7 +102,7 @@ def settings(plan: EdgePlan) -> dict[str, str]:
         "KONG_REQUEST_DEBUG": "off",
         # `reuseport`, which Kong sets by default, is left out: with it, a second edge would silently share the port.
         "KONG_PROXY_LISTEN": f"{plan.listen} {'ssl ' if plan.certificate else ''}http2 backlog=4096",
-        "KONG_STATUS_LISTEN": str(plan.metrics or plan.admin),
+        "KONG_STATUS_LISTEN": str(plan.metrics_place or plan.admin),
         "KONG_PROXY_ERROR_LOG": "/dev/stderr",
         "KONG_STATUS_ERROR_LOG": "/dev/stderr",
         "KONG_LOG_LEVEL": "warn",
@@ -206,7 +205,7 @@ def _plugins(plan: EdgePlan, upstream: Upstream, *, streams: bool) -> Iterator[d
     yield {
         "name": "opentelemetry",
         "config": {
-            "traces_endpoint": f"{plan.otlp_http.url}/v1/traces",
+            "traces_endpoint": f"{plan.places.endpoints('jaeger-otlp-http')[0].url}/v1/traces",
             "resource_attributes": {"service.name": EDGE},
             # Spans are exported soon after they end, so that draining them after a trial is quick.
             "queue": {"max_batch_size": 200, "max_coalescing_delay": 0.2, "max_entries": 100_000},

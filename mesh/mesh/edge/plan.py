@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -57,13 +58,16 @@ class EdgePlan:
     """The inputs of an edge's configuration.
 
     Attributes:
-        admin: The edge's admin address in a container; on a shared machine there is no admin port.
-        upstreams: The components behind the edge, by name.
+        places: Where the edge listens, and where it reaches everything else.
+        sidecar: The edge as a part of a native mesh, where it sends everything through its sidecar; None without a
+            sidecar.
+        by_host: Whether requests name their component as the host, by which the sidecar of a cluster's mesh routes
+            them.
         plugins: The edge's functions in addition to routing: `none`, `typical` or `all` (`mesh.edge.plugins`).
         jwt_public_key: The key, in PEM form, that checks the shop's tokens; only plugins need it.
         certificate: The edge's certificate for clients, which connect with TLS; None for no TLS.
         quic: Whether the edge speaks HTTP/3 too, at the same port number over UDP; needs a certificate.
-        apart: The separate components that serve one kind of journey only, by name; empty if there are none.
+        apart: The kind of journey that has separate components, and their places; None if there are none.
         admission: Whether the edge refuses requests when answers take too long (`mesh.edge.admission`).
         describer: Name of the component that describes the gRPC services to clients; empty for none.
         sampling: Percentage of requests that are traced, unless the sender opts out.
@@ -71,23 +75,36 @@ class EdgePlan:
     """
 
     topology: Topology
-    listen: Place
-    admin: Place
-    upstreams: Mapping[str, Upstream]
-    otlp_grpc: Place
-    otlp_http: Place
+    places: Places
     access_log: Path
+    sidecar: Workload | None = None
+    by_host: bool = False
     plugins: str = "none"
     jwt_public_key: str = ""
     certificate: Certificate | None = None
     quic: bool = False
-    apart: Mapping[str, Upstream] = field(default_factory=dict)
+    apart: tuple[str, Places] | None = None
     admission: bool = False
-    metrics: Place | None = None
+    metrics: bool = False
     page: str = ""
     describer: str = ""
     sampling: float = 100.0
     proxied: bool = False
+
+    @property
+    def listen(self) -> Place:
+        """Where clients reach the edge."""
+        return self.places.listens(EDGE)
+
+    @property
+    def admin(self) -> Place:
+        """The edge's admin address in a container; on a shared machine there is no admin port."""
+        return self.places.listens("edge-admin")
+
+    @property
+    def metrics_place(self) -> Place | None:
+        """Where the edge exposes its metrics; None if it does not."""
+        return self.places.listens("edge-metrics") if self.metrics else None
 
     @property
     def routes(self) -> list[Route]:
@@ -102,59 +119,23 @@ class EdgePlan:
         checked = [one for one in CHECKED if not (reads and one is CALLED_BY_POST)]
         return [*checked, *(CHECKED_OF_REFLECTION if self.describer else ())]
 
+    @cached_property
+    def upstreams(self) -> Sequence[Upstream]:
+        """The components behind the edge, then the separate components for one kind of journey."""
+        behind = [(name, of, port_name(name, of)) for name, of in self.topology.behind_edge.items()]
+        ways = {to.callee: to for to in self.sidecar.outbound} if self.sidecar else {}
+        upstreams = []
+        for name, protocol, port in behind:
+            places, way = self.places.endpoints(port), ways.get(name)
+            if way:
+                upstreams.append(Upstream(name, protocol, places, way.socket, way.authority))
+            else:
+                upstreams.append(Upstream(name, protocol, places, authority=str(places[0]) if self.by_host else None))
+        if self.apart:
+            journey, apart = self.apart
+            upstreams += [Upstream(name, of, apart.endpoints(port), journey=journey) for name, of, port in behind]
+        return upstreams
+
     def leads_to(self, component: str) -> list[Upstream]:
         """Where requests for a component go; components that serve one kind of journey only come first."""
-        return [upstreams[component] for upstreams in (self.apart, self.upstreams) if component in upstreams]
-
-
-def edge_plan(
-    topology: Topology,
-    places: Places,
-    access_log: Path,
-    sidecar: Workload | None = None,
-    *,
-    plugins: str = "none",
-    jwt_public_key: str = "",
-    certificate: Certificate | None = None,
-    quic: bool = False,
-    apart: tuple[str, Places] | None = None,
-    admission: bool = False,
-    metrics: bool = False,
-    page: str = "",
-    describer: str = "",
-) -> EdgePlan:
-    """The plan of a topology's edge; arguments are as in `EdgePlan`, except these.
-
-    Args:
-        sidecar: The edge as a part of a native mesh, where it sends everything through its sidecar; None without a
-            sidecar.
-        apart: The kind of journey that has separate components, and their places; None if there are none.
-    """
-    upstreams = _upstreams(topology, places)
-    for to in sidecar.outbound if sidecar else ():
-        upstreams[to.callee] = replace(upstreams[to.callee], socket=to.socket, authority=to.authority)
-    return EdgePlan(
-        topology=topology,
-        listen=places.listens(EDGE),
-        admin=places.listens("edge-admin"),
-        upstreams=upstreams,
-        otlp_grpc=places.endpoints("jaeger-otlp-grpc")[0],
-        otlp_http=places.endpoints("jaeger-otlp-http")[0],
-        access_log=access_log,
-        plugins=plugins,
-        jwt_public_key=jwt_public_key,
-        certificate=certificate,
-        quic=quic,
-        apart=_upstreams(topology, apart[1], apart[0]) if apart else {},
-        admission=admission,
-        metrics=places.listens("edge-metrics") if metrics else None,
-        page=page,
-        describer=describer,
-    )
-
-
-def _upstreams(topology: Topology, places: Places, journey: str = "") -> dict[str, Upstream]:
-    return {
-        component: Upstream(component, protocol, places.endpoints(port_name(component, protocol)), journey=journey)
-        for component, protocol in topology.behind_edge.items()
-    }
+        return [upstream for upstream in reversed(self.upstreams) if upstream.component == component]

@@ -8,7 +8,7 @@ from mesh.description.ports import load_ports
 from mesh.description.topology import load_topology
 from mesh.edge import envoy, kong
 from mesh.edge.component import config_text
-from mesh.edge.plan import STDOUT, edge_plan
+from mesh.edge.plan import STDOUT, EdgePlan
 from mesh.paths import ROOT
 
 TOPOLOGY = "hybrid"
@@ -23,7 +23,7 @@ def rendered_files() -> dict[Path, str]:
 
     There are two differences: the access log goes to standard output, and the edge's admin page is at a port.
     """
-    plan = edge_plan(load_topology(TOPOLOGY), load_ports({}), STDOUT)
+    plan = EdgePlan(load_topology(TOPOLOGY), load_ports({}), STDOUT)
     settings = {
         **kong.settings(plan),
         "KONG_DECLARATIVE_CONFIG": str((FOLDER / KONG).relative_to(ROOT)),

@@ -48,7 +48,7 @@ from mesh.description.topology import (
     port_name,
 )
 from mesh.edge.component import ACCESS_LOG, edge_component
-from mesh.edge.plan import edge_plan
+from mesh.edge.plan import EdgePlan
 from mesh.errors import ComponentDiedError
 from mesh.native.database_run import database_components, database_ports
 from mesh.paths import ALERT_RULES, LATEST_RUN, ROOT, RunFolder, prometheus
@@ -403,7 +403,7 @@ class System(Run):
 
     def _edge(self) -> Component:
         sidecar = next((workload for workload in self.workloads if workload.name == EDGE), None)
-        plan = edge_plan(
+        plan = EdgePlan(
             self.topology,
             self.ports,
             self.logs / ACCESS_LOG,

@@ -22,7 +22,7 @@ from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_f
 from mesh.compose import FILE, FOLDER
 from mesh.description.topology import EDGE, GATEWAYS, load_topology
 from mesh.edge import kong
-from mesh.edge.plan import edge_plan
+from mesh.edge.plan import EdgePlan
 from mesh.kubernetes.manifests.edge import KONG_FILE
 from mesh.kubernetes.places import ClusterPlaces
 from mesh.paths import ROOT
@@ -178,7 +178,7 @@ def test_a_container_reaches_only_its_own_networks(project: Project) -> None:
 
 @needs_kong
 def test_kong_takes_its_configuration(tmp_path: Path) -> None:
-    plan = edge_plan(load_topology("hybrid"), ClusterPlaces(), Path("/dev/stdout"))
+    plan = EdgePlan(load_topology("hybrid"), ClusterPlaces(), Path("/dev/stdout"))
     command = [str(kong_program(os.environ)), "config", "parse", str(ROOT / FOLDER / KONG_FILE)]
     settings = yaml.safe_load((ROOT / FILE).read_text())["services"]["edge-kong"]["environment"]
     assert kong.settings(plan).items() <= {name: value.replace("$$", "$") for name, value in settings.items()}.items()

@@ -10,9 +10,9 @@ import socketserver
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from http.server import BaseHTTPRequestHandler
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from socket import SHUT_RDWR
 from typing import Any
@@ -71,6 +71,26 @@ class QuietHandler(BaseHTTPRequestHandler):
 
     def log_message(self, *args: object) -> None:
         """Logs nothing."""
+
+
+class _Server(ThreadingHTTPServer):
+    """Accepts as many concurrent connections as the edges open."""
+
+    request_queue_size = 128
+
+
+@contextlib.contextmanager
+def serve(handler: type[QuietHandler], *places: tuple[str, int]) -> Iterator[None]:
+    """Runs an HTTP server at each of these addresses and ports for the duration of the context."""
+    servers = [_Server(place, handler) for place in places]
+    for server in servers:
+        threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
+    try:
+        yield
+    finally:
+        for server in servers:
+            server.shutdown()
+            server.server_close()
 
 
 class Handler(QuietHandler):

@@ -24,7 +24,7 @@ from mesh.components.shop_processes import Data
 from mesh.compose import FILE, FOLDER, KONG, SECRETS, compose_files
 from mesh.description.topology import EDGE, load_topology
 from mesh.edge import envoy, kong
-from mesh.edge.plan import edge_plan
+from mesh.edge.plan import EdgePlan
 from mesh.errors import TopologyError
 from mesh.kubernetes.manifests.edge import ACCESS_LOG, CONFIG, ENVOY_FILE, KONG_FILE, edge_config
 from mesh.kubernetes.options import ClusterOptions
@@ -313,7 +313,7 @@ def test_each_image_is_built_once_and_named_as_make_images_names_it(services: di
 
 def test_the_edge_is_that_of_a_cluster_but_for_its_log(name: str) -> None:
     topology, files = load_topology(name), files_of(name)
-    plan = edge_plan(topology, ClusterPlaces(), ACCESS_LOG)
+    plan = EdgePlan(topology, ClusterPlaces(), ACCESS_LOG)
     config = edge_config("envoy", plan, ClusterOptions(tag="t"))["data"][ENVOY_FILE]
     assert read(files[FOLDER / ENVOY_FILE]) == read(config.replace(str(ACCESS_LOG), "/dev/stdout"))
     if topology.transcodes:

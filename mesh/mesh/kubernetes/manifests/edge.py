@@ -5,14 +5,13 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from dataclasses import replace
 from pathlib import Path
 
 from mesh.description.switches import Switches
 from mesh.description.topology import EDGE, Topology
 from mesh.edge import envoy, kong, limits
 from mesh.edge.component import config_text
-from mesh.edge.plan import STDOUT, EdgePlan, edge_plan
+from mesh.edge.plan import STDOUT, EdgePlan
 from mesh.envoy_config import ALONE, DESCRIPTOR, OPTIONS, show_metrics
 from mesh.kubernetes.manifests.deployment import (
     DRAIN_S,
@@ -44,22 +43,18 @@ def plan_of(topology: Topology, switches: Switches, options: ClusterOptions, *, 
 
     If it is measured, the instrument reads the access log and the traces; otherwise the log goes to standard output.
     """
-    plan = edge_plan(
+    return EdgePlan(
         topology,
         options.places,
         ACCESS_LOG if measured else STDOUT,
+        by_host=switches.meshed,
         plugins=switches.plugins,
         jwt_public_key=options.jwt_public_key,
         admission=switches.admission == "on",
         metrics=switches.metrics == "on",
+        sampling=100.0 if measured else options.sampling,
+        proxied=not measured and has_ingress(switches, options),
     )
-    if not measured:
-        plan = replace(plan, sampling=options.sampling, proxied=has_ingress(switches, options))
-    if not switches.meshed:
-        return plan
-    # A sidecar routes a request by its host.
-    named = {name: replace(to, authority=str(to.places[0])) for name, to in plan.upstreams.items()}
-    return replace(plan, upstreams=named)
 
 
 def edge_config(program: str, plan: EdgePlan, options: ClusterOptions) -> Document:
@@ -75,8 +70,8 @@ def edge_config(program: str, plan: EdgePlan, options: ClusterOptions) -> Docume
 def envoy_text(plan: EdgePlan) -> str:
     """Envoy's configuration in a container, with its files in the folder `CONFIG`."""
     config = envoy.render(plan)
-    if plan.metrics is not None:
-        show_metrics(config, plan.metrics)
+    if plan.metrics_place:
+        show_metrics(config, plan.metrics_place)
     return config_text(config).replace(str(DESCRIPTOR), str(CONFIG / DESCRIPTOR.name))
 
 
@@ -90,7 +85,7 @@ def edge_workload(program: str, plan: EdgePlan, config: Document, options: Clust
         volumes.append({"name": "logs", "emptyDir": {"sizeLimit": "1Gi"}})
     asked = probes({"httpGet": {"path": limits.HEALTH_PATH, "port": plan.listen.port}})
     ports = container_ports({plan.listen.port: SPEAKS})
-    if plan.metrics is not None:
+    if plan.metrics:
         ports.append(metrics_exposed(EDGE, options, METRICS if program == "kong" else OF_ENVOY))
     started: Document
     if program == "kong":

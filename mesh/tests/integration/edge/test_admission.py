@@ -23,7 +23,7 @@ from mesh.description.topology import load_topology
 from mesh.edge.admission import BUSY_SHARE, CHECKOUT, HASHES, LIMITS, OF_GATEWAY, PRIORITY, UNDER_WAY
 from mesh.edge.component import ACCESS_LOG
 from mesh.edge.limits import OPENINGS
-from mesh.edge.plan import edge_plan
+from mesh.edge.plan import EdgePlan
 from mesh.paths import RunFolder
 from mesh.supervisor.run import Run
 
@@ -44,7 +44,7 @@ def edge(free_ports: Callable[[], Ports], tmp_path_factory: pytest.TempPathFacto
     ports = free_ports()
     folder = RunFolder.of(ports.base, root=tmp_path_factory.mktemp("edge"))
     topology = load_topology("hybrid", updates="on")
-    with edge_run(edge_plan(topology, ports, folder.logs / ACCESS_LOG, admission=True), ports, folder) as run:
+    with edge_run(EdgePlan(topology, ports, folder.logs / ACCESS_LOG, admission=True), ports, folder) as run:
         yield run
 
 
@@ -217,7 +217,7 @@ async def test_requests_for_the_transcoder_are_limited_too(ports: Ports, folder:
     server.add_insecure_port(f"127.0.0.1:{ports['order-grpc']}")
     await server.start()
     try:
-        plan = edge_plan(load_topology("hybrid-transcoded"), ports, folder.logs / ACCESS_LOG, admission=True)
+        plan = EdgePlan(load_topology("hybrid-transcoded"), ports, folder.logs / ACCESS_LOG, admission=True)
         with edge_run(plan, ports, folder) as transcoding:
             async with httpx.AsyncClient(trust_env=False) as client:
                 nowhere = await client.get(transcoding.ports.url("edge") + "/v1/orders/1/2/3")

@@ -19,7 +19,7 @@ from mesh.description.ports import Ports
 from mesh.description.topology import load_topology
 from mesh.edge.certificate import edge_certificate
 from mesh.edge.component import ACCESS_LOG
-from mesh.edge.plan import edge_plan
+from mesh.edge.plan import EdgePlan
 from mesh.paths import RunFolder
 
 pytestmark = pytest.mark.integration
@@ -78,7 +78,7 @@ async def visit(
 
 async def test_a_write_is_not_taken_before_the_handshake(ports: Ports, folder: RunFolder) -> None:
     certificate = edge_certificate(folder)
-    plan = edge_plan(load_topology("rest"), ports, folder.logs / ACCESS_LOG, certificate=certificate, quic=True)
+    plan = EdgePlan(load_topology("rest"), ports, folder.logs / ACCESS_LOG, certificate=certificate, quic=True)
     with edge_run(plan, ports, folder):
         status, _, ticket = await visit(ports["edge"], certificate.trusted, None)
         # Nothing runs behind the edge.

@@ -10,25 +10,23 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import replace
-from http.server import ThreadingHTTPServer
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 import httpx
 import jwt
 import pytest
-from stand_ins import QuietHandler, edge_run, needs_kong
+from stand_ins import QuietHandler, edge_run, needs_kong, serve
 
 from mesh.components.jaeger import JAEGER, SpanCounts, jaeger_component, jaeger_ports, span_counts
 from mesh.components.keys import key_pair
-from mesh.description.ports import Ports
-from mesh.description.topology import load_topology
+from mesh.description.ports import HOST, Ports
+from mesh.description.topology import GATEWAYS, load_topology
 from mesh.edge.certificate import edge_certificate
 from mesh.edge.component import ACCESS_LOG, edge_component
 from mesh.edge.limits import HEALTH_PATH
-from mesh.edge.plan import edge_plan
+from mesh.edge.plan import EdgePlan
 from mesh.edge.plugins import ISSUER
 from mesh.paths import RunFolder
 from mesh.sidecars.certificates import make_authority
@@ -57,7 +55,7 @@ class EdgeRun(Run):
     def components(self) -> Sequence[Component]:
         topology, log = load_topology("hybrid"), self.logs / ACCESS_LOG
         key = key_pair(self.folder).public.read_text()
-        plan = edge_plan(
+        plan = EdgePlan(
             topology, self.ports, log, plugins=self.plugins, jwt_public_key=key, certificate=self.certificate
         )
         return [
@@ -87,17 +85,8 @@ def ports(program: str, free_ports: Callable[[], Ports]) -> Ports:
     return free_ports()
 
 
-@contextmanager
-def behind(ports: Ports) -> Iterator[None]:
-    gateways = [
-        ThreadingHTTPServer(("127.0.0.1", ports[name]), Gateway) for name in ("graphql-gateway", "rest-gateway")
-    ]
-    for gateway in gateways:
-        threading.Thread(target=gateway.serve_forever, daemon=True).start()
-    yield
-    for gateway in gateways:
-        gateway.shutdown()
-        gateway.server_close()
+def behind(ports: Ports) -> AbstractContextManager[None]:
+    return serve(Gateway, *((HOST, ports[name]) for name in GATEWAYS))
 
 
 @pytest.fixture(scope="module")
@@ -209,7 +198,7 @@ def test_a_client_is_known_by_the_address_that_the_proxy_in_front_appended(
 ) -> None:
     ports = free_ports()
     folder = RunFolder.of(ports.base, root=tmp_path)
-    plan = replace(edge_plan(load_topology("hybrid"), ports, folder.logs / ACCESS_LOG), proxied=proxied)
+    plan = EdgePlan(load_topology("hybrid"), ports, folder.logs / ACCESS_LOG, proxied=proxied)
     # The client has sent the first address.
     headers = {"x-forwarded-for": "198.51.100.9, 203.0.113.7"}
     with behind(ports), edge_run(plan, ports, folder, program):

@@ -16,7 +16,7 @@ from mesh.description.ports import Ports
 from mesh.description.topology import EDGE, load_topology, names
 from mesh.edge import kong
 from mesh.edge.component import ACCESS_LOG, kong_component, write_config
-from mesh.edge.plan import edge_plan
+from mesh.edge.plan import EdgePlan
 from mesh.errors import StartError
 from mesh.paths import RunFolder
 from mesh.paths import kong as kong_program
@@ -30,7 +30,7 @@ TOPOLOGIES = [name for name in names() if not ((one := load_topology(name)).need
 
 @pytest.fixture
 def kong_alone(ports: Ports, folder: RunFolder) -> Run:
-    return edge_run(edge_plan(load_topology("hybrid"), ports, folder.logs / ACCESS_LOG), ports, folder, "kong")
+    return edge_run(EdgePlan(load_topology("hybrid"), ports, folder.logs / ACCESS_LOG), ports, folder, "kong")
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_kong_takes_the_configuration(
     topology = load_topology(name)
     sidecar = next(one for one in workloads(topology, ports, folder) if one.name == EDGE) if meshed else None
     key = key_pair(folder).public.read_text()
-    plan = edge_plan(topology, ports, folder.logs / ACCESS_LOG, sidecar, plugins=plugins, jwt_public_key=key)
+    plan = EdgePlan(topology, ports, folder.logs / ACCESS_LOG, sidecar, plugins=plugins, jwt_public_key=key)
     file = write_config(tmp_path / "kong.yaml", kong.render(plan))
     command = [str(kong_program(os.environ)), "config", "parse", str(file)]
     environ = {**os.environ, **kong.settings(plan), "KONG_PREFIX": str(tmp_path / "kong")}
@@ -90,7 +90,7 @@ def test_a_killed_kong_is_noticed_and_can_be_started_again(kong_alone: Run) -> N
 
 
 def test_a_setting_that_kong_refuses_is_in_the_message(ports: Ports, folder: RunFolder) -> None:
-    plan = edge_plan(load_topology("hybrid"), ports, folder.logs / ACCESS_LOG)
+    plan = EdgePlan(load_topology("hybrid"), ports, folder.logs / ACCESS_LOG)
     component = kong_component(plan, folder, os.environ)
     (folder.config / "kong.yaml").write_text("_format_version: '3.0'\nservices: [{name: nowhere}]\n")
     with pytest.raises(StartError, match=r"nowhere|host"), Run(ports, folder, components=lambda: [component]):

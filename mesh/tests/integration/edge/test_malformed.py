@@ -5,25 +5,23 @@ from __future__ import annotations
 import json
 import re
 import socket
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from http.server import ThreadingHTTPServer
 from typing import Any
 
 import hpack
 import pytest
 from hyperframe.frame import DataFrame, Frame, HeadersFrame, RstStreamFrame
-from stand_ins import QuietHandler, edge_run, needs_kong
+from stand_ins import QuietHandler, edge_run, needs_kong, serve
 from stand_ins.malformed import CLOSED, IN_GRAPHQL, OVER_HTTP1, OVER_HTTP2, PASSED, RESET, Row
 
-from mesh.description.ports import Ports
-from mesh.description.topology import load_topology
+from mesh.description.ports import HOST, Ports
+from mesh.description.topology import GATEWAYS, load_topology
 from mesh.edge.component import ACCESS_LOG
 from mesh.edge.limits import REQUEST_S
-from mesh.edge.plan import edge_plan
+from mesh.edge.plan import EdgePlan
 from mesh.paths import ROOT, RunFolder
 
 pytestmark = pytest.mark.integration
@@ -31,12 +29,6 @@ pytestmark = pytest.mark.integration
 LIMIT_S = 2 * REQUEST_S + 5
 """Within this time, every request is answered or its connection is closed."""
 PAGE = ROOT / "docs" / "system" / "edge.md"
-
-
-class Components(ThreadingHTTPServer):
-    """Accepts as many concurrent connections as the edges open."""
-
-    request_queue_size = 128
 
 
 class Component(QuietHandler):
@@ -165,11 +157,9 @@ def answers(
     """An edge's answers to all rows, which are sent in parallel because some answers take seconds."""
     ports = free_ports()
     folder = RunFolder.of(ports.base, root=tmp_path_factory.mktemp("malformed"))
-    plan = edge_plan(load_topology("hybrid", updates="on"), ports, folder.logs / ACCESS_LOG)
-    servers = [Components(("127.0.0.1", ports[name]), Component) for name in ("graphql-gateway", "rest-gateway")]
-    for server in servers:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-    with edge_run(plan, ports, folder, program), ThreadPoolExecutor(32) as pool:
+    plan = EdgePlan(load_topology("hybrid", updates="on"), ports, folder.logs / ACCESS_LOG)
+    gateways = [(HOST, ports[name]) for name in GATEWAYS]
+    with serve(Component, *gateways), edge_run(plan, ports, folder, program), ThreadPoolExecutor(32) as pool:
         began = time.monotonic()
         asked = {
             (version, row.name): pool.submit(ask, ports["edge"], row.sent)
@@ -178,9 +168,6 @@ def answers(
         }
         yield {name: future.result(3 * LIMIT_S) for name, future in asked.items()}
         assert str(over_http1(ports["edge"], OVER_HTTP1[0].sent)) == PASSED, time.monotonic() - began
-    for server in servers:
-        server.shutdown()
-        server.server_close()
 
 
 @pytest.mark.parametrize(("version", "row"), ROWS, ids=[f"{version}-{row.name}" for version, row in ROWS])

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from http.server import ThreadingHTTPServer
 
 import httpx
 import pytest
-from stand_ins import QuietHandler, edge_run
+from stand_ins import QuietHandler, edge_run, serve
 
 from mesh.description.ports import HOST, Ports
 from mesh.description.topology import load_topology
 from mesh.edge.component import ACCESS_LOG
-from mesh.edge.plan import edge_plan
+from mesh.edge.plan import EdgePlan
 from mesh.paths import RunFolder
 
 pytestmark = pytest.mark.integration
@@ -36,17 +34,15 @@ class Gateway(QuietHandler):
 def flags(ports: Ports, folder: RunFolder) -> Callable[[float], Iterator[str]]:
     """The flags that a component gets for requests without a trace context, with a sampled context, and with an
     unsampled context."""
-    plan = edge_plan(load_topology("hybrid"), ports, folder.logs / ACCESS_LOG)
+    plan = EdgePlan(load_topology("hybrid"), ports, folder.logs / ACCESS_LOG)
 
     def collect(sampling: float) -> Iterator[str]:
         run = edge_run(replace(plan, sampling=sampling), ports, folder)
-        with ThreadingHTTPServer((HOST, ports["rest-gateway"]), Gateway) as gateway, run:
-            threading.Thread(target=gateway.serve_forever, daemon=True).start()
+        with serve(Gateway, (HOST, ports["rest-gateway"])), run:
             for given in (None, TRACED, UNTRACED):
                 headers = {} if given is None else {"traceparent": given}
                 answer = httpx.get(f"{ports.url('edge')}/v1/products", headers=headers, timeout=10)
                 yield answer.text.rpartition("-")[2]
-            gateway.shutdown()
 
     return collect
 

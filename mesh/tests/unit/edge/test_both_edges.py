@@ -21,7 +21,7 @@ from mesh.description.switches import SWITCHES
 from mesh.description.topology import Topology, load_topology, names, parse_topology
 from mesh.edge import envoy, kong, limits
 from mesh.edge.admission import OPENINGS
-from mesh.edge.plan import EdgePlan, edge_plan
+from mesh.edge.plan import EdgePlan
 from mesh.edge.plugins import REQUEST_ID, REQUESTS_PER_S
 from mesh.errors import SwitchError
 from shop.platform.access.streams import BURSTS, MAX_PER_PARTNER, REOPEN_S
@@ -46,7 +46,7 @@ HEALTH = "the edge itself"
 def plan(topology: Topology, plugins: str = "none") -> EdgePlan:
     key = Ed25519PrivateKey.generate().public_key()
     pem = key.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo).decode()
-    return edge_plan(topology, PORTS, Path("/logs/edge.jsonl"), plugins=plugins, jwt_public_key=pem)
+    return EdgePlan(topology, PORTS, Path("/logs/edge.jsonl"), plugins=plugins, jwt_public_key=pem)
 
 
 ENVOYS = {name: envoy.render(plan(topology)) for name, topology in TOPOLOGIES.items()}
@@ -215,7 +215,7 @@ def test_components_are_reached_at_the_same_places(name: str) -> None:
 @pytest.mark.parametrize("name", TOPOLOGIES)
 def test_one_kind_of_journey_is_routed_to_separate_components(name: str) -> None:
     topology = TOPOLOGIES[name]
-    divided = edge_plan(topology, PORTS, Path("/logs/edge.jsonl"), apart=("bulk_lines", PORTS.apart))
+    divided = EdgePlan(topology, PORTS, Path("/logs/edge.jsonl"), apart=("bulk_lines", PORTS.apart))
 
     (host,) = manager(config := envoy.render(divided))["route_config"]["virtual_hosts"]
     whole = [route for route in host["routes"] if "route" in route and not is_preflight(route)]
@@ -374,7 +374,7 @@ def test_all_plugins_are_the_typical_ones_and_more() -> None:
     }
     assert sets["none"] == ["pre-function"]
     assert sets["all"] == [*sets["typical"], "prometheus", "file-log"]
-    exposed = replace(plan(TOPOLOGIES["hybrid"], "all"), metrics=PORTS.listens("edge-metrics"))
+    exposed = replace(plan(TOPOLOGIES["hybrid"], "all"), metrics=True)
     assert [plugin["name"] for plugin in kong.render(exposed)["plugins"]] == sets["all"]
     loggers = manager(envoy.render(plan(TOPOLOGIES["hybrid"], "all")))["access_log"]
     assert [one["typed_config"]["path"] for one in loggers] == ["/logs/edge.jsonl", "/logs/edge.plugin.log"]

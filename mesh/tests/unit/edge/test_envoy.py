@@ -4,18 +4,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from mesh.description.places import Place
 from mesh.description.ports import Ports, load_ports
 from mesh.description.topology import SERVICES, load_topology
 from mesh.edge.envoy import CORS, render
-from mesh.edge.plan import edge_plan
+from mesh.edge.plan import EdgePlan
 from mesh.sidecars.certificates import Certificate
 
 PORTS = load_ports({"SHOP_PORT_BASE": "30000"})
 
 
 def render_edge(topology: str = "hybrid", ports: Ports = PORTS) -> dict[str, Any]:
-    return render(edge_plan(load_topology(topology), ports, Path("/logs/edge.jsonl")))
+    return render(EdgePlan(load_topology(topology), ports, Path("/logs/edge.jsonl")))
 
 
 def manager(config: dict[str, Any]) -> dict[str, Any]:
@@ -62,7 +61,7 @@ def test_a_component_gets_as_many_requests_at_once_over_every_protocol() -> None
 
 def test_http_3_differs_from_the_other_versions_in_its_transport_alone() -> None:
     shown = Certificate(Path("/keys/chain.pem"), Path("/keys/key.pem"), Path("/keys/root.pem"))
-    plan = edge_plan(load_topology("hybrid"), PORTS, Path("/logs/edge.jsonl"), certificate=shown, quic=True)
+    plan = EdgePlan(load_topology("hybrid"), PORTS, Path("/logs/edge.jsonl"), certificate=shown, quic=True)
     tcp, udp = render(plan)["static_resources"]["listeners"]
     assert udp["address"]["socket_address"] == {**tcp["address"]["socket_address"], "protocol": "UDP"}
     managers = [one["filter_chains"][0]["filters"][0]["typed_config"] for one in (tcp, udp)]
@@ -113,28 +112,13 @@ def test_replicas_are_checked_and_unsent_requests_go_to_another() -> None:
     ports = replace(PORTS, replicas={"rest-gateway": 2, "product": 2})
     for topology, component, asked in (("hybrid", "rest-gateway", "http"), ("grpc", "product", "grpc")):
         config = render_edge(topology, ports)
-        checked = {
-            cluster["name"]: cluster["health_checks"][0]
-            for cluster in config["static_resources"]["clusters"]
-            if "health_checks" in cluster
-        }
-        assert list(checked) == [component]
-        assert f"{asked}_health_check" in checked[component]
+        (several,) = [one for one in config["static_resources"]["clusters"] if "health_checks" in one]
+        assert (several["name"], several["type"]) == (component, "STATIC")
+        assert f"{asked}_health_check" in several["health_checks"][0]
+        assert len(several["load_assignment"]["endpoints"][0]["lb_endpoints"]) == 2
         repeated = {
             route["route"]["cluster"]: route["route"]["retry_policy"]["retry_on"]
             for route in routes(config)
             if "retry_policy" in route.get("route", {})
         }
         assert repeated == {component: "connect-failure,refused-stream"}
-
-
-def test_components_that_are_reached_by_name_are_looked_up_wherever_they_are() -> None:
-    plan = edge_plan(load_topology("hybrid"), PORTS, Path("/logs/edge.jsonl"))
-    gateway = plan.upstreams["graphql-gateway"]
-    several = replace(gateway, places=(Place("127.0.0.1", 1), Place("127.0.1.2", 1)))
-    named = replace(plan.upstreams["rest-gateway"], places=(Place("rest-gateway", 18011),))
-    config = render(replace(plan, upstreams={"graphql-gateway": several, "rest-gateway": named}))
-    clusters = {cluster["name"]: cluster for cluster in config["static_resources"]["clusters"]}
-    assert clusters["graphql-gateway"]["type"] == "STATIC"
-    assert len(clusters["graphql-gateway"]["load_assignment"]["endpoints"][0]["lb_endpoints"]) == 2
-    assert clusters["rest-gateway"]["type"] == "STRICT_DNS"

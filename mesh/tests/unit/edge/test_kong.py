@@ -7,19 +7,18 @@ import pytest
 import yaml
 
 from mesh import paths
-from mesh.description.places import Place
 from mesh.description.ports import load_ports
 from mesh.description.topology import EDGE, load_topology
 from mesh.edge import kong
 from mesh.edge.component import kong_component, write_config
-from mesh.edge.plan import edge_plan
+from mesh.edge.plan import EdgePlan
 from mesh.errors import NotInstalledError
 from mesh.paths import RunFolder, kong_version
 from mesh.paths import kong as kong_program
 from mesh.sidecars.workloads import workloads
 
 PORTS = load_ports({"SHOP_PORT_BASE": "30000"})
-PLAN = edge_plan(load_topology("hybrid"), PORTS, Path("/logs/edge.jsonl"))
+PLAN = EdgePlan(load_topology("hybrid"), PORTS, Path("/logs/edge.jsonl"))
 
 
 def fake_kong(folder: Path, script: str) -> Path:
@@ -31,10 +30,9 @@ def fake_kong(folder: Path, script: str) -> Path:
 
 
 def test_several_places_share_a_component_s_requests() -> None:
-    gateway = replace(PLAN.upstreams["graphql-gateway"], places=(Place("127.0.0.1", 1), Place("127.0.1.2", 1)))
-    config = kong.render(replace(PLAN, upstreams={**PLAN.upstreams, "graphql-gateway": gateway}))
+    config = kong.render(replace(PLAN, places=replace(PORTS, replicas={"graphql-gateway": 2})))
     (upstream,) = config["upstreams"]
-    assert [target["target"] for target in upstream["targets"]] == ["127.0.0.1:1", "127.0.1.2:1"]
+    assert [target["target"] for target in upstream["targets"]] == ["127.0.0.1:30010", "127.0.1.1:30010"]
     hosts = {service["name"]: service["host"] for service in config["services"]}
     assert hosts == {"graphql-gateway": upstream["name"], "rest-gateway": "127.0.0.1"}
     assert [service["retries"] for service in config["services"]] == [1, 0]
@@ -42,16 +40,14 @@ def test_several_places_share_a_component_s_requests() -> None:
 
 
 def test_replicas_that_speak_grpc_are_not_checked_over_http() -> None:
-    plan = edge_plan(load_topology("grpc"), PORTS, Path("/logs/edge.jsonl"))
-    product = replace(plan.upstreams["product"], places=(Place("127.0.0.1", 1), Place("127.0.1.2", 1)))
-    (upstream,) = kong.render(replace(plan, upstreams={**plan.upstreams, "product": product}))["upstreams"]
+    several = replace(PORTS, replicas={"product": 2})
+    (upstream,) = kong.render(replace(PLAN, topology=load_topology("grpc"), places=several))["upstreams"]
     assert "healthchecks" not in upstream
 
 
 def test_metrics_are_exposed_only_on_request(tmp_path: Path) -> None:
     program = fake_kong(tmp_path, "echo 3.9.3")
-    shown = edge_plan(load_topology("hybrid"), PORTS, Path("/logs/edge.jsonl"), metrics=True)
-    for plan, plugins, place in ((PLAN, 0, "off"), (shown, 1, "127.0.0.1:30002")):
+    for plan, plugins, place in ((PLAN, 0, "off"), (replace(PLAN, metrics=True), 1, "127.0.0.1:30002")):
         folder = RunFolder.of(30_000, tmp_path)
         component = kong_component(plan, folder, {"KONG_BIN": str(program)})
         assert component.env["KONG_STATUS_LISTEN"] == place
@@ -61,17 +57,16 @@ def test_metrics_are_exposed_only_on_request(tmp_path: Path) -> None:
 def test_with_a_mesh_requests_go_to_the_sidecar_s_socket() -> None:
     topology, folder = load_topology("hybrid"), RunFolder(Path("/run/30000"))
     sidecar = next(one for one in workloads(topology, PORTS, folder) if one.name == EDGE)
-    config = kong.render(edge_plan(topology, PORTS, Path("/logs/edge.jsonl"), sidecar))
+    config = kong.render(EdgePlan(topology, PORTS, Path("/logs/edge.jsonl"), sidecar))
     for service, outbound in zip(config["services"], sidecar.outbound, strict=True):
         (function,) = (one["config"]["access"][0] for one in service["plugins"] if one["name"] == "post-function")
         assert f'"{outbound.socket}", "{outbound.authority}"' in function
 
 
 def test_in_a_cluster_s_mesh_requests_carry_the_sidecar_s_host() -> None:
-    named = {name: replace(upstream, authority=f"{name}:1") for name, upstream in PLAN.upstreams.items()}
-    for service in kong.render(replace(PLAN, upstreams=named))["services"]:
+    for service in kong.render(replace(PLAN, by_host=True))["services"]:
         (function,) = (one["config"]["access"][0] for one in service["plugins"] if one["name"] == "post-function")
-        assert f'SOCKET, AUTHORITY = nil, "{service["name"]}:1"' in function
+        assert f'SOCKET, AUTHORITY = nil, "127.0.0.1:{service["port"]}"' in function
 
 
 def test_on_a_shared_machine_kong_has_no_port_but_the_edge_s(tmp_path: Path) -> None:

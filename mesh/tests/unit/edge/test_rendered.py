@@ -13,7 +13,7 @@ from mesh.description.ports import load_ports
 from mesh.description.switches import Switches
 from mesh.description.topology import EDGE, load_topology
 from mesh.edge.component import ACCESS_LOG, edge_component
-from mesh.edge.plan import STDOUT, edge_plan
+from mesh.edge.plan import STDOUT, EdgePlan
 from mesh.edge.rendered import ENVOY, FOLDER, KONG, KONG_SETTINGS, TOPOLOGY, rendered_files
 from mesh.paths import ROOT, RunFolder
 
@@ -29,7 +29,7 @@ def test_they_name_no_folder_of_the_machine_that_made_them() -> None:
 
 def test_a_run_has_the_same_files_except_for_its_log_and_admin_page(tmp_path: Path) -> None:
     folder = RunFolder.of(1, tmp_path)
-    plan = edge_plan(load_topology(TOPOLOGY), load_ports({}), folder.logs / ACCESS_LOG)
+    plan = EdgePlan(load_topology(TOPOLOGY), load_ports({}), folder.logs / ACCESS_LOG)
     edge_component("envoy", plan, folder, os.environ)
     of_run = yaml.safe_load((folder.config / "envoy.yaml").read_text().replace(str(plan.access_log), str(STDOUT)))
     committed = yaml.safe_load((FOLDER / ENVOY).read_text())

@@ -16,7 +16,7 @@ from mesh.description.ports import load_ports
 from mesh.description.topology import GATEWAYS, NOTIFICATION, SERVES, SERVICES, load_topology, names
 from mesh.edge.component import ACCESS_LOG, write_config
 from mesh.edge.envoy import render
-from mesh.edge.plan import edge_plan
+from mesh.edge.plan import EdgePlan
 from mesh.edge.routes import OF_GATEWAYS, OF_SERVICES, routes
 from mesh.envoy_config import command
 from mesh.paths import RunFolder
@@ -46,7 +46,7 @@ def test_a_topology_without_updates_has_no_route_of_theirs() -> None:
     ],
 )
 def test_long_lived_answers_have_separate_limits(name: str, path: str) -> None:
-    config: dict[str, Any] = render(edge_plan(load_topology(name, updates="on"), PORTS, Path("/logs/edge.jsonl")))
+    config: dict[str, Any] = render(EdgePlan(load_topology(name, updates="on"), PORTS, Path("/logs/edge.jsonl")))
     manager = config["static_resources"]["listeners"][0]["filter_chains"][0]["filters"][0]["typed_config"]
     (host,) = manager["route_config"]["virtual_hosts"]
     first = next(route for route in host["routes"] if _leads(route["match"], path))
@@ -70,7 +70,7 @@ def _leads(match: dict[str, Any], path: str) -> bool:
     ],
 )
 def test_clusters_have_the_run_s_ports(name: str, behind: dict[str, int]) -> None:
-    config: dict[str, Any] = render(edge_plan(load_topology(name), PORTS, Path("/logs/edge.jsonl")))
+    config: dict[str, Any] = render(EdgePlan(load_topology(name), PORTS, Path("/logs/edge.jsonl")))
     found = {}
     for cluster in config["static_resources"]["clusters"]:
         (endpoints,) = cluster["load_assignment"]["endpoints"]
@@ -87,7 +87,7 @@ def test_a_user_s_orders_are_looked_for_before_the_users() -> None:
 @pytest.mark.parametrize("name", names())
 def test_the_transcoder_is_there_only_where_a_channel_enters_by_it(name: str) -> None:
     topology = load_topology(name)
-    text = yaml.safe_dump(render(edge_plan(topology, PORTS, Path("/logs/edge.jsonl"))))
+    text = yaml.safe_dump(render(EdgePlan(topology, PORTS, Path("/logs/edge.jsonl"))))
     assert ("grpc_json_transcoder" in text) == topology.transcodes
 
 
@@ -96,7 +96,7 @@ def test_the_transcoder_is_there_only_where_a_channel_enters_by_it(name: str) ->
 @pytest.mark.parametrize("name", LINKED)
 def test_envoy_takes_the_configuration(name: str, plugins: str, folder: RunFolder) -> None:
     key = key_pair(folder).public.read_text()
-    plan = edge_plan(load_topology(name), PORTS, folder.logs / ACCESS_LOG, plugins=plugins, jwt_public_key=key)
+    plan = EdgePlan(load_topology(name), PORTS, folder.logs / ACCESS_LOG, plugins=plugins, jwt_public_key=key)
     file = write_config(folder.config / "envoy.yaml", render(plan))
     done = subprocess.run(command(file, "--mode", "validate"), capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr

@@ -11,7 +11,7 @@ from mesh.description.streams import LASTING, MAX_STREAMS
 from mesh.description.switches import parse_switches
 from mesh.description.topology import EDGE, GATEWAYS, SERVICES, Protocol, load_topology, names
 from mesh.edge.envoy import render
-from mesh.edge.plan import edge_plan
+from mesh.edge.plan import EdgePlan
 from mesh.paths import RunFolder
 from mesh.sidecars.certificates import issue_all, make_authority
 from mesh.sidecars.envoy import StaticMesh
@@ -65,7 +65,7 @@ def test_clusters_with_streams_admit_the_maximum_number_of_streams(topology: str
     every = workloads(chosen, PORTS, folder)
     mesh = StaticMesh(every, PORTS, parse_switches(mesh="envoy"), {})
     by_edge = next(workload for workload in every if workload.name == EDGE)
-    proxies = {EDGE: (render(edge_plan(chosen, PORTS, Path("/logs/edge.jsonl"), by_edge)), EDGE)}
+    proxies = {EDGE: (render(EdgePlan(chosen, PORTS, Path("/logs/edge.jsonl"), by_edge)), EDGE)}
     proxies |= {workload.sidecar: (mesh.render(workload), workload.service) for workload in every}
     led_to = set()
     for config, service in proxies.values():
