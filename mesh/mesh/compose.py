@@ -197,7 +197,8 @@ def _jaeger(root: str) -> Service:
 def _shop(component: str, plan: EdgePlan) -> Service:
     topology = plan.topology
     keys = KeyPair(private=SECRETS / component / PRIVATE_KEY, public=SECRETS / PUBLIC / PUBLIC_KEY)
-    around = Surroundings(topology, PLACES, _ELSEWHERE, keys, "compose", extra={}, metrics=plan.metrics, measured=False)
+    switches = Switches(metrics="on" if plan.metrics else "off")
+    around = Surroundings(topology, switches, PLACES, _ELSEWHERE, keys, "compose", extra={}, measured=False)
     settings = environment(component, around)
     settings.pop("SHOP_GRAPHIQL", None)  # GraphiQL is not in the image
     if component not in GATEWAYS:

@@ -15,7 +15,7 @@ from mesh.components.postgres import Database
 from mesh.components.valkey import CACHED, Cache
 from mesh.description.places import Places
 from mesh.description.ports import replica_name
-from mesh.description.switch_values import Hold
+from mesh.description.switches import Switches
 from mesh.description.topology import (
     EDGE,
     GATEWAYS,
@@ -65,34 +65,21 @@ class Surroundings:
 
     Attributes:
         extra: More settings, by component.
-        store: Where the services keep their data: "postgres", or "memory" that is filled from the database.
-        delay_ms: Time added to every request that a component serves, by component.
         workloads: Components with sidecars, by name; a component without a sidecar serves and calls over TCP.
-        encrypted: Whether the sidecars prove their identities to each other.
-        tracing: What records the processes' spans: "lean" or "sdk".
         telemetry: Folder in which every process writes the account of its spans; None for no accounts.
-        admission: Whether processes that clients reach refuse excess requests.
-        compression: Whether processes that clients reach compress gRPC messages.
         measured: Whether the project's programs run with the experiment's additions.
     """
 
     topology: Topology
+    switches: Switches
     places: Places
     database: Database
     keys: KeyPair
     trial: str
     extra: Mapping[str, Mapping[str, str]]
-    store: str = "postgres"
-    delay_ms: Mapping[str, float] = field(default_factory=dict)
-    hold: Mapping[str, Hold] = field(default_factory=dict)
     workloads: Mapping[str, Workload] = field(default_factory=dict)
-    encrypted: bool = False
-    tracing: str = "lean"
     telemetry: Path | None = None
     cache: Cache | None = None
-    metrics: bool = False
-    admission: bool = False
-    compression: bool = False
     measured: bool = True
 
 
@@ -116,7 +103,7 @@ def arguments_of(service: str, *, measured: bool) -> list[str]:
 
 def environment(component: str, around: Surroundings, replica: int = 1) -> dict[str, str]:
     """The settings of one of the shop's processes."""
-    topology, places = around.topology, around.places
+    topology, switches, places = around.topology, around.switches, around.places
     workload = around.workloads.get(replica_name(component, replica))
     service = workload.service if workload else component
     env = {
@@ -154,14 +141,14 @@ def environment(component: str, around: Surroundings, replica: int = 1) -> dict[
     for outbound in workload.outbound if workload else ():
         env[f"SHOP_PEER_{outbound.callee.upper()}"] = f"{SCHEMES[outbound.protocol]}://{outbound.authority}"
         env[f"SHOP_SOCKET_{outbound.callee.upper()}"] = str(outbound.socket)
-    if around.metrics:
+    if switches.metrics == "on":
         env["SHOP_LISTEN_METRICS"] = str(places.listens(metrics_port(component), replica))
-    if around.encrypted:
+    if switches.encrypted:
         env["SHOP_EDGE_IDENTITY"] = identity(EDGE)
     # Other components get internal calls only, which are never refused.
-    if around.admission and (service in GATEWAYS or service in topology.exposed):
+    if switches.admission == "on" and (service in GATEWAYS or service in topology.exposed):
         env["SHOP_ADMISSION"] = "on"
-    if around.compression and service in topology.exposed:
+    if switches.compression == "all" and service in topology.exposed:
         env["SHOP_GRPC_COMPRESSION"] = "on"
     if around.measured or service in topology.programs:
         env |= measurement(component, around)
@@ -170,15 +157,17 @@ def environment(component: str, around: Surroundings, replica: int = 1) -> dict[
 
 def measurement(component: str, around: Surroundings) -> dict[str, str]:
     """The settings that only an experiment needs, for one of the shop's processes."""
+    switches = around.switches
     env = {
         "SHOP_TOPOLOGY": around.topology.name,
         "SHOP_TRIAL": around.trial,
-        "SHOP_TRACING": around.tracing,
-        **({} if component in GATEWAYS else {"SHOP_STORE": around.store}),
+        "SHOP_TRACING": switches.tracing,
+        **({} if component in GATEWAYS else {"SHOP_STORE": switches.store}),
     }
-    if component in around.delay_ms:
-        env["SHOP_DELAY_US"] = str(round(around.delay_ms[component] * 1_000))
-    if hold := around.hold.get(component):
+    # With sidecars, the callers' sidecars delay the calls.
+    if component in switches.delay_ms and not switches.meshed:
+        env["SHOP_DELAY_US"] = str(round(switches.delay_ms[component] * 1_000))
+    if hold := switches.hold.get(component):
         env |= {"SHOP_HOLD_US": str(round(hold.ms * 1_000)), "SHOP_HOLD_EVERY": str(hold.every)}
     return env
 

@@ -323,23 +323,15 @@ class System(Run):
             self._certificate = edge_certificate(self.folder)
         around = Surroundings(
             self.topology,
+            self.switches,
             self.ports,
             self.database,
             keys,
             self.trial,
             self._extra,
-            self.switches.store,
-            # With sidecars, the callers' sidecars delay the calls.
-            {} if self.workloads else self.switches.delay_ms,
-            self.switches.hold,
             {workload.name: workload for workload in self.workloads},
-            encrypted=self.switches.encrypted,
-            tracing=self.switches.tracing,
             telemetry=self.folder.telemetry,
             cache=self._cache,
-            metrics=self.switches.metrics == "on",
-            admission=self.switches.admission == "on",
-            compression=self.switches.compression == "all",
         )
         document = target_document(
             self.topology, self.switches, self.trial, self.ports, keys.private, self.ca_certificate
@@ -354,7 +346,7 @@ class System(Run):
                 self.database,
                 self._data,
                 after=frozenset(item.name for item in store),
-                monitored=around.metrics,
+                monitored=self.switches.metrics == "on",
                 checkout=self.topology.checkout,
             ),
             *(

@@ -53,7 +53,7 @@ def ports_of(component: str, topology: Topology, options: ClusterOptions) -> dic
 def shop_workloads(topology: Topology, switches: Switches, options: ClusterOptions) -> list[Workload]:
     """The services and gateways of a topology, and the canary if there is one."""
     around = _surroundings(topology, switches, options)
-    return [_workload(name, around, options, meshed=switches.meshed) for name in _names(topology, switches)]
+    return [_workload(name, around, options) for name in _names(topology, switches)]
 
 
 def production_patches(topology: Topology, switches: Switches, options: ClusterOptions) -> list[dict[str, Any]]:
@@ -97,24 +97,17 @@ def _surroundings(topology: Topology, switches: Switches, options: ClusterOption
     known = {"SHOP_EDGE_IDENTITY": identity} if switches.encrypted else {}
     return Surroundings(
         topology,
+        switches,
         options.places,
         _ELSEWHERE,
         KeyPair(private=KEYS_FOLDER / PRIVATE_KEY, public=KEYS_FOLDER / PUBLIC_KEY),
         options.trial,
         dict.fromkeys(topology.components, known),
-        switches.store,
-        # With sidecars, the callers' sidecars delay the calls.
-        {} if switches.meshed else switches.delay_ms,
-        switches.hold,
-        encrypted=switches.encrypted,
-        tracing=switches.tracing,
-        admission=switches.admission == "on",
-        compression=switches.compression == "all",
-        metrics=switches.metrics == "on",
     )
 
 
-def _workload(name: str, around: Surroundings, options: ClusterOptions, *, meshed: bool) -> Workload:
+def _workload(name: str, around: Surroundings, options: ClusterOptions) -> Workload:
+    meshed = around.switches.meshed
     component = CANARY_OF if name == CANARY else name
     settings = environment(component, around) | {"SHOP_COMPONENT": name, "OTEL_SERVICE_NAME": name}
     settings.pop(GRAPHIQL, None)  # a page for people who try the shop on their own machine
@@ -128,6 +121,7 @@ def _workload(name: str, around: Surroundings, options: ClusterOptions, *, meshe
         variables.append({"name": "SHOP_CONNECTION_AGE_S", "value": str(CONNECTION_AGE_S)})
     variables.append({"name": "SHOP_INSTANCE", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}})
     ports = ports_of(component, around.topology, options)
+    metrics = [metrics_exposed(component, options)] if around.switches.metrics == "on" else []
     stores = component not in GATEWAYS
     port, spoken = next(iter(ports.items()))
     question = {"grpc": {"port": port}} if spoken == "grpc" else {"httpGet": {"path": "/healthz", "port": port}}
@@ -140,7 +134,7 @@ def _workload(name: str, around: Surroundings, options: ClusterOptions, *, meshe
         mounts=[*([KEYS_MOUNT] if needed else []), *([DATABASE_MOUNT] if stores else [])],
         **({"command": command} if command else {}),
         env=variables,
-        ports=[*container_ports(ports), *([metrics_exposed(component, options)] if around.metrics else [])],
+        ports=[*container_ports(ports), *metrics],
         **probes(question),
         lifecycle={"preStop": {"sleep": {"seconds": LEAVES_S if meshed else FORGOTTEN_S}}},
     )

@@ -21,7 +21,7 @@ from mesh.components.shop_processes import (
 from mesh.components.trial import require_fit
 from mesh.components.valkey import cache, require_version
 from mesh.description.ports import load_ports
-from mesh.description.switches import parse_switches
+from mesh.description.switches import Switches, parse_switches
 from mesh.description.topology import SERVES, SERVICES, Program, load_topology, port_name
 from mesh.errors import InputError, StartError, SwitchError, TopologyError
 from mesh.paths import GRAPHIQL, ROOT, RunFolder
@@ -36,6 +36,7 @@ ADMIN = "postgresql://me:secret@db.example:5433/postgres?sslmode=require"
 def around(admin_url: str = ADMIN) -> Surroundings:
     return Surroundings(
         load_topology("hybrid"),
+        Switches(),
         PORTS,
         Database(admin_url, embedded=False),
         KeyPair(private=Path("/keys/private"), public=Path("/keys/public")),
@@ -126,7 +127,7 @@ def test_the_gateway_in_go_has_no_updates() -> None:
 
 
 def test_a_service_that_calls_others() -> None:
-    assert environment("order", replace(around(), tracing="sdk")) == {
+    assert environment("order", replace(around(), switches=Switches(tracing="sdk"))) == {
         "SHOP_COMPONENT": "order",
         "SHOP_TOPOLOGY": "hybrid",
         "SHOP_TRIAL": "t1",
@@ -178,17 +179,17 @@ def test_only_the_user_service_can_sign() -> None:
     ],
 )
 def test_only_components_that_clients_reach_refuse_requests(topology: str, refusing: set[str]) -> None:
-    several = replace(around(), topology=load_topology(topology), admission=True)
+    several = replace(around(), topology=load_topology(topology), switches=Switches(admission="on"))
     names = several.topology.components
     assert {name for name in names if environment(name, several).get("SHOP_ADMISSION") == "on"} == refusing
-    assert not any("SHOP_ADMISSION" in environment(name, replace(several, admission=False)) for name in names)
+    assert not any("SHOP_ADMISSION" in environment(name, replace(several, switches=Switches())) for name in names)
 
 
 def test_services_that_clients_reach_compress_messages() -> None:
-    several = replace(around(), topology=load_topology("grpc"), compression=True)
+    several = replace(around(), topology=load_topology("grpc"), switches=Switches(compression="all"))
     packing = [name for name in several.topology.components if "SHOP_GRPC_COMPRESSION" in environment(name, several)]
     assert packing == [name for name in SERVICES if name in several.topology.exposed]
-    assert "SHOP_GRPC_COMPRESSION" not in environment("product", replace(several, compression=False))
+    assert "SHOP_GRPC_COMPRESSION" not in environment("product", replace(several, switches=Switches()))
 
 
 def test_a_gateway_has_every_peer_and_no_database() -> None:
@@ -217,7 +218,7 @@ def test_every_graphql_server_has_graphiql() -> None:
 
 
 def test_a_delay_reaches_its_component_alone() -> None:
-    delayed = replace(around(), delay_ms={"payment": 0.5})
+    delayed = replace(around(), switches=Switches(delay_ms={"payment": 0.5}))
     assert environment("payment", delayed)["SHOP_DELAY_US"] == "500"
     assert "SHOP_DELAY_US" not in environment("order", delayed)
 
@@ -235,7 +236,7 @@ def test_services_import_while_they_wait_and_gateways_do_not_wait() -> None:
 
 
 def test_services_and_no_gateway_keep_their_data_in_memory_on_request() -> None:
-    in_memory = replace(around(), store="memory")
+    in_memory = replace(around(), switches=Switches(store="memory"))
     stores = {name: environment(name, in_memory).get("SHOP_STORE") for name in in_memory.topology.components}
     assert stores == {name: "memory" if name in SERVICES else None for name in stores}
 

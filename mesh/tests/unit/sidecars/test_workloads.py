@@ -10,6 +10,7 @@ from mesh.components.postgres import Database
 from mesh.components.shop_processes import Surroundings, environment, shop_component
 from mesh.description.ports import load_ports
 from mesh.description.streams import LASTING
+from mesh.description.switches import Switches
 from mesh.description.topology import Protocol, load_topology, names
 from mesh.paths import RunFolder
 from mesh.sidecars.retries import repeatable_paths
@@ -26,7 +27,7 @@ def of(topology: str, tmp_path: Path, *, canary: bool = False) -> dict[str, Work
 def around(topology: str, tmp_path: Path) -> Surroundings:
     database = Database("postgresql://me@db/postgres", embedded=False)
     keys, meshed = KeyPair(Path("/keys/private"), Path("/keys/public")), of(topology, tmp_path, canary=True)
-    return Surroundings(load_topology(topology), PORTS, database, keys, "t1", {}, workloads=meshed)
+    return Surroundings(load_topology(topology), Switches(), PORTS, database, keys, "t1", {}, meshed)
 
 
 @pytest.mark.parametrize("topology", names())
@@ -47,7 +48,7 @@ def test_every_link_has_both_ends(topology: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("topology", [name for name in names() if not load_topology(name).frames_thrift])
 def test_behind_sidecars_nothing_of_the_shop_is_on_tcp(topology: str, tmp_path: Path) -> None:
-    surroundings = replace(around(topology, tmp_path), encrypted=True)
+    surroundings = replace(around(topology, tmp_path), switches=Switches(mesh="envoy", mtls="on"))
     for name, workload in surroundings.workloads.items():
         if name == "edge":
             continue
