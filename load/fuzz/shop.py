@@ -64,7 +64,7 @@ class Shop:
         try:
             self._loop = asyncio.Runner()
             self._sender = Sender(self.system.ports[EDGE], self.system.ca_certificate)
-            signer = TokenSigner(key_pair(self.system.folder).private.read_bytes())
+            signer = TokenSigner(key_pair(self.system.folder.keys).private.read_bytes())
             partner, customer = (f"Bearer {signer.sign(Principal(kind, 1))}" for kind in ("partner", "customer"))
             invalid = ["", f"{customer[:-9]}AAAAAAAAA", "Bearer \xff", "Basic e30="]
             self._tokens = [*[partner] * 4, *[customer] * 2, *invalid]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mesh.components.keys import key_pair_in
+from mesh.components.keys import key_pair
 from shop.platform.access.jwt import TokenSigner, TokenVerifier
 
 
@@ -23,7 +23,7 @@ class Keys:
 
 @pytest.fixture(scope="session")
 def keys(tmp_path_factory: pytest.TempPathFactory) -> Keys:
-    made = key_pair_in(tmp_path_factory.mktemp("keys"))
+    made = key_pair(tmp_path_factory.mktemp("keys"))
     return Keys(made.private.read_bytes(), made.public.read_bytes(), made.private, made.public)
 
 

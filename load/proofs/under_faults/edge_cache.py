@@ -216,7 +216,7 @@ class _Customers:
         self._doors = doors_of(system.topology)
         self._left, self._seed, self._outcome = requests, seed, outcome
         outcome.hits = {door.name: 0 for door in self._doors}
-        signer = TokenSigner(key_pair(system.folder).private.read_bytes())
+        signer = TokenSigner(key_pair(system.folder.keys).private.read_bytes())
 
         def token(principal: Principal) -> Headers:
             return {"Authorization": f"Bearer {signer.sign(principal)}"}

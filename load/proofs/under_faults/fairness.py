@@ -126,7 +126,7 @@ def attacks_of(given: str) -> Sequence[str]:
 
 
 def _target(system: System) -> Target:
-    signer = TokenSigner(key_pair(system.folder).private.read_bytes())
+    signer = TokenSigner(key_pair(system.folder.keys).private.read_bytes())
     users = range(FIRST_USER, FIRST_USER + CLIENTS + PROBES)
     target = Target(
         url=system.url,

@@ -19,7 +19,7 @@ from experiment.plan.workload import workload_file
 from experiment.runner import begin, run_plan
 from hops.run.documents.summary import Summary
 from hops.run.files import RunFiles, read_run
-from mesh.components.keys import key_pair_in
+from mesh.components.keys import key_pair
 from mesh.components.postgres import POSTGRES, own_database
 from mesh.description.ports import Ports
 from mesh.description.switches import Switches
@@ -93,7 +93,7 @@ def database_elsewhere(elsewhere: Kubectl, tmp_path: Path) -> str:
     config, inside, server = postgres(options)
     published = {key: value for key, value in inside["spec"].items() if key != "clusterIP"}
     outside = {**inside, "spec": {**published, "type": "NodePort"}}
-    manifests = secrets(key_pair_in(tmp_path), own_database("hush-hush", options.places), options)
+    manifests = secrets(key_pair(tmp_path), own_database("hush-hush", options.places), options)
     elsewhere.apply([account(POSTGRES, options), *manifests, config, outside, server])
     Rollout(elsewhere, lambda: None).until_ready([POSTGRES], 120)
     (node, *_) = elsewhere.get("nodes")["items"]

@@ -80,5 +80,5 @@ def target_of(ports: Ports, folder: RunFolder, trusted: Path, http: int) -> dict
         "http": http,
         "ca_certificate": str(trusted),
         "entry": {channel.value: entry for channel in TOPOLOGY.entry},
-        "jwt_private_key": str(key_pair(folder).private),
+        "jwt_private_key": str(key_pair(folder.keys).private),
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from mesh.paths import RunFolder, write_private
+from mesh.paths import write_private
 
 PRIVATE_KEY, PUBLIC_KEY = "jwt-private.pem", "jwt-public.pem"
 
@@ -18,13 +18,8 @@ class KeyPair:
     public: Path
 
 
-def key_pair(folder: RunFolder) -> KeyPair:
-    """The run's key pair, kept so that tokens outlive a restart."""
-    return key_pair_in(folder.keys)
-
-
-def key_pair_in(folder: Path) -> KeyPair:
-    """The key pair in a folder, made on first use."""
+def key_pair(folder: Path) -> KeyPair:
+    """The key pair in a folder, made on first use, and kept so that tokens outlive a restart."""
     keys = KeyPair(private=folder / PRIVATE_KEY, public=folder / PUBLIC_KEY)
     if keys.private.is_file() and keys.public.is_file():
         return keys

@@ -311,7 +311,7 @@ class System(Run):
         self.stop_ranks((GATEWAY_RANK, SERVICE_RANK))
 
     def components(self) -> Sequence[Component]:
-        keys = key_pair(self.folder)
+        keys = key_pair(self.folder.keys)
         if self.switches.has_edge_cache:
             ban = invalidation_socket(self.folder, emulated=self.switches.emulates_network)
             own = {"SHOP_EDGE_CACHE": str(ban), **self._extra.get(NOTIFIES_EDGE_CACHE, {})}
@@ -401,7 +401,7 @@ class System(Run):
             self.logs / ACCESS_LOG,
             sidecar,
             plugins=self.switches.plugins,
-            jwt_public_key=key_pair(self.folder).public.read_text(),
+            jwt_public_key=key_pair(self.folder.keys).public.read_text(),
             certificate=self._certificate,
             quic=self.switches.http == HTTP3,
             apart=(self.switches.apart, self.ports.apart) if self.switches.apart else None,

@@ -149,7 +149,7 @@ class ClusterSystem(Run):
         remove_leftover(self.folder.cluster_note, self._environ)
         require_usable(kubectl, self.switches)
         database = self._database_in_cluster()
-        keys = key_pair(self.folder)
+        keys = key_pair(self.folder.keys)
         self.options = replace(self.options, istio_cni=has_istio_cni(kubectl), jwt_public_key=keys.public.read_text())
         write_json(self.target, self._target(keys.private, self.ports))
         self._kubectl = kubectl.within(self.namespace)

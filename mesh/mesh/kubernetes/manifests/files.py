@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml
 
-from mesh.components.keys import KeyPair, key_pair_in
+from mesh.components.keys import KeyPair, key_pair
 from mesh.components.postgres import external_database, own_database
 from mesh.kubernetes.manifests.bundle import BENCH, SECRETS
 from mesh.kubernetes.manifests.deployment import Document
@@ -61,7 +61,7 @@ def make_secrets(out: Path, options: ClusterOptions) -> KeyPair:
     folder = out / BENCH / SECRETS
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     folder.chmod(0o700)
-    keys = key_pair_in(folder)
+    keys = key_pair(folder)
     if options.database_url:
         database = external_database(options.database_url)
     else:

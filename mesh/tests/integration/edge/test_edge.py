@@ -54,7 +54,7 @@ class EdgeRun(Run):
 
     def components(self) -> Sequence[Component]:
         topology, log = load_topology("hybrid"), self.logs / ACCESS_LOG
-        key = key_pair(self.folder).public.read_text()
+        key = key_pair(self.folder.keys).public.read_text()
         plan = EdgePlan(
             topology, self.ports, log, plugins=self.plugins, jwt_public_key=key, certificate=self.certificate
         )
@@ -209,7 +209,7 @@ def test_a_client_is_known_by_the_address_that_the_proxy_in_front_appended(
 def test_typical_plugins(program: str, free_ports: Callable[[], Ports], tmp_path: Path) -> None:
     ports = free_ports()
     folder = RunFolder.of(ports.base, root=tmp_path)
-    private = key_pair(folder).private.read_text()
+    private = key_pair(folder.keys).private.read_text()
     claims = {"iss": ISSUER, "sub": "users/1", "exp": int(time.time()) + 600}
     tokens = {name: jwt.encode({**claims, "iss": name}, private, "EdDSA") for name in (ISSUER, "somebody")}
     with (

@@ -45,7 +45,7 @@ def test_kong_takes_the_configuration(
 ) -> None:
     topology = load_topology(name)
     sidecar = next(one for one in workloads(topology, ports, folder) if one.name == EDGE) if meshed else None
-    key = key_pair(folder).public.read_text()
+    key = key_pair(folder.keys).public.read_text()
     plan = EdgePlan(topology, ports, folder.logs / ACCESS_LOG, sidecar, plugins=plugins, jwt_public_key=key)
     file = write_config(tmp_path / "kong.yaml", kong.render(plan))
     command = [str(kong_program(os.environ)), "config", "parse", str(file)]

@@ -310,9 +310,9 @@ def test_bad_database_url_is_not_repeated(url: str, folder: RunFolder) -> None:
 
 
 def test_keys_are_kept_and_private(folder: RunFolder) -> None:
-    keys = key_pair(folder)
+    keys = key_pair(folder.keys)
     text = keys.private.read_text()
-    assert key_pair(folder).private.read_text() == text
+    assert key_pair(folder.keys).private.read_text() == text
     assert "BEGIN PRIVATE KEY" in text
     assert "BEGIN PUBLIC KEY" in keys.public.read_text()
     assert keys.private.stat().st_mode & 0o077 == 0
@@ -330,5 +330,5 @@ def test_an_interrupted_start_leaves_no_half_of_a_key(folder: RunFolder, monkeyp
     with monkeypatch.context() as patched:
         patched.setattr(Path, "write_bytes", write_half)
         with pytest.raises(KeyboardInterrupt):
-            key_pair(folder)
-    assert "END PUBLIC KEY" in key_pair(folder).public.read_text()
+            key_pair(folder.keys)
+    assert "END PUBLIC KEY" in key_pair(folder.keys).public.read_text()

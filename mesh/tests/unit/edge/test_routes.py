@@ -95,7 +95,7 @@ def test_the_transcoder_is_there_only_where_a_channel_enters_by_it(name: str) ->
 @pytest.mark.parametrize("plugins", ["none", "typical", "all"])
 @pytest.mark.parametrize("name", LINKED)
 def test_envoy_takes_the_configuration(name: str, plugins: str, folder: RunFolder) -> None:
-    key = key_pair(folder).public.read_text()
+    key = key_pair(folder.keys).public.read_text()
     plan = EdgePlan(load_topology(name), PORTS, folder.logs / ACCESS_LOG, plugins=plugins, jwt_public_key=key)
     file = write_config(folder.config / "envoy.yaml", render(plan))
     done = subprocess.run(command(file, "--mode", "validate"), capture_output=True, text=True, timeout=60, check=False)

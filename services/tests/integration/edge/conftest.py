@@ -138,7 +138,7 @@ class Shop:
 
     def token(self, kind: Any, number: int) -> str:
         """Returns the Authorization header of a customer or a partner."""
-        signer = TokenSigner(key_pair(self.system.folder).private.read_bytes())
+        signer = TokenSigner(key_pair(self.system.folder.keys).private.read_bytes())
         return f"Bearer {signer.sign(Principal(kind, number))}"
 
     async def exchange(self, headers: Sequence[Header], *chunks: bytes, pause_s: float = 0.0) -> Answer:
