@@ -11,8 +11,15 @@ from mesh.envoy_config import EDGE_FILE, base_config, holding_streams
 from mesh.envoy_replies import RETRIED_UNSENT, UNSENT
 from mesh.istio.resource import NATIVE, Naming, Resource
 from mesh.istio.services import IDLE_TIMEOUT, SPOKEN
-from mesh.sidecars.envoy import EJECTED_FOR, FAILURES_IN_A_ROW, LOOKED_AT_EVERY, MAX_EJECTED, REPEATED_WHEN, TIMEOUT
-from mesh.sidecars.retries import repeatable_paths
+from mesh.sidecars.envoy import (
+    EJECTED_FOR,
+    FAILURES_IN_A_ROW,
+    LOOKED_AT_EVERY,
+    MAX_EJECTED,
+    REPEATED_WHEN,
+    TIMEOUT,
+    repeatable_paths,
+)
 from mesh.sidecars.workloads import Inbound, Workload, callers, lasting_paths, link_of, weights
 
 

@@ -318,7 +318,7 @@ class System(Run):
             self._extra[NOTIFIES_EDGE_CACHE] = own
         if self.switches.tls == "on":
             # Imported here, because the import is slow and a run without TLS does not need it.
-            from mesh.edge.certificate import edge_certificate
+            from mesh.sidecars.certificates import edge_certificate
 
             self._certificate = edge_certificate(self.folder)
         around = Surroundings(

@@ -27,14 +27,18 @@ from cryptography.hazmat.primitives.serialization import (
 )
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
+from mesh.description.ports import HOST
+from mesh.description.topology import EDGE
 from mesh.errors import CertificateError
 from mesh.paths import RunFolder
-from mesh.sidecars.workloads import TRUST_DOMAIN, Workload
+from mesh.sidecars.workloads import TRUST_DOMAIN, Workload, identity
 
 VARIABLE = "HOPWISE_MESH_CA"
 ISTIOD_IDENTITY = f"spiffe://{TRUST_DOMAIN}/ns/istio-system/sa/citadel"
 ROOT_DAYS, WORKLOAD_DAYS = 3650, 30
 """A workload's certificate outlives every run except a forgotten one; Istio's agent renews its certificates."""
+EDGE_NAMES = ("localhost", HOST, EDGE)
+"""The host names and addresses by which clients may reach the edge."""
 _MARGIN = datetime.timedelta(minutes=5)
 """Certificates become valid this long before they are issued, to tolerate clock differences."""
 
@@ -89,6 +93,14 @@ def authority(folder: RunFolder, environ: Mapping[str, str]) -> Authority:
     return given
 
 
+def edge_certificate(folder: RunFolder) -> Certificate:
+    """A new certificate for the edge, from a new authority; both are stored with the run's keys.
+
+    As on the web, the edge also sends an intermediate certificate, between its own certificate and the root.
+    """
+    return issue(make_authority(folder.keys / "edge-ca", EDGE, identity=""), EDGE_NAMES, folder.keys / EDGE)
+
+
 def make_authority(folder: Path, of: str = "mesh", *, identity: str = ISTIOD_IDENTITY) -> Authority:
     """Makes an authority: a root, and below it the certificate that signs.
 
@@ -135,7 +147,7 @@ def issue(by: Authority, names: Sequence[str], into: Path, *, days: float = WORK
 def issue_all(by: Authority, workloads: Sequence[Workload], folder: RunFolder) -> dict[str, Certificate]:
     """Issues a certificate to each workload; returns the certificates by the workloads' names."""
     into = folder.keys / "mesh"
-    return {workload.name: issue(by, [workload.identity], into / workload.name) for workload in workloads}
+    return {workload.name: issue(by, [identity(workload.service)], into / workload.name) for workload in workloads}
 
 
 def _check(given: Authority) -> None:

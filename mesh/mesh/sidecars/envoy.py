@@ -5,16 +5,19 @@ from __future__ import annotations
 import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import yaml
+from google.protobuf.descriptor_pb2 import FileDescriptorSet, MethodOptions
 
 from mesh.description.ports import HOST, Ports
 from mesh.description.switches import Switches
 from mesh.description.topology import EDGE, GATEWAYS, Protocol
 from mesh.envoy_config import (
     ALONE,
+    DESCRIPTOR,
     EDGE_FILE,
     ON_ANOTHER_INSTANCE,
     OTLP_CLUSTER,
@@ -31,7 +34,6 @@ from mesh.envoy_config import (
 from mesh.envoy_replies import RETRIED_UNSENT, UNSENT, sidecar_replies
 from mesh.paths import RunFolder
 from mesh.sidecars.certificates import Certificate
-from mesh.sidecars.retries import repeatable_paths
 from mesh.sidecars.workloads import Inbound, Outbound, Workload, callers, identity, lasting_paths, weights
 from mesh.supervisor.processes import Component
 from mesh.supervisor.readiness import http_ok_at
@@ -269,6 +271,20 @@ def _rename(
 def _upgrades(protocol: Protocol) -> list[dict[str, Any]]:
     """The upgrades that clients may request from a gateway: WebSockets for GraphQL's subscriptions."""
     return [{"upgrade_type": WEBSOCKET}] if protocol is Protocol.GRAPHQL else []
+
+
+@cache
+def repeatable_paths(service: str) -> tuple[str, ...]:
+    """The HTTP/2 paths of a service's read-only gRPC methods, by the contract."""
+    contract = FileDescriptorSet.FromString(DESCRIPTOR.read_bytes())
+    return tuple(
+        f"/{proto.package}.{declared.name}/{method.name}"
+        for proto in contract.file
+        if proto.package.startswith(f"shop.{service}.")
+        for declared in proto.service
+        for method in declared.method
+        if method.options.idempotency_level == MethodOptions.NO_SIDE_EFFECTS
+    )
 
 
 def _repeatable(outbound: Outbound) -> Sequence[dict[str, Any]]:

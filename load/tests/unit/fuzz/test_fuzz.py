@@ -25,9 +25,9 @@ from fuzz.judge import ANSWERED, LATE, REFUSED, UNANSWERED, judge, log_faults
 from fuzz.run import Outcome
 from fuzz.wire import HOST, Answer, Sender, h1_request
 from mesh.description.ports import Ports
-from mesh.edge.certificate import edge_certificate
 from mesh.errors import InputError
 from mesh.paths import RunFolder
+from mesh.sidecars.certificates import edge_certificate
 
 NOT_FOUND = b'{"code":"NOT_FOUND","detail":"there is no product 7"}'
 ANSWERS: list[tuple[Answer, str, str]] = [

@@ -17,10 +17,10 @@ from stand_ins import edge_run
 
 from mesh.description.ports import Ports
 from mesh.description.topology import load_topology
-from mesh.edge.certificate import edge_certificate
 from mesh.edge.component import ACCESS_LOG
 from mesh.edge.plan import EdgePlan
 from mesh.paths import RunFolder
+from mesh.sidecars.certificates import edge_certificate
 
 pytestmark = pytest.mark.integration
 

@@ -23,13 +23,12 @@ from mesh.components.jaeger import JAEGER, SpanCounts, jaeger_component, jaeger_
 from mesh.components.keys import key_pair
 from mesh.description.ports import HOST, Ports
 from mesh.description.topology import GATEWAYS, load_topology
-from mesh.edge.certificate import edge_certificate
 from mesh.edge.component import ACCESS_LOG, edge_component
 from mesh.edge.limits import HEALTH_PATH
 from mesh.edge.plan import EdgePlan
 from mesh.edge.plugins import ISSUER
 from mesh.paths import RunFolder
-from mesh.sidecars.certificates import make_authority
+from mesh.sidecars.certificates import edge_certificate, make_authority
 from mesh.supervisor.processes import Component
 from mesh.supervisor.readiness import http_ok
 from mesh.supervisor.run import Run

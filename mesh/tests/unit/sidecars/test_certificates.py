@@ -7,11 +7,10 @@ import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
-from mesh.edge.certificate import edge_certificate
 from mesh.errors import CertificateError
 from mesh.paths import RunFolder
 from mesh.sidecars import certificates
-from mesh.sidecars.certificates import Authority, authority, issue, make_authority
+from mesh.sidecars.certificates import Authority, authority, edge_certificate, issue, make_authority
 from mesh.sidecars.workloads import identity
 
 
