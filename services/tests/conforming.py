@@ -22,7 +22,7 @@ from memory_shop import MemoryShop
 from mesh.components.shop_processes import CONTRACT
 from mesh.paths import RunFolder
 from mesh.supervisor.processes import Component, Supervisor
-from mesh.supervisor.readiness import grpc_serving, http_ok, tcp
+from mesh.supervisor.readiness import accepts, grpc_serving, http_ok
 from mesh.supervisor.signals import Interrupts
 
 VARIABLE = "HOPWISE_CONFORMANCE"
@@ -62,7 +62,7 @@ class ProgramUnderTest:
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             port = probe.getsockname()[1]
-        checks = {"grpc": grpc_serving(port), "thrift": tcp(port)}
+        checks = {"grpc": grpc_serving(port), "thrift": accepts(port)}
         address = f"127.0.0.1:{port}"
         component = Component(
             self.component,

@@ -24,7 +24,7 @@ from mesh.description.topology import Topology, port_name
 from mesh.native.system import System
 from mesh.paths import ROOT
 from mesh.supervisor.processes import guard
-from mesh.supervisor.readiness import tcp
+from mesh.supervisor.readiness import accepts
 
 BINARY = ROOT / ".tools" / "bin" / "toxiproxy-server"
 DATABASE = "database"
@@ -122,7 +122,7 @@ def _toxiproxy(file: Path) -> Iterator[_Toxiproxy]:
         command = guard([str(BINARY), "-host", HOST, "-port", str(port)], signal.SIGKILL)
         process = subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)  # noqa: S603 - a pinned tool
         try:
-            listening, give_up_at = tcp(port), time.monotonic() + START_S
+            listening, give_up_at = accepts(port), time.monotonic() + START_S
             while not listening():
                 if process.poll() is not None or time.monotonic() > give_up_at:
                     raise UsageError(f"Toxiproxy did not start; see {file}")

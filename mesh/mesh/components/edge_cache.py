@@ -17,7 +17,7 @@ from mesh.description.topology import EDGE, EDGE_CACHE
 from mesh.errors import StartError
 from mesh.paths import SHOPLOAD, RunFolder, varnish
 from mesh.supervisor.processes import Component
-from mesh.supervisor.readiness import tcp
+from mesh.supervisor.readiness import accepts
 
 LINK = "edge-cache-link"
 SPANS = "edge-cache-spans"
@@ -61,7 +61,7 @@ def edge_cache_components(
         # Clients get answers as the origin encoded them, and may speak HTTP/2 without TLS.
         *("-p", "http_gzip_support=off", "-p", "feature=+http2"),
     ]
-    cache = Component(EDGE_CACHE, argv=lambda: command, ready=tcp(ports[EDGE_CACHE]))
+    cache = Component(EDGE_CACHE, argv=lambda: command, ready=accepts(ports[EDGE_CACHE]))
     ready = folder.sockets / SPANS
     follow = [
         *(sys.executable, "-m", "mesh.components.edge_cache_spans", "--log", str(varnish("varnishncsa", environ))),
@@ -79,7 +79,7 @@ def edge_cache_components(
         *("--down", str(line.down_bits_per_s), "--up", str(line.up_bits_per_s)),
         *("--carry", f"{ports.address(LINK)}={ports.address(EDGE)}", "--carry", f"unix:{far}=unix:{ban}"),
     ]
-    return [cache, spans, Component(LINK, argv=lambda: emulate, ready=tcp(ports[LINK]))]
+    return [cache, spans, Component(LINK, argv=lambda: emulate, ready=accepts(ports[LINK]))]
 
 
 def _workdir(folder: RunFolder) -> Path:

@@ -14,7 +14,7 @@ from mesh.components.valkey import Cache
 from mesh.description.places import Place, Places
 from mesh.description.topology import metrics_port
 from mesh.supervisor.processes import STORE_RANK, Component
-from mesh.supervisor.readiness import tcp
+from mesh.supervisor.readiness import accepts
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ def exporter_component(
         exporter.component,
         argv=lambda: [str(program), *exporter.listens_at(place)],
         env=env,
-        ready=tcp(place.port, place.host),
+        ready=accepts(place.port, place.host),
         after=frozenset({DATABASE_TASK}),
         stop_rank=STORE_RANK,
     )

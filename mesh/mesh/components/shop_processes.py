@@ -33,7 +33,7 @@ from mesh.errors import StartError
 from mesh.paths import GRAPHIQL, ROOT
 from mesh.sidecars.workloads import Workload, identity
 from mesh.supervisor.processes import Component
-from mesh.supervisor.readiness import grpc_serving, grpc_serving_at, http_ok, http_ok_at, tcp
+from mesh.supervisor.readiness import accepts, grpc_serving, http_ok
 from provision import golang, router
 from provision.errors import SetupError
 from provision.router import SUPERGRAPH
@@ -237,17 +237,14 @@ def shop_component(component: str, around: Surroundings, after: frozenset[str], 
     service = workload.service if workload else component
     protocol = around.topology.protocols_of(service)[0]
     is_gateway = service in GATEWAYS
-    if workload:
-        listener = workload.inbound_of(protocol).socket
-        ready = grpc_serving_at(listener) if protocol is Protocol.GRPC else http_ok_at(listener, "/healthz")
+    place = around.places.listens(port_name(service, protocol), replica)
+    at = workload.inbound_of(protocol).socket if workload else place.port
+    if protocol is Protocol.GRPC:
+        ready = grpc_serving(at, place.host)
+    elif protocol is Protocol.THRIFT:
+        ready = accepts(at, place.host)
     else:
-        place = around.places.listens(port_name(component, protocol), replica)
-        if protocol is Protocol.GRPC:
-            ready = grpc_serving(place.port, place.host)
-        elif protocol is Protocol.THRIFT:
-            ready = tcp(place.port, place.host)
-        else:
-            ready = http_ok(place.port, "/healthz", place.host)
+        ready = http_ok(at, "/healthz", place.host)
     program = around.topology.programs.get(service)
     argv = argv_of(service, program, around.topology.checkout)
     env = {**environment(component, around, replica), "SHOP_INSTANCE": name}

@@ -13,7 +13,7 @@ from mesh.description.ports import HOST, Ports
 from mesh.errors import InputError, StartError
 from mesh.paths import RunFolder, valkey
 from mesh.supervisor.processes import STORE_RANK, Component
-from mesh.supervisor.readiness import tcp
+from mesh.supervisor.readiness import accepts
 
 VALKEY = "valkey"
 CACHED = ("product", "user")
@@ -75,7 +75,7 @@ def valkey_components(server: Cache, folder: RunFolder, ports: Ports) -> list[Co
     file.touch(mode=0o600)
     file.write_text("".join(f"{name} {value}\n" for name, value in settings.items()))
     argv = [str(program), str(file)]
-    return [Component(VALKEY, argv=lambda: argv, ready=tcp(ports[VALKEY]), stop_rank=STORE_RANK)]
+    return [Component(VALKEY, argv=lambda: argv, ready=accepts(ports[VALKEY]), stop_rank=STORE_RANK)]
 
 
 def require_external(server: Cache) -> None:

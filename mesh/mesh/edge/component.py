@@ -20,7 +20,7 @@ from mesh.envoy_config import ALONE, command, pipe_address, show_metrics
 from mesh.paths import RunFolder
 from mesh.paths import kong as kong_program
 from mesh.supervisor.processes import Component
-from mesh.supervisor.readiness import http_ok, http_ok_at
+from mesh.supervisor.readiness import http_ok
 
 ACCESS_LOG = "edge.access.jsonl"
 """File in the logs' folder: a JSON object for each request, complete once the edge has stopped."""
@@ -47,7 +47,7 @@ def edge_component(program: str, plan: EdgePlan, folder: RunFolder, environ: Map
     if plan.metrics_place:
         show_metrics(config, plan.metrics_place)
     file = write_config(folder.config / "envoy.yaml", config)
-    ready = http_ok_at(admin, "/ready")
+    ready = http_ok(admin, "/ready")
     if not sys.platform.startswith("linux"):  # Envoy's hot restart exists on Linux only
         return Component(EDGE, argv=lambda: command(file, ALONE), ready=ready)
     # The socket is in a private folder, because any process that can reach it gets the edge's listeners.

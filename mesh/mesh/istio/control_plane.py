@@ -16,7 +16,7 @@ from mesh.paths import RunFolder, istio_program
 from mesh.sidecars.certificates import Authority
 from mesh.sidecars.workloads import TRUST_DOMAIN
 from mesh.supervisor.processes import Component
-from mesh.supervisor.readiness import tcp
+from mesh.supervisor.readiness import accepts
 
 ISTIOD = "istiod"
 CLUSTER = "Kubernetes"
@@ -74,7 +74,7 @@ def istiod_component(
         },
         # istiod's own readiness check waits for webhooks, which only Kubernetes calls. Here istiod listens once it has
         # read all resources.
-        ready=tcp(ports["istiod-xds"]),
+        ready=accepts(ports["istiod-xds"]),
         stop_rank=4,
         when_lost=when_lost,
     )

@@ -36,7 +36,7 @@ from mesh.paths import RunFolder
 from mesh.sidecars.certificates import Certificate
 from mesh.sidecars.workloads import Inbound, Outbound, Workload, callers, identity, lasting_paths, weights
 from mesh.supervisor.processes import Component
-from mesh.supervisor.readiness import http_ok_at
+from mesh.supervisor.readiness import http_ok
 
 BASE_FILE = Path(__file__).parent / "templates" / "envoy.yaml"
 """The part of the configuration that does not depend on the workload."""
@@ -136,7 +136,7 @@ class StaticMesh:
         return Component(
             workload.sidecar,
             argv=lambda: command(file, ALONE),
-            ready=http_ok_at(workload.admin, "/ready"),
+            ready=http_ok(workload.admin, "/ready"),
             stop_rank=3,
             replica_of=workload.sidecar_component if workload.replica > 1 else "",
         )

@@ -15,15 +15,12 @@ TIMEOUT_S = 0.5
 """How long one check may take, in seconds."""
 
 
-def tcp(port: int, host: str = HOST) -> Check:
-    """Checks that something accepts connections on the port."""
-    return _connects(lambda: socket.create_connection((host, port), timeout=TIMEOUT_S))
+def accepts(at: int | Path, host: str = HOST) -> Check:
+    """Checks that something accepts connections at a port or a Unix domain socket."""
 
-
-def _connects(connect: Callable[[], socket.socket]) -> Check:
     def check() -> bool:
         try:
-            connect().close()
+            _connect(at, host).close()
         except OSError:
             return False
         return True
@@ -31,17 +28,17 @@ def _connects(connect: Callable[[], socket.socket]) -> Check:
     return check
 
 
-def http_ok(port: int, path: str, host: str = HOST, trusted: Path | None = None) -> Check:
-    """Checks that `GET path` answers 200; over TLS, if a file of trusted certificates is given."""
-    if trusted is None:
-        return _answers_ok(lambda: http.client.HTTPConnection(host, port, timeout=TIMEOUT_S), path)
-    context = ssl.create_default_context(cafile=str(trusted))
-    return _answers_ok(lambda: http.client.HTTPSConnection(host, port, timeout=TIMEOUT_S, context=context), path)
-
-
-def http_ok_at(listener: Path, path: str) -> Check:
-    """Checks that `GET path` on a Unix domain socket answers 200."""
-    return _answers_ok(lambda: UnixConnection(listener), path)
+def _connect(at: int | Path, host: str, timeout_s: float | None = TIMEOUT_S) -> socket.socket:
+    if isinstance(at, int):
+        return socket.create_connection((host, at), timeout=timeout_s)
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        connection.settimeout(timeout_s)
+        connection.connect(str(at))
+    except OSError:
+        connection.close()
+        raise
+    return connection
 
 
 class UnixConnection(http.client.HTTPConnection):
@@ -52,23 +49,20 @@ class UnixConnection(http.client.HTTPConnection):
         self._listener = listener
 
     def connect(self) -> None:
-        self.sock = _connect(self._listener, self.timeout)
+        self.sock = _connect(self._listener, "", self.timeout)
 
 
-def _connect(listener: Path, timeout_s: float | None = TIMEOUT_S) -> socket.socket:
-    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    try:
-        connection.settimeout(timeout_s)
-        connection.connect(str(listener))
-    except OSError:
-        connection.close()
-        raise
-    return connection
+def http_ok(at: int | Path, path: str, host: str = HOST, trusted: Path | None = None) -> Check:
+    """Checks that `GET path` answers 200; over TLS, if a file of trusted certificates is given."""
+    context = ssl.create_default_context(cafile=str(trusted)) if trusted else None
 
-
-def _answers_ok(connect: Callable[[], http.client.HTTPConnection], path: str) -> Check:
     def check() -> bool:
-        connection = connect()
+        if not isinstance(at, int):
+            connection: http.client.HTTPConnection = UnixConnection(at)
+        elif context is None:
+            connection = http.client.HTTPConnection(host, at, timeout=TIMEOUT_S)
+        else:
+            connection = http.client.HTTPSConnection(host, at, timeout=TIMEOUT_S, context=context)
         try:
             connection.request("GET", path)
             return connection.getresponse().status == http.client.OK
@@ -80,17 +74,10 @@ def _answers_ok(connect: Callable[[], http.client.HTTPConnection], path: str) ->
     return check
 
 
-def grpc_serving(port: int, host: str = HOST) -> Check:
+def grpc_serving(at: int | Path, host: str = HOST) -> Check:
     """Checks that `grpc.health.v1.Health/Check` answers SERVING for the whole server."""
-    return _serving(tcp(port, host), f"{host}:{port}")
+    listening, target = accepts(at, host), f"{host}:{at}" if isinstance(at, int) else f"unix:{at}"
 
-
-def grpc_serving_at(listener: Path) -> Check:
-    """Checks that a server on a Unix domain socket answers SERVING, as `grpc_serving` does."""
-    return _serving(_connects(lambda: _connect(listener)), f"unix:{listener}")
-
-
-def _serving(listening: Check, target: str) -> Check:
     def check() -> bool:
         # A refused gRPC channel backs off for a second, so it is opened only when something listens.
         if not listening():
@@ -116,7 +103,7 @@ def _serving(listening: Check, target: str) -> Check:
 
 def postmaster_ready(data: Path, port: int) -> Check:
     """Checks that PostgreSQL accepts connections, and that its pid file says so."""
-    listening = tcp(port)
+    listening = accepts(port)
 
     def check() -> bool:
         try:

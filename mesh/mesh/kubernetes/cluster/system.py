@@ -42,7 +42,7 @@ from mesh.paths import RunFolder
 from mesh.sidecars.stats import SidecarFacts
 from mesh.supervisor.process_record import write_json
 from mesh.supervisor.processes import Component
-from mesh.supervisor.readiness import tcp
+from mesh.supervisor.readiness import accepts
 from mesh.supervisor.run import Run
 
 PREFIX = "hopwise-"
@@ -328,7 +328,7 @@ class ClusterSystem(Run):
         port = f"{self.ports[name]}:{self.places.listens(name).port}"
         command = self.kubectl.command("port-forward", "--address=127.0.0.1", f"service/{service}", port)
         # kubectl finds its context and credentials through environment variables that only kubectl knows.
-        return Component(f"{name}-forward", argv=lambda: command, env=self._environ, ready=tcp(self.ports[name]))
+        return Component(f"{name}-forward", argv=lambda: command, env=self._environ, ready=accepts(self.ports[name]))
 
     def _keep_earlier_note(self) -> None:
         """Keeps the note of what could not be removed; `make clean` tries again."""

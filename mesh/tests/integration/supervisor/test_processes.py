@@ -21,7 +21,7 @@ from mesh.errors import StartError
 from mesh.paths import RunFolder
 from mesh.supervisor.process_record import read_record
 from mesh.supervisor.processes import Component, Supervisor
-from mesh.supervisor.readiness import Check, tcp
+from mesh.supervisor.readiness import Check, accepts
 from mesh.supervisor.signals import Interrupts
 
 pytestmark = pytest.mark.integration
@@ -43,10 +43,10 @@ def supervisor(folder: RunFolder) -> Iterator[Supervisor]:
 
 
 def test_waits_until_a_component_answers(supervisor: Supervisor, ports: Ports) -> None:
-    supervisor.start([component("server", SERVE, str(ports["edge"]), ready=tcp(ports["edge"]))])
-    assert tcp(ports["edge"])()
+    supervisor.start([component("server", SERVE, str(ports["edge"]), ready=accepts(ports["edge"]))])
+    assert accepts(ports["edge"])()
     assert supervisor.stop() == []
-    assert not tcp(ports["edge"])()
+    assert not accepts(ports["edge"])()
 
 
 @pytest.mark.parametrize(
@@ -254,16 +254,16 @@ def test_a_deaf_component_is_killed_in_time(supervisor: Supervisor, folder: RunF
 
 
 def test_kill_and_restart(supervisor: Supervisor, ports: Ports) -> None:
-    supervisor.start([component("server", SERVE, str(ports["edge"]), ready=tcp(ports["edge"]))])
+    supervisor.start([component("server", SERVE, str(ports["edge"]), ready=accepts(ports["edge"]))])
     first = supervisor.pids()["server"]
     supervisor.kill("server")
     assert not psutil.pid_exists(first)
     assert supervisor.find_dead() == []
     supervisor.restart("server")
     assert supervisor.pids()["server"] != first
-    assert tcp(ports["edge"])()
+    assert accepts(ports["edge"])()
     supervisor.restart("server")
-    assert tcp(ports["edge"])()
+    assert accepts(ports["edge"])()
 
 
 CHILD = "import os, sys, time\nwhile os.getppid() == int(sys.argv[1]): time.sleep(0.02)"

@@ -20,7 +20,7 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_status import rpc_status
 
 from connect_client import frame, frames, read_details
-from mesh.supervisor.readiness import http_ok, http_ok_at
+from mesh.supervisor.readiness import http_ok
 from shop.contract import calls
 from shop.platform.error_codes import DOMAIN
 from shop.stubs import order_pb2, payment_pb2, product_pb2, user_pb2
@@ -113,7 +113,7 @@ class HttpDoor:
 
     def __init__(self, target: str) -> None:
         path = target.removeprefix("unix:") if target.startswith("unix:") else None
-        self._answers = http_ok_at(Path(path), "/healthz") if path else None
+        self._answers = http_ok(Path(path), "/healthz") if path else None
         self._target = target
         self.client = httpx.Client(
             base_url="http://gateway" if path else f"http://{target}",
