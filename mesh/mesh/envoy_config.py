@@ -50,9 +50,9 @@ def _parse(file: Path) -> dict[str, Any]:
     return config
 
 
-def tcp_address(host: str, port: int) -> dict[str, Any]:
+def tcp_address(place: Place) -> dict[str, Any]:
     """A TCP address."""
-    return {"socket_address": {"address": host, "port_value": port}}
+    return {"socket_address": {"address": place.host, "port_value": place.port}}
 
 
 def pipe_address(path: Path, mode: int | None = None) -> dict[str, Any]:
@@ -97,7 +97,7 @@ def show_metrics(config: dict[str, Any], place: Place) -> None:
     }
     filters = [{"name": "envoy.filters.network.http_connection_manager", "typed_config": manager}]
     listener = {
-        "address": tcp_address(place.host, place.port),
+        "address": tcp_address(place),
         "enable_reuse_port": False,
         "filter_chains": [{"filters": filters}],
     }

@@ -16,7 +16,7 @@ import yaml
 from mesh.description.topology import EDGE
 from mesh.edge import envoy, kong, limits
 from mesh.edge.plan import EdgePlan
-from mesh.envoy_config import ALONE, command, pipe_address, show_metrics
+from mesh.envoy_config import ALONE, command
 from mesh.paths import RunFolder
 from mesh.paths import kong as kong_program
 from mesh.supervisor.processes import Component
@@ -42,11 +42,7 @@ def edge_component(program: str, plan: EdgePlan, folder: RunFolder, environ: Map
     if program == "kong":
         return kong_component(plan, folder, environ)
     admin = folder.admin_socket(EDGE)
-    config = envoy.render(plan)
-    config["admin"]["address"] = pipe_address(admin)
-    if plan.metrics_place:
-        show_metrics(config, plan.metrics_place)
-    file = write_config(folder.config / "envoy.yaml", config)
+    file = write_config(folder.config / "envoy.yaml", envoy.render(plan, admin))
     ready = http_ok(admin, "/ready")
     if not sys.platform.startswith("linux"):  # Envoy's hot restart exists on Linux only
         return Component(EDGE, argv=lambda: command(file, ALONE), ready=ready)

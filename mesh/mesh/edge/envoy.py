@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mesh.description.places import Place
@@ -38,6 +39,7 @@ from mesh.envoy_config import (
     holding_streams,
     http_filter,
     pipe_address,
+    show_metrics,
     tcp_address,
 )
 from mesh.envoy_replies import NO_STORE, header, mapper, mappers_of, of_call, path, shapes
@@ -65,16 +67,19 @@ CORS = "envoy.filters.http.cors"
 GRPC_WEB_FILTER = "envoy.filters.http.grpc_web"
 
 
-def render(plan: EdgePlan) -> dict[str, Any]:
-    """Envoy's whole configuration, as plain data."""
+def render(plan: EdgePlan, admin: Path | None = None) -> dict[str, Any]:
+    """Envoy's whole configuration, as plain data.
+
+    `admin` is the Unix domain socket of the admin page; by default, the page is at the plan's port.
+    """
     topology, table = plan.topology, plan.routes
     config = base_config(EDGE_FILE)
-    config["admin"]["address"] = tcp_address(plan.admin.host, plan.admin.port)
+    config["admin"]["address"] = pipe_address(admin) if admin else tcp_address(plan.admin)
     (monitor,) = config["overload_manager"]["resource_monitors"]
     monitor["typed_config"]["max_active_downstream_connections"] = limits.MAX_CONNECTIONS
     resources = config["static_resources"]
     (listener,) = resources["listeners"]
-    listener["address"] = tcp_address(plan.listen.host, plan.listen.port)
+    listener["address"] = tcp_address(plan.listen)
     (chain,) = listener["filter_chains"]
     if plan.certificate is not None:
         chain["transport_socket"] = _tls(plan.certificate)
@@ -139,8 +144,10 @@ def render(plan: EdgePlan) -> dict[str, Any]:
             )
             for upstream in upstreams
         ),
-        _found_at({**collector, **endpoints(OTLP_CLUSTER, [_address(otlp)])}, [otlp]),
+        _found_at({**collector, **endpoints(OTLP_CLUSTER, [tcp_address(otlp)])}, [otlp]),
     ]
+    if plan.metrics_place:
+        show_metrics(config, plan.metrics_place)
     return config
 
 
@@ -330,7 +337,7 @@ def _route(
 
 
 def _cluster(base: Mapping[str, Any], upstream: Upstream, *, streams: bool) -> dict[str, Any]:
-    ways = [_address(place) for place in upstream.places]
+    ways = [tcp_address(place) for place in upstream.places]
     cluster = {**base, **endpoints(upstream.name, ways if upstream.socket is None else [pipe_address(upstream.socket)])}
     if streams:
         cluster = holding_streams(cluster)
@@ -358,10 +365,6 @@ def _health_check(protocol: Protocol) -> dict[str, Any]:
 
 def _found_at(cluster: dict[str, Any], places: Sequence[Place]) -> dict[str, Any]:
     return {**cluster, "type": "STATIC" if all(place.is_numeric for place in places) else "STRICT_DNS"}
-
-
-def _address(place: Place) -> dict[str, Any]:
-    return tcp_address(place.host, place.port)
 
 
 def _mappers(table: Sequence[Route], *, transcodes: bool) -> list[dict[str, Any]]:

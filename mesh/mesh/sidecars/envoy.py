@@ -12,7 +12,8 @@ from typing import Any
 import yaml
 from google.protobuf.descriptor_pb2 import FileDescriptorSet, MethodOptions
 
-from mesh.description.ports import HOST, Ports
+from mesh.description.places import Place
+from mesh.description.ports import Ports
 from mesh.description.switches import Switches
 from mesh.description.topology import EDGE, GATEWAYS, Protocol
 from mesh.envoy_config import (
@@ -120,7 +121,7 @@ class StaticMesh:
                 for outbound in workload.outbound
                 for version in weights(self.workloads, outbound.callee, self.switches.canary)
             ),
-            {**collector, **endpoints(OTLP_CLUSTER, [tcp_address(HOST, self.ports["jaeger-otlp-grpc"])])},
+            {**collector, **endpoints(OTLP_CLUSTER, [tcp_address(self.ports.listens("jaeger-otlp-grpc"))])},
         ]
         if self.switches.metrics == "on":
             show_metrics(config, workload.metrics)
@@ -144,7 +145,7 @@ class StaticMesh:
     def _inbound(self, listener: dict[str, Any], workload: Workload, inbound: Inbound) -> dict[str, Any]:
         name = _inbound_cluster(inbound)
         manager = _rename(listener, name, workload, "inbound", inbound.protocol)
-        listener["address"] = tcp_address(workload.address, inbound.port)
+        listener["address"] = tcp_address(Place(workload.address, inbound.port))
         rbac, _, router = manager["http_filters"]
         manager["http_filters"] = [router]
         # The caller's sidecar applies the time limit, and further calls get the caller's remaining time, so there is no
@@ -202,7 +203,7 @@ class StaticMesh:
 
     def _upstream(self, workload: Workload, outbound: Outbound, version: str) -> dict[str, Any]:
         addresses = [
-            tcp_address(other.address, other.inbound_of(outbound.protocol).port)
+            tcp_address(Place(other.address, other.inbound_of(outbound.protocol).port))
             for other in self.workloads
             if (other.service, other.version) == (outbound.callee, version)
         ]

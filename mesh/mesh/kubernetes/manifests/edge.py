@@ -12,7 +12,7 @@ from mesh.description.topology import EDGE, Topology
 from mesh.edge import envoy, kong, limits
 from mesh.edge.component import config_text
 from mesh.edge.plan import STDOUT, EdgePlan
-from mesh.envoy_config import ALONE, DESCRIPTOR, OPTIONS, show_metrics
+from mesh.envoy_config import ALONE, DESCRIPTOR, OPTIONS
 from mesh.kubernetes.manifests.deployment import (
     DRAIN_S,
     LEAVES_S,
@@ -69,10 +69,7 @@ def edge_config(program: str, plan: EdgePlan, options: ClusterOptions) -> Docume
 
 def envoy_text(plan: EdgePlan) -> str:
     """Envoy's configuration in a container, with its files in the folder `CONFIG`."""
-    config = envoy.render(plan)
-    if plan.metrics_place:
-        show_metrics(config, plan.metrics_place)
-    return config_text(config).replace(str(DESCRIPTOR), str(CONFIG / DESCRIPTOR.name))
+    return config_text(envoy.render(plan)).replace(str(DESCRIPTOR), str(CONFIG / DESCRIPTOR.name))
 
 
 def edge_workload(program: str, plan: EdgePlan, config: Document, options: ClusterOptions) -> Workload:
