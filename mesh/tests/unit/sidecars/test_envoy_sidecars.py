@@ -5,6 +5,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from stand_ins import LINKED
 
 from mesh.description.ports import load_ports
 from mesh.description.streams import LASTING, MAX_STREAMS
@@ -13,7 +14,7 @@ from mesh.description.topology import EDGE, GATEWAYS, SERVICES, Protocol, load_t
 from mesh.edge.envoy import render
 from mesh.edge.plan import EdgePlan
 from mesh.paths import RunFolder
-from mesh.sidecars.certificates import issue_all, make_authority
+from mesh.sidecars.certificates import Certificate, issue_all, make_authority
 from mesh.sidecars.envoy import StaticMesh
 from mesh.sidecars.workloads import workloads
 
@@ -48,6 +49,22 @@ def test_a_sidecar_limits_every_answer_except_long_lived_ones(updates: str, fold
         (caller, f"outbound|{callee}", path) for caller, callee, protocol in calls for path in LASTING[callee][protocol]
     }
     assert unlimited == (lasting if updates == "on" else set())
+
+
+@pytest.mark.parametrize("topology", LINKED)
+def test_only_links_are_permissions(topology: str, folder: RunFolder) -> None:
+    every = workloads(load_topology(topology), PORTS, folder)
+    certificates = {one.name: Certificate(Path("/chain"), Path("/key"), Path("/root")) for one in every}
+    mesh = StaticMesh(every, PORTS, parse_switches(mesh="envoy", mtls="on"), certificates)
+    permitted = set()
+    for workload in every:
+        for listener in mesh.render(workload)["static_resources"]["listeners"]:
+            rbac, *_ = listener["filter_chains"][0]["filters"][0]["typed_config"]["http_filters"]
+            if listener["name"].startswith("inbound"):
+                for caller in rbac["typed_config"]["rules"]["policies"]["callers"]["principals"]:
+                    name = caller["authenticated"]["principal_name"]["exact"].rpartition("/")[2]
+                    permitted.add((name, workload.service, listener["address"]["socket_address"]["port_value"]))
+    assert permitted == {(one.service, called.callee, called.port) for one in every for called in one.outbound}
 
 
 STREAMING = {
