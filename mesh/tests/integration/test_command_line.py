@@ -46,9 +46,6 @@ def mesh(ports: Ports, *arguments: str, **environ: str) -> subprocess.CompletedP
     [
         (["--topology", "hybird"], "topology=hybird is unknown. Valid: connect,"),
         (["--topology", "no/such.yaml", "--detach"], "no/such.yaml: there is no such file"),
-        (["--edge", "nginx"], "edge=nginx is unknown; valid: envoy, kong, none"),
-        (["--mesh", "linkerd", "--detach"], "mesh=linkerd is unknown; valid: none, envoy, istio"),
-        (["--mtls", "on"], "mtls=on needs a mesh"),
         (["--scale", "many"], "scale=many: must be an integer from 1 to 100"),
         (["--topology", "rest", "--edge", "none", "--http", "1"], "edge=none: rest has clients that reach services"),
     ],

@@ -53,22 +53,26 @@ ENVOYS = {name: envoy.render(plan(topology)) for name, topology in TOPOLOGIES.it
 KONGS = {name: kong.render(plan(topology)) for name, topology in TOPOLOGIES.items()}
 
 
+ORDERS, NOTIFICATIONS = "/v1/orders/17/events", "/v1/users/17/notifications/events"
 LAST = [
-    ("grpc", "notification"),
-    ("rest", "notification"),
-    ("graphql", "graphql-gateway"),
-    ("hybrid", "graphql-gateway"),
-    ("hybrid", "rest-gateway"),
+    ("grpc", "notification", ["/shop.notification.v1.NotificationService/WatchOrder"]),
+    ("rest", "notification", [ORDERS, NOTIFICATIONS]),
+    ("graphql", "graphql-gateway", ["/graphql/stream"]),
+    ("hybrid", "graphql-gateway", ["/graphql/stream"]),
+    ("hybrid", "rest-gateway", [ORDERS, NOTIFICATIONS]),
 ]
 
 
-@pytest.mark.parametrize(("name", "component"), LAST)
-def test_long_lived_answers_are_limited_by_silence_only(name: str, component: str) -> None:
+@pytest.mark.parametrize(("name", "component", "paths"), LAST)
+def test_long_lived_answers_are_limited_by_silence_only(name: str, component: str, paths: list[str]) -> None:
     edge = plan(load_topology(name, updates="on"))
-    (host,) = manager(envoy.render(edge))["route_config"]["virtual_hosts"]
+    config = envoy.render(edge)
+    (host,) = manager(config)["route_config"]["virtual_hosts"]
     ways = [route["route"] for route in host["routes"] if route.get("route", {}).get("timeout") == "0s"]
     lasting = [route for route in ways if route["cluster"] == component]
     assert {route["idle_timeout"] for route in lasting} == {"45s"}
+    for path in paths:
+        assert (route_of_envoy(config, path) or {})["route"] in lasting
     sockets = [bool(route.get("upgrade_configs")) for route in lasting]
     assert sockets == [component == "graphql-gateway"] * len(lasting)
     services = {service["name"]: service for service in kong.render(edge)["services"]}
@@ -83,7 +87,7 @@ def test_long_lived_answers_are_limited_by_silence_only(name: str, component: st
     assert not [plugin for plugin in services[component]["plugins"] if plugin["name"] == "post-function"]
 
 
-@pytest.mark.parametrize(("name", "component"), LAST)
+@pytest.mark.parametrize(("name", "component"), [row[:2] for row in LAST])
 def test_a_token_opens_streams_no_faster_than_a_partner_may(name: str, component: str) -> None:
     at_once, per_s = BURSTS * MAX_PER_PARTNER, BURSTS * MAX_PER_PARTNER / REOPEN_S
     edge = plan(load_topology(name, updates="on"))
@@ -133,7 +137,13 @@ def manager(config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def by_envoy(config: Mapping[str, Any], path: str) -> str | None:
-    """Selects a component as Envoy does: by the first route that matches."""
+    """Selects a component as Envoy does."""
+    route = route_of_envoy(config, path)
+    return None if route is None else route["route"]["cluster"] if "route" in route else HEALTH
+
+
+def route_of_envoy(config: Mapping[str, Any], path: str) -> dict[str, Any] | None:
+    """Selects a route as Envoy does: the first that matches."""
     (host,) = manager(config)["route_config"]["virtual_hosts"]
     for route in host["routes"]:
         match route["match"]:
@@ -150,7 +160,7 @@ def by_envoy(config: Mapping[str, Any], path: str) -> str | None:
             case other:
                 pytest.fail(f"a match that this test does not know: {other}")
         if matches:
-            return route["route"]["cluster"] if "route" in route else HEALTH
+            return dict(route)
     return None
 
 

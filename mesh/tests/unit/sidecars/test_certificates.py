@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import shutil
 from ipaddress import IPv4Address
 from pathlib import Path
 
@@ -73,12 +74,6 @@ def test_the_user_s_authority_is_used(own: Authority, tmp_path: Path) -> None:
     assert load_authority(own.folder, tmp_path) == own
 
 
-def test_an_incomplete_authority(own: Authority, tmp_path: Path) -> None:
-    own.ca_key.unlink()
-    with pytest.raises(CertificateError, match=r"HOPWISE_MESH_CA=.*own: ca-key.pem is missing; an authority has root-"):
-        load_authority(own.folder, tmp_path)
-
-
 def test_an_expired_authority(own: Authority, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(certificates, "ROOT_DAYS", -1)
     monkeypatch.setattr(certificates, "_MARGIN", certificates.datetime.timedelta(days=2))
@@ -87,23 +82,21 @@ def test_an_expired_authority(own: Authority, tmp_path: Path, monkeypatch: pytes
         load_authority(own.folder, tmp_path)
 
 
-def test_a_foreign_authority(own: Authority, tmp_path: Path) -> None:
-    other = make_authority(tmp_path / "other")
-    own.root_cert.write_bytes(other.root_cert.read_bytes())
-    with pytest.raises(CertificateError, match=r"ca-cert.pem is from another authority: it does not chain to"):
-        load_authority(own.folder, tmp_path)
-
-
-def test_another_s_key(own: Authority, tmp_path: Path) -> None:
-    own.ca_key.write_bytes(make_authority(tmp_path / "other").ca_key.read_bytes())
-    with pytest.raises(CertificateError, match=r"ca-key.pem is not the key of ca-cert.pem"):
-        load_authority(own.folder, tmp_path)
-
-
 @pytest.mark.parametrize(
-    ("file", "what"), [("root-cert.pem", "a certificate"), ("ca-key.pem", "an unencrypted private key")]
+    ("file", "content", "message"),
+    [
+        ("ca-key.pem", None, r"HOPWISE_MESH_CA=.*own: ca-key.pem is missing; an authority has root-"),
+        ("root-cert.pem", "another's", "ca-cert.pem is from another authority: it does not chain to"),
+        ("ca-key.pem", "another's", "ca-key.pem is not the key of ca-cert.pem"),
+        ("root-cert.pem", "nonsense", "root-cert.pem is not a certificate in PEM form"),
+        ("ca-key.pem", "nonsense", "ca-key.pem is not an unencrypted private key in PEM form"),
+    ],
 )
-def test_an_unreadable_authority(own: Authority, tmp_path: Path, file: str, what: str) -> None:
-    (own.folder / file).write_text("nonsense")
-    with pytest.raises(CertificateError, match=rf"{file} is not {what} in PEM form"):
+def test_an_unusable_authority(own: Authority, tmp_path: Path, file: str, content: str | None, message: str) -> None:
+    (own.folder / file).unlink()
+    if content == "another's":
+        shutil.copy(make_authority(tmp_path / "other").folder / file, own.folder)
+    elif content:
+        (own.folder / file).write_text(content)
+    with pytest.raises(CertificateError, match=message):
         load_authority(own.folder, tmp_path)
