@@ -5,16 +5,12 @@ from __future__ import annotations
 import json
 import os
 import re
-import sys
 from pathlib import Path
 
 import pytest
 from stand_ins.containers import image, needs_containers
 
 from mesh.paths import ROOT
-
-sys.path.insert(0, str(ROOT / "mesh"))  # set-up runs from the checkout, before anything is installed
-
 from provision import images
 
 pytestmark = pytest.mark.e2e  # images are built first

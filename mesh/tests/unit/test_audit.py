@@ -6,10 +6,6 @@ import sys
 
 import pytest
 
-from mesh.paths import ROOT
-
-sys.path.insert(0, str(ROOT / "mesh"))  # set-up runs from the checkout, before anything is installed
-
 from provision.audit import passes
 
 FOUND = "Vulnerability #{}: {}\n    A summary\n"

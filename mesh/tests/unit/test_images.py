@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import re
 import shutil
-import sys
 import tomllib
 from importlib.util import find_spec
 from pathlib import Path
@@ -11,9 +10,6 @@ import pytest
 
 from mesh.description.topology import SERVICES
 from mesh.paths import ROOT
-
-sys.path.insert(0, str(ROOT / "mesh"))  # set-up runs from the checkout, before anything is installed
-
 from provision.errors import SetupError
 from provision.images import FILE, TARGETS, build, engine, tag
 

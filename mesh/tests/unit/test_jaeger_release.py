@@ -6,7 +6,6 @@ import hashlib
 import io
 import platform
 import re
-import sys
 import tarfile
 import threading
 from collections.abc import Callable, Iterator
@@ -15,11 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from mesh.paths import ROOT, jaeger_has_pages, jaeger_pages, jaeger_version
-
-sys.path.insert(0, str(ROOT / "mesh"))  # set-up runs from the checkout, before anything is installed
-
 from mesh.errors import NotInstalledError
+from mesh.paths import jaeger_has_pages, jaeger_pages, jaeger_version
 from provision import golang, jaeger, step
 from provision.errors import SetupError
 

@@ -1,13 +1,8 @@
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
-
-from mesh.paths import ROOT
-
-sys.path.insert(0, str(ROOT / "mesh"))  # set-up runs from the checkout, before anything is installed
 
 from provision import prose
 from provision.errors import SetupError

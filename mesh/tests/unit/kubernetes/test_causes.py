@@ -22,47 +22,56 @@ def container(state: dict[str, Any], **more: Any) -> dict[str, Any]:
     return {"name": "order", "image": "registry.invalid/shop:1", "state": state, **more}
 
 
-@pytest.mark.parametrize("reason", ["ErrImagePull", "ImagePullBackOff", "InvalidImageName"])
-def test_an_image_that_cannot_be_pulled_is_named_with_the_registrys_words(reason: str) -> None:
-    state = {"waiting": {"reason": reason, "message": "manifest unknown"}}
-    (cause,) = causes([pod(container(state))])
-    assert f"registry.invalid/shop:1 cannot be pulled: {reason}: manifest unknown" in cause.message
-    assert "IMAGE_PREFIX" in cause.message
-    assert not cause.crashed
+def waits(reason: str, message: str = "", /, **ended: Any) -> dict[str, Any]:
+    """A container that waits for this reason, after its last process has ended."""
+    last = {"lastState": {"terminated": ended}, "restartCount": 1} if ended else {}
+    return container({"waiting": {"reason": reason, "message": message}}, **last)
 
 
-def test_a_container_that_crashes_is_named_with_its_exit_code() -> None:
-    ended = {"terminated": {"exitCode": 3, "reason": "Error"}}
-    back_off = container({"waiting": {"reason": "CrashLoopBackOff"}}, lastState=ended, restartCount=2)
-    (cause,) = causes([pod(back_off)])
-    assert (cause.pod, cause.container, cause.crashed) == ("order-7", "order", True)
-    assert "exit code 3" in cause.message
+UNSCHEDULABLE = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "Insufficient cpu"}
+REFUSED = {"type": "ReplicaFailure", "status": "True", "message": "violates PodSecurity restricted"}
+OWNER = {"kind": "ReplicaSet", "metadata": {"name": "order-7f"}, "status": {"conditions": [REFUSED]}}
+NO_PROGRAM = 'exec: "pythn": executable file not found in $PATH'
+"""A container that could not be started counts as ended too, with this message."""
 
 
-def test_a_container_that_runs_out_of_memory_is_reported() -> None:
-    ended = {"terminated": {"exitCode": 137, "reason": "OOMKilled"}}
-    (cause,) = causes([pod(container({"waiting": {"reason": "CrashLoopBackOff"}}, lastState=ended))])
-    assert "out of memory" in cause.message
-
-
-def test_a_missing_secret_is_the_cause() -> None:
-    state = {"waiting": {"reason": "CreateContainerConfigError", "message": 'secret "keys" not found'}}
-    (cause,) = causes([pod(container(state))])
-    assert cause.message == 'order-7: order cannot start: CreateContainerConfigError: secret "keys" not found'
-
-
-def test_a_pod_that_fits_nowhere_has_the_schedulers_reason() -> None:
-    message = "0/1 nodes are available: 1 Insufficient cpu."
-    unschedulable = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": message}
-    (cause,) = causes([pod(conditions=[unschedulable])])
-    assert "Insufficient cpu" in cause.message
-
-
-def test_a_pod_that_admission_refuses_is_found_at_its_owner() -> None:
-    condition = {"type": "ReplicaFailure", "status": "True", "message": "violates PodSecurity restricted"}
-    owner = {"kind": "ReplicaSet", "metadata": {"name": "order-7f"}, "status": {"conditions": [condition]}}
-    (cause,) = causes([owner])
-    assert cause.message == "ReplicaSet order-7f: violates PodSecurity restricted"
+@pytest.mark.parametrize(
+    ("resource", "message", "crashed"),
+    [
+        *(
+            (
+                pod(waits(reason, "manifest unknown")),
+                f"order-7: the image registry.invalid/shop:1 cannot be pulled: {reason}: manifest unknown. Build it "
+                "with `make images` and push it, or set IMAGE_PREFIX and IMAGE_TAG to where it is.",
+                False,
+            )
+            for reason in ("ErrImagePull", "ImagePullBackOff", "InvalidImageName")
+        ),
+        (pod(waits("CrashLoopBackOff", exitCode=3, reason="Error")), "order-7: order ended with exit code 3", True),
+        (
+            pod(waits("CreateContainerConfigError", 'secret "keys" not found')),
+            'order-7: order cannot start: CreateContainerConfigError: secret "keys" not found',
+            False,
+        ),
+        (
+            pod(waits("CrashLoopBackOff", exitCode=128, reason="StartError", message=NO_PROGRAM)),
+            f"order-7: order ended with exit code 128: StartError: {NO_PROGRAM}",
+            True,
+        ),
+        (
+            pod(waits("RunContainerError", NO_PROGRAM, exitCode=128)),
+            f"order-7: order cannot start: RunContainerError: {NO_PROGRAM}",
+            True,
+        ),
+        (pod(conditions=[UNSCHEDULABLE]), "order-7 fits on no node: Insufficient cpu", False),
+        (OWNER, "ReplicaSet order-7f: violates PodSecurity restricted", False),
+    ],
+)
+def test_a_problem_that_waiting_does_not_solve_has_its_cause(
+    resource: dict[str, Any], message: str, crashed: bool
+) -> None:
+    (cause,) = causes([resource])
+    assert (cause.message, cause.crashed) == (message, crashed)
 
 
 def test_a_starting_container_is_not_a_problem() -> None:
@@ -95,16 +104,6 @@ def test_the_newest_warning_of_the_pod_counts() -> None:
     repeated = [event("2026-01-01T00:00:05Z", "Error: ErrImagePull"), *events]
     repeated += [{**event("2026-01-01T00:00:06Z", "Back-off pulling image"), "reason": "BackOff"}]
     assert last_warning(repeated, "order-7") == "Unhealthy: newer"
-
-
-def test_the_message_for_a_container_that_cannot_start_has_the_whole_reason() -> None:
-    message = 'failed to create containerd task: exec: "pythn": executable file not found in $PATH'
-    ended = {"terminated": {"exitCode": 128, "reason": "StartError", "message": message}}
-    (cause,) = causes([pod(container({"waiting": {"reason": "CrashLoopBackOff"}}, lastState=ended, restartCount=1))])
-    assert cause.message == f"order-7: order ended with exit code 128: StartError: {message}"
-    again = container({"waiting": {"reason": "RunContainerError", "message": message}}, lastState=ended)
-    (cause,) = causes([pod(again)])
-    assert (cause.message, cause.crashed) == (f"order-7: order cannot start: RunContainerError: {message}", True)
 
 
 def test_waiting_reasons_of_containers_are_reported_unless_they_wait_for_each_other() -> None:
