@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,10 +17,10 @@ NAMESPACE = "hopwise-1"
 
 
 @pytest.fixture
-def cluster(tmp_path: Path) -> FakeCluster:
-    made = FakeCluster(tmp_path)
-    made.says(f"--namespace={NAMESPACE} get pods", {"items": [pod("order-5f-a"), pod("order-5f-b"), pod("load-0", "")]})
-    return made
+def cluster(cluster: FakeCluster) -> FakeCluster:
+    pods = [pod("order-5f-a"), pod("order-5f-b"), pod("load-0", "")]
+    cluster.says(f"--namespace={NAMESPACE} get pods", {"items": pods})
+    return cluster
 
 
 def pod(name: str, node: str = "node1", image: str = "ours/shop:1") -> dict[str, Any]:
