@@ -33,8 +33,8 @@ def check(name: str, mtls: str, canary: int) -> None:
         mesh = IstioMesh(workloads(topology, ports, folder, canary=canary > 0), topology, ports, switches, folder)
         made = mesh.resources
         write_resources(made, mesh.file)
-        require_valid(made, mesh.file, name)
-        require_consistent(made, mesh.file, name)
+        require_valid(made, mesh.file, f"topology={name}")
+        require_consistent(made, mesh.file, f"topology={name}")
 
 
 def main() -> int:

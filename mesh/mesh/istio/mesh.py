@@ -58,7 +58,7 @@ class IstioMesh:
         issuer = TokenIssuer(self.folder)
         made = self.resources
         write_resources(made, self.file)
-        require_valid(made, self.file, self.topology.name)
+        require_valid(made, self.file, f"topology={self.topology.name}")
         metrics = self.switches.metrics == "on"
         return [
             istiod_component(self.ports, self.folder, authority, issuer, self.switches.istiod),

@@ -18,8 +18,8 @@ _INVALID = re.compile(r"\* (\w+)/([\w-]+)/([\w-]+): (.+)")
 _TO_BE_EXPECTED = "IST0133"  # an EnvoyFilter depends on Envoy's own configuration, which is intended
 
 
-def require_valid(resources: Sequence[Resource], file: Path, topology: str) -> None:
-    """Checks resources one by one, as a cluster does before it accepts them.
+def require_valid(resources: Sequence[Resource], file: Path, what: str) -> None:
+    """Checks resources one by one, as a cluster does before it accepts them; `what` names the file in messages.
 
     Raises:
         TopologyError: Istio refuses resources; the message names the links or components that they were made for.
@@ -32,14 +32,15 @@ def require_valid(resources: Sequence[Resource], file: Path, topology: str) -> N
     problems = [_describe(resources, *problem) for problem in _INVALID.findall(done.stderr)]
     if not problems:
         raise StartError(f"istioctl cannot validate {file}:\n{done.stderr.strip()}")
-    raise TopologyError(_message(topology, problems))
+    raise _refusal(what, problems)
 
 
-def require_consistent(resources: Sequence[Resource], file: Path, topology: str) -> None:
-    """Checks that resources fit together: references lead to existing resources, and no resources contradict others.
+def require_consistent(resources: Sequence[Resource], file: Path, what: str) -> None:
+    """Checks that a file's resources fit together: references lead to existing resources, and nothing contradicts.
 
     Raises:
-        TopologyError: They do not fit; the message names the links or components that they were made for.
+        TopologyError: They do not fit; the message names the links or components that `resources` were made for, and
+            other resources of the file by their own names.
         NotInstalledError: There is no istioctl.
     """
     problems = []
@@ -48,19 +49,7 @@ def require_consistent(resources: Sequence[Resource], file: Path, topology: str)
         namespace, _, name = path.rpartition("/")
         problems.append(_describe(resources, kind, namespace, name, f"{message['code']}: {message['message']}"))
     if problems:
-        raise TopologyError(_message(topology, problems))
-
-
-def require_sound(file: Path, what: str) -> None:
-    """Checks that all resources for a cluster, both Kubernetes' and Istio's, fit together.
-
-    Raises:
-        TopologyError: They do not fit; the message names the resources.
-        NotInstalledError: There is no istioctl.
-    """
-    problems = [f"{message['origin']}: {message['code']}: {message['message']}" for message in _analyze(file)]
-    if problems:
-        raise TopologyError("\n".join([f"{what}: Istio refuses resources:", *(f"  {problem}" for problem in problems)]))
+        raise _refusal(what, problems)
 
 
 def _analyze(file: Path) -> list[dict[str, Any]]:
@@ -86,6 +75,6 @@ def _describe(resources: Sequence[Resource], kind: str, namespace: str, name: st
     return f"{known.get((kind, namespace, name), f'{namespace}/{name}')}: {kind}: {problem}"
 
 
-def _message(topology: str, problems: Sequence[str]) -> str:
+def _refusal(what: str, problems: Sequence[str]) -> TopologyError:
     listed = (f"  {problem}" for problem in dict.fromkeys(problems))
-    return "\n".join([f"topology={topology}: Istio refuses its resources:", *listed])
+    return TopologyError("\n".join([f"{what}: Istio refuses its resources:", *listed]))

@@ -12,7 +12,7 @@ from pathlib import Path
 from mesh.description.switches import Switches
 from mesh.description.topology import load_topology, names
 from mesh.errors import MeshError, StartError
-from mesh.istio.validation import require_sound
+from mesh.istio.validation import require_consistent
 from mesh.kubernetes.cluster.preflight import MIN_VERSION
 from mesh.kubernetes.manifests.bundle import BENCH, PRODUCTION, documents, manifests
 from mesh.kubernetes.manifests.deployment import Document
@@ -81,7 +81,7 @@ def main() -> int:
                 if istioctl.is_file() and "mesh=istio" in what:
                     file = Path(folder) / "all.yaml"
                     file.write_text(as_yaml(resources))
-                    require_sound(file, what)
+                    require_consistent((), file, what)
                 count += 1
     except MeshError as error:
         print(f"error: {error}", file=sys.stderr)

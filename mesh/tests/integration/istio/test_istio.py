@@ -265,7 +265,7 @@ def test_refusals_of_istio_are_named_by_the_link(ports: Ports, folder: RunFolder
     with pytest.raises(
         TopologyError, match=r"topology=hybrid(.|\n)*link order -> product: AuthorizationPolicy: .*port"
     ):
-        require_valid(spoiled, run.istio.file, "hybrid")
+        require_valid(spoiled, run.istio.file, "topology=hybrid")
 
 
 def test_contradictions_are_named_by_the_link(ports: Ports, folder: RunFolder) -> None:
@@ -275,7 +275,7 @@ def test_contradictions_are_named_by_the_link(ports: Ports, folder: RunFolder) -
     with pytest.raises(
         TopologyError, match=r"link graphql-gateway -> user and order -> user .*VirtualService: IST0101"
     ):
-        require_consistent(made, run.istio.file, "hybrid")
+        require_consistent(made, run.istio.file, "topology=hybrid")
 
 
 def change(run: MeshRun, switches: Switches) -> None:
