@@ -37,6 +37,9 @@ OTHERS_IMAGES = {"jaeger", KONG}
 """Services whose images this project does not build."""
 
 
+VALIDATOR = Draft7Validator(get_builtin_schema("vendor.compose-spec"))
+
+
 @cache
 def read(text: str) -> Any:
     return yaml.load(text, Loader=yaml.CSafeLoader)
@@ -122,14 +125,13 @@ def test_sources_are_named_from_where_the_file_lies() -> None:
 
 
 def test_it_is_valid(name: str) -> None:
-    validator = Draft7Validator(get_builtin_schema("vendor.compose-spec"))
-    validator.validate(read(files_of(name)[FILE]))
+    VALIDATOR.validate(read(files_of(name)[FILE]))
 
 
 def test_with_metrics_prometheus_asks_every_service_and_grafana_shows_it(name: str, tmp_path: Path) -> None:
     files = files_of(name, metrics=True)
     document = read(files[FILE])
-    Draft7Validator(get_builtin_schema("vendor.compose-spec")).validate(document)
+    VALIDATOR.validate(document)
     services, config = document["services"], read(files[FOLDER / "prometheus.yaml"])
     asked = {job["job_name"]: job["static_configs"][0]["targets"] for job in config["scrape_configs"]}
     assert set(asked) == set(services) - TASKS - {"postgres", "prometheus", "grafana", KONG}
@@ -258,10 +260,17 @@ def test_every_dependency_exists(services: dict[str, dict[str, Any]]) -> None:
             assert how["condition"] != "service_healthy" or "healthcheck" in services[other], name
 
 
+@pytest.fixture(scope="module")
+def secrets(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder that the task `secrets` fills."""
+    folder = tmp_path_factory.mktemp("secrets")
+    subprocess.run([sys.executable, "-m", "shop.secrets", str(folder)], check=True, timeout=30)
+    return folder
+
+
 def test_every_named_secret_is_made_and_mounted_for_its_owner_only(
-    services: dict[str, dict[str, Any]], tmp_path: Path
+    services: dict[str, dict[str, Any]], secrets: Path
 ) -> None:
-    subprocess.run([sys.executable, "-m", "shop.secrets", str(tmp_path)], check=True, timeout=30)
     mounted = set()
     for name, service in services.items():
         text = json.dumps({**service, "volumes": []})
@@ -273,7 +282,7 @@ def test_every_named_secret_is_made_and_mounted_for_its_owner_only(
         assert all(mount.endswith(":ro") for mount in volumes), name
         paths = re.findall(rf"{SECRETS}/[a-z./-]+", text)
         assert {str(Path(path).parent) for path in paths} == folders, name
-        assert all((tmp_path / Path(path).relative_to(SECRETS)).is_file() for path in paths), name
+        assert all((secrets / Path(path).relative_to(SECRETS)).is_file() for path in paths), name
     private = [name for name, service in services.items() if "jwt-private.pem" in json.dumps(service)]
     assert private == ["user"]
     holders = [name for name, service in services.items() if "secrets-user:" in json.dumps(service)]

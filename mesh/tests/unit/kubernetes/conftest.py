@@ -12,13 +12,15 @@ from stand_ins.cluster import FakeCluster
 from mesh.description.ports import Ports
 from mesh.description.switches import Switches
 from mesh.description.topology import load_topology
+from mesh.kubernetes.cluster import rollout
 from mesh.kubernetes.cluster.system import ClusterSystem
 from mesh.paths import RunFolder
 
 
 @pytest.fixture
-def cluster(tmp_path: Path) -> FakeCluster:
-    """An empty cluster whose user may do everything."""
+def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeCluster:
+    """An empty cluster whose user may do everything, and which needs no pauses."""
+    monkeypatch.setattr(rollout, "POLL_S", 0.0)
     (tmp_path / "bin").mkdir()
     fake = FakeCluster(tmp_path / "bin")
     fake.says("", "")

@@ -42,7 +42,7 @@ def build(overlay: Path) -> list[dict[str, Any]]:
     command = ["kubectl", "kustomize", str(overlay)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr
-    return [each for each in yaml.safe_load_all(done.stdout) if each]
+    return [each for each in yaml.load_all(done.stdout, Loader=yaml.CSafeLoader) if each]
 
 
 def of_kind(built: list[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
@@ -110,7 +110,7 @@ def test_with_mtls_jaeger_has_a_sidecar_which_every_span_passes(tmp_path: Path, 
     sent = [json.loads(each) for text in texts for each in re.findall(r'"envoy_grpc": (\{.+?\})', text)]
     assert {each["authority"] for each in sent} == {"jaeger.hopwise.svc.cluster.local:18070"}
     config = next(each for each in of_kind(resources, "ConfigMap") if each["metadata"]["name"] == "edge")
-    edge = yaml.safe_load(config["data"]["envoy.yaml"])
+    edge = yaml.load(config["data"]["envoy.yaml"], Loader=yaml.CSafeLoader)
     manager = edge["static_resources"]["listeners"][0]["filter_chains"][0]["filters"][0]["typed_config"]
     exporter = manager["tracing"]["provider"]["typed_config"]["grpc_service"]
     assert exporter["envoy_grpc"] == {"cluster_name": "jaeger-otlp", "authority": "jaeger:18070"}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -32,30 +31,28 @@ def pod(name: str, *, ready: bool, **container: Any) -> dict[str, Any]:
     }
 
 
-def rollout(tmp_path: Path, *items: dict[str, Any]) -> tuple[FakeCluster, Rollout]:
-    cluster = FakeCluster(tmp_path)
+def rollout(cluster: FakeCluster, *items: dict[str, Any]) -> Rollout:
     cluster.says("get pods,", {"items": list(items)})
     cluster.says("get events", {"items": []})
-    cluster.says("logs", "")
-    return cluster, Rollout(cluster.kubectl(), lambda: None)
+    return Rollout(cluster.kubectl(), lambda: None)
 
 
-def test_the_wait_ends_when_the_requested_number_of_pods_is_ready(tmp_path: Path) -> None:
+def test_the_wait_ends_when_the_requested_number_of_pods_is_ready(cluster: FakeCluster) -> None:
     both = [pod("order-1", ready=True), pod("order-2", ready=True)]
-    rollout(tmp_path, DEPLOYMENT, *both)[1].until_ready(["order"], limit_s=5)
+    rollout(cluster, DEPLOYMENT, *both).until_ready(["order"], limit_s=5)
     with pytest.raises(StartError, match=r"order not ready within 0 s\. order-2: Running"):
-        rollout(tmp_path, DEPLOYMENT, both[0], pod("order-2", ready=False))[1].until_ready(["order"], limit_s=0)
+        rollout(cluster, DEPLOYMENT, both[0], pod("order-2", ready=False)).until_ready(["order"], limit_s=0)
 
 
-def test_a_pod_that_is_being_replaced_counts_no_more(tmp_path: Path) -> None:
+def test_a_pod_that_is_being_replaced_counts_no_more(cluster: FakeCluster) -> None:
     leaving = pod("order-1", ready=True)
     leaving["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
     with pytest.raises(StartError, match="not ready"):
-        rollout(tmp_path, DEPLOYMENT, leaving, pod("order-2", ready=True))[1].until_ready(["order"], limit_s=0)
+        rollout(cluster, DEPLOYMENT, leaving, pod("order-2", ready=True)).until_ready(["order"], limit_s=0)
 
 
-def test_the_timeout_s_message_has_the_pod_s_warning(tmp_path: Path) -> None:
-    cluster, waiting = rollout(tmp_path, DEPLOYMENT, pod("order-1", ready=False))
+def test_the_timeout_s_message_has_the_pod_s_warning(cluster: FakeCluster) -> None:
+    waiting = rollout(cluster, DEPLOYMENT, pod("order-1", ready=False))
     message = "Readiness probe failed: connection refused"
     about = {"type": "Warning", "reason": "Unhealthy", "message": message, "involvedObject": {"name": "order-1"}}
     cluster.says("get events", {"items": [about]})
@@ -63,12 +60,12 @@ def test_the_timeout_s_message_has_the_pod_s_warning(tmp_path: Path) -> None:
         waiting.until_ready(["order"], limit_s=0)
 
 
-def test_the_timeout_s_message_has_the_running_container_s_log(tmp_path: Path) -> None:
+def test_the_timeout_s_message_has_the_running_container_s_log(cluster: FakeCluster) -> None:
     finished = {**pod("seed-1", ready=False), "status": {"phase": "Succeeded", "conditions": []}}
     starting = pod("database-1", ready=False, state={"waiting": {"reason": "PodInitializing"}})
     starting["status"]["phase"] = "Pending"
     starting["status"]["initContainerStatuses"] = [{"name": "await-server", "state": {"running": {}}, "ready": False}]
-    cluster, waiting = rollout(tmp_path, JOB, finished, starting)
+    waiting = rollout(cluster, JOB, finished, starting)
     cluster.says("logs database-1 --container=await-server", "db.example:5432 - no response\n")
     with pytest.raises(
         StartError,
@@ -78,10 +75,10 @@ def test_the_timeout_s_message_has_the_running_container_s_log(tmp_path: Path) -
         waiting.until_done("database", limit_s=0)
 
 
-def test_a_crash_ends_the_wait_with_the_end_of_the_log(tmp_path: Path) -> None:
+def test_a_crash_ends_the_wait_with_the_end_of_the_log(cluster: FakeCluster) -> None:
     ended = {"terminated": {"exitCode": 2, "reason": "Error"}}
     crashed = pod("order-1", ready=False, state={"waiting": {"reason": "CrashLoopBackOff"}}, lastState=ended)
-    cluster, waiting = rollout(tmp_path, DEPLOYMENT, crashed)
+    waiting = rollout(cluster, DEPLOYMENT, crashed)
     cluster.says("logs order-1", "starting\nSHOP_DATABASE_URL is not set\n")
     with pytest.raises(
         StartError, match=r"order ended with exit code 2\. End of its log:\n  starting\n  SHOP_DATABASE_URL"
@@ -89,9 +86,9 @@ def test_a_crash_ends_the_wait_with_the_end_of_the_log(tmp_path: Path) -> None:
         waiting.until_ready(["order"], limit_s=60)
 
 
-def test_the_message_for_a_container_that_fails_its_probe_has_the_probe_s_output(tmp_path: Path) -> None:
+def test_the_message_for_a_container_that_fails_its_probe_has_the_probe_s_output(cluster: FakeCluster) -> None:
     ended = {"terminated": {"exitCode": 0, "reason": "Completed"}}
-    cluster, waiting = rollout(tmp_path, DEPLOYMENT, pod("order-1", ready=False, lastState=ended, restartCount=1))
+    waiting = rollout(cluster, DEPLOYMENT, pod("order-1", ready=False, lastState=ended, restartCount=1))
     message = "Startup probe failed: connection refused"
     about = {"type": "Warning", "reason": "Unhealthy", "message": message, "involvedObject": {"name": "order-1"}}
     cluster.says("get events", {"items": [about]})
@@ -102,9 +99,9 @@ def test_the_message_for_a_container_that_fails_its_probe_has_the_probe_s_output
         waiting.until_ready(["order"], limit_s=60)
 
 
-def test_a_problem_seen_once_may_resolve_itself(tmp_path: Path) -> None:
+def test_a_problem_seen_once_may_resolve_itself(cluster: FakeCluster) -> None:
     pulling = pod("order-1", ready=False, state={"waiting": {"reason": "ErrImagePull", "message": "timeout"}})
-    cluster, waiting = rollout(tmp_path, DEPLOYMENT, pulling)
+    waiting = rollout(cluster, DEPLOYMENT, pulling)
     looks = iter(range(10))
 
     def pause() -> None:
@@ -114,8 +111,8 @@ def test_a_problem_seen_once_may_resolve_itself(tmp_path: Path) -> None:
     Rollout(waiting.kubectl, pause).until_ready(["order"], limit_s=60)
 
 
-def test_the_user_can_end_the_wait(tmp_path: Path) -> None:
-    waiting = rollout(tmp_path, DEPLOYMENT)[1]
+def test_the_user_can_end_the_wait(cluster: FakeCluster) -> None:
+    waiting = rollout(cluster, DEPLOYMENT)
 
     def pause() -> None:
         raise Interrupted(2)
@@ -124,16 +121,16 @@ def test_the_user_can_end_the_wait(tmp_path: Path) -> None:
         Rollout(waiting.kubectl, pause).until_ready(["order"], limit_s=60)
 
 
-def test_a_job_is_waited_for_until_it_has_succeeded(tmp_path: Path) -> None:
-    rollout(tmp_path, {**JOB, "status": {"succeeded": 1}})[1].until_done("database", limit_s=5)
+def test_a_job_is_waited_for_until_it_has_succeeded(cluster: FakeCluster) -> None:
+    rollout(cluster, {**JOB, "status": {"succeeded": 1}}).until_done("database", limit_s=5)
     failed = {"conditions": [{"type": "Failed", "status": "True", "message": "Job has reached its backoff limit"}]}
     with pytest.raises(StartError, match="Job database: Job has reached its backoff limit"):
-        rollout(tmp_path, {**JOB, "status": failed})[1].until_done("database", limit_s=60)
+        rollout(cluster, {**JOB, "status": failed}).until_done("database", limit_s=60)
 
 
-def test_the_message_for_a_failed_pull_has_the_registry_s_error_from_before_the_back_off(tmp_path: Path) -> None:
+def test_the_message_for_a_failed_pull_has_the_registry_s_error_from_before_the_back_off(cluster: FakeCluster) -> None:
     backed_off = {"waiting": {"reason": "ImagePullBackOff", "message": 'Back-off pulling image "shop:1"'}}
-    cluster, waiting = rollout(tmp_path, DEPLOYMENT, pod("order-1", ready=False, state=backed_off))
+    waiting = rollout(cluster, DEPLOYMENT, pod("order-1", ready=False, state=backed_off))
     about = {"type": "Warning", "involvedObject": {"name": "order-1"}}
     messages = {"Failed": "Failed to pull image: registry.example: not found", "BackOff": "Back-off pulling image"}
     events = [
@@ -145,8 +142,8 @@ def test_the_message_for_a_failed_pull_has_the_registry_s_error_from_before_the_
         waiting.until_ready(["order"], limit_s=60)
 
 
-def test_the_timeout_s_message_has_the_container_s_waiting_reason(tmp_path: Path) -> None:
+def test_the_timeout_s_message_has_the_container_s_waiting_reason(cluster: FakeCluster) -> None:
     creating = {"waiting": {"reason": "ContainerCreating"}}
-    _, waiting = rollout(tmp_path, DEPLOYMENT, pod("order-1", ready=False, state=creating))
+    waiting = rollout(cluster, DEPLOYMENT, pod("order-1", ready=False, state=creating))
     with pytest.raises(StartError, match=r"order-1: Running; order: ContainerCreating"):
         waiting.until_ready(["order"], limit_s=0)
