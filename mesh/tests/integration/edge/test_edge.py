@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -57,10 +58,11 @@ class EdgeRun(Run):
         plan = EdgePlan(
             topology, self.ports, log, plugins=self.plugins, jwt_public_key=key, certificate=self.certificate
         )
-        return [
-            jaeger_component(self.ports, os.environ, self.folder),
-            edge_component(self.program, plan, self.folder, os.environ),
-        ]
+        edge = edge_component(self.program, plan, self.folder, os.environ)
+        first = edge.argv
+        if self.program == "envoy":  # by default, Envoy writes its log every 10 s
+            edge = replace(edge, argv=lambda: [*first(), "--file-flush-interval-msec", "100"])
+        return [jaeger_component(self.ports, os.environ, self.folder), edge]
 
 
 class Gateway(QuietHandler):
