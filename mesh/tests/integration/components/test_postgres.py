@@ -134,7 +134,7 @@ def test_root_serves_without_any_right_from_a_folder_that_only_root_can_enter(po
         for pid in started.pids()["postgres"]:
             try:
                 fields = dict(line.split(":", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines())
-            except FileNotFoundError:  # the server ends some of its own processes when it has started
+            except FileNotFoundError:  # some processes of the server end soon after its start
                 continue
             (uid,) = set(fields["Uid"].split())
             assert int(uid) != 0
