@@ -31,7 +31,7 @@ from mesh.description.ports import HOST
 from mesh.description.topology import EDGE
 from mesh.errors import CertificateError
 from mesh.paths import RunFolder
-from mesh.sidecars.workloads import TRUST_DOMAIN, Workload, identity
+from mesh.sidecars.workloads import TRUST_DOMAIN, Workload
 
 VARIABLE = "HOPWISE_MESH_CA"
 ISTIOD_IDENTITY = f"spiffe://{TRUST_DOMAIN}/ns/istio-system/sa/citadel"
@@ -147,7 +147,7 @@ def issue(by: Authority, names: Sequence[str], into: Path, *, days: float = WORK
 def issue_all(by: Authority, workloads: Sequence[Workload], folder: RunFolder) -> dict[str, Certificate]:
     """Issues a certificate to each workload; returns the certificates by the workloads' names."""
     into = folder.keys / "mesh"
-    return {workload.name: issue(by, [identity(workload.service)], into / workload.name) for workload in workloads}
+    return {workload.name: issue(by, [workload.identity], into / workload.name) for workload in workloads}
 
 
 def _check(given: Authority) -> None:

@@ -97,6 +97,11 @@ class Workload:
         """The name of all replicas' sidecars in results."""
         return f"{self.component}-sidecar"
 
+    @property
+    def identity(self) -> str:
+        """The identity in the workload's certificate, the same for all instances of a service."""
+        return identity(self.service)
+
     def inbound_of(self, protocol: Protocol) -> Inbound:
         """Where the component serves a protocol."""
         return next(inbound for inbound in self.inbound if inbound.protocol is protocol)
@@ -108,7 +113,7 @@ def host(service: str) -> str:
 
 
 def identity(service: str) -> str:
-    """The SPIFFE ID of a service, in the certificates of all its instances."""
+    """The SPIFFE ID of a service."""
     return f"spiffe://{TRUST_DOMAIN}/ns/{NAMESPACE}/sa/{service}"
 
 

@@ -8,9 +8,10 @@ import platform
 import re
 import tarfile
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -111,58 +112,44 @@ def test_the_release_is_fetched_once_and_then_comes_from_the_cache(
     assert capfd.readouterr().err.count(line) == 2
 
 
-def _another_file(releases: Releases, _: pytest.MonkeyPatch) -> None:
-    releases.files[ARCHIVE] += b"more"
-
-
-def _no_file(releases: Releases, _: pytest.MonkeyPatch) -> None:
-    releases.files.clear()
-
-
-def _program_that_fails(releases: Releases, monkeypatch: pytest.MonkeyPatch) -> None:
-    _publish(releases, monkeypatch, FAILS)
-
-
-def _program_for_another_machine(releases: Releases, monkeypatch: pytest.MonkeyPatch) -> None:
-    _publish(releases, monkeypatch, b"\x7fELF")
-
-
-def _nobody_listens(releases: Releases, _: pytest.MonkeyPatch) -> None:
-    releases.shutdown()  # first, because a thread that waits for the socket keeps it open
-    releases.socket.close()
-
-
-def _no_answer(releases: Releases, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(jaeger, "CONNECT_S", 0.5)
-    releases.silent_after = 0
-
-
-def _cut_off(releases: Releases, _: pytest.MonkeyPatch) -> None:
-    releases.missing = 10
-
-
-def _silence_in_the_middle(releases: Releases, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(jaeger, "SILENCE_S", 0.5)
-    releases.silent_after = 10
-
-
-def _slow_download(releases: Releases, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(jaeger, "LIMIT_S", 0.5)
-    releases.silent_after = 10
+def _spoil(
+    releases: Releases,
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    program: bytes = STARTS,
+    more: bytes = b"",
+    is_there: bool = True,
+    listens: bool = True,
+    missing: int = 0,
+    silent_after: int | None = None,
+    **limits_s: float,
+) -> None:
+    """Changes what the page answers, and the time limits of the download by their names."""
+    _publish(releases, monkeypatch, program)
+    releases.files = {ARCHIVE: releases.files[ARCHIVE] + more} if is_there else {}
+    releases.missing, releases.silent_after = missing, silent_after
+    for name, limit_s in limits_s.items():
+        monkeypatch.setattr(jaeger, name, limit_s)
+    if not listens:
+        releases.shutdown()  # first, because a thread that waits for the socket keeps it open
+        releases.socket.close()
 
 
 @pytest.mark.parametrize(
-    ("change", "reason"),
+    ("spoiled", "reason"),
     [
-        (_another_file, r"http://\S+ has the SHA-256 [0-9a-f]{64}, not the pinned [0-9a-f]{64}, and was discarded"),
-        (_no_file, r"127\.0\.0\.1:\d+: the server answers 404 Not Found"),
-        (_program_that_fails, rf"the release {jaeger.VERSION} does not start here: no such instruction"),
-        (_program_for_another_machine, r"the release \S+ does not start here: \S+ cannot be started: Exec format.*"),
-        (_nobody_listens, r"127\.0\.0\.1:\d+: the connection fails: Connection refused"),
-        (_no_answer, r"127\.0\.0\.1:\d+: it does not answer within 0\.5 s"),
-        (_cut_off, r"127\.0\.0\.1:\d+: the connection ended after [\d,]+ of [\d,]+ bytes"),
-        (_silence_in_the_middle, r"127\.0\.0\.1:\d+: it produced no output for 0 s; the step was stopped"),
-        (_slow_download, r"127\.0\.0\.1:\d+: it took longer than 0 s and was ended"),
+        ({"more": b"more"}, r"http://\S+ has the SHA-256 [0-9a-f]{64}, not the pinned [0-9a-f]{64}, and was discarded"),
+        ({"is_there": False}, r"127\.0\.0\.1:\d+: the server answers 404 Not Found"),
+        ({"program": FAILS}, rf"the release {jaeger.VERSION} does not start here: no such instruction"),
+        ({"program": b"\x7fELF"}, r"the release \S+ does not start here: \S+ cannot be started: Exec format.*"),
+        ({"listens": False}, r"127\.0\.0\.1:\d+: the connection fails: Connection refused"),
+        ({"silent_after": 0, "CONNECT_S": 0.5}, r"127\.0\.0\.1:\d+: it does not answer within 0\.5 s"),
+        ({"missing": 10}, r"127\.0\.0\.1:\d+: the connection ended after [\d,]+ of [\d,]+ bytes"),
+        (
+            {"silent_after": 10, "SILENCE_S": 0.5},
+            r"127\.0\.0\.1:\d+: it produced no output for 0 s; the step was stopped",
+        ),
+        ({"silent_after": 10, "LIMIT_S": 0.5}, r"127\.0\.0\.1:\d+: it took longer than 0 s and was ended"),
     ],
 )
 def test_without_a_release_jaeger_is_compiled_and_one_line_says_why(
@@ -170,10 +157,10 @@ def test_without_a_release_jaeger_is_compiled_and_one_line_says_why(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capfd: pytest.CaptureFixture[str],
-    change: Callable[[Releases, pytest.MonkeyPatch], None],
+    spoiled: dict[str, Any],
     reason: str,
 ) -> None:
-    change(releases, monkeypatch)
+    _spoil(releases, monkeypatch, **spoiled)
     jaeger.install()
     assert (tmp_path / "bin" / "jaeger").read_bytes() == COMPILED
     assert not jaeger_has_pages(tmp_path / "bin" / "jaeger", {})

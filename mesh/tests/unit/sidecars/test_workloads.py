@@ -70,7 +70,7 @@ def test_the_canary_is_a_product_service_of_its_own_name(tmp_path: Path) -> None
     assert component.env["SHOP_DATABASE_URL"].startswith("postgresql://shop_product:")
     assert "SHOP_EDGE_IDENTITY" not in component.env
     stable, canary = (surroundings.workloads[name] for name in ("product", "product-canary"))
-    assert canary.service == stable.service
+    assert canary.identity == stable.identity
     assert canary.inbound[0].socket != stable.inbound[0].socket
 
 
@@ -80,7 +80,7 @@ def test_replicas_are_instances_of_one_service_with_separate_places(tmp_path: Pa
     every = workloads(load_topology("hybrid"), ports, folder, canary=True)
     first, second, canary = (workload for workload in every if workload.service == "product")
     assert [workload.name for workload in (first, second, canary)] == ["product", "product-2", "product-canary"]
-    assert (second.component, second.version, second.service) == (first.component, first.version, first.service)
+    assert (second.component, second.version, second.identity) == (first.component, first.version, first.identity)
     assert len({first.address, second.address, canary.address}) == 3
     assert len({workload.inbound[0].socket for workload in (first, second, canary)}) == 3
     assert {workload.inbound[0].port for workload in (first, second, canary)} == {PORTS["product-grpc"]}
