@@ -10,7 +10,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -81,19 +81,28 @@ def program(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
-@pytest.fixture(scope="module")
-def ports(program: str, free_ports: Callable[[], Ports]) -> Ports:
-    return free_ports()
-
-
 def behind(ports: Ports) -> AbstractContextManager[None]:
     return serve(Gateway, *((HOST, ports[name]) for name in GATEWAYS))
 
 
+Start = Callable[..., AbstractContextManager[EdgeRun]]
+
+
 @pytest.fixture(scope="module")
-def edge(program: str, ports: Ports, tmp_path_factory: pytest.TempPathFactory) -> Iterator[EdgeRun]:
-    folder = RunFolder.of(ports.base, root=tmp_path_factory.mktemp("edge"))
-    with behind(ports), EdgeRun(program, ports, folder) as run:
+def start(free_ports: Callable[[], Ports], tmp_path_factory: pytest.TempPathFactory) -> Start:
+    @contextmanager
+    def run(program: str, **options: Any) -> Iterator[EdgeRun]:
+        ports = free_ports()
+        folder = RunFolder.of(ports.base, root=tmp_path_factory.mktemp("edge"))
+        with behind(ports), EdgeRun(program, ports, folder, **options) as started:
+            yield started
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def edge(program: str, start: Start) -> Iterator[EdgeRun]:
+    with start(program) as run:
         yield run
 
 
@@ -133,9 +142,9 @@ def spans(edge: EdgeRun, trace_id: str, wanted: int = 2) -> list[dict[str, Any]]
         ("/openapi.json", "rest-gateway"),
     ],
 )
-def test_routes(client: httpx.Client, ports: Ports, path: str, component: str) -> None:
+def test_routes(client: httpx.Client, edge: EdgeRun, path: str, component: str) -> None:
     answer = client.get(path).json()
-    assert answer["port"] == ports[component]
+    assert answer["port"] == edge.ports[component]
     assert answer["path"] == path
 
 
@@ -207,17 +216,14 @@ def test_a_client_is_known_by_the_address_that_the_proxy_in_front_appended(
     assert {name.lower(): value for name, value in answer["headers"].items()}["x-hopwise-edge"] == address
 
 
-def test_typical_plugins(program: str, free_ports: Callable[[], Ports], tmp_path: Path) -> None:
-    ports = free_ports()
-    folder = RunFolder.of(ports.base, root=tmp_path)
-    private = key_pair(folder.keys).private.read_text()
+def test_typical_plugins(program: str, start: Start) -> None:
     claims = {"iss": ISSUER, "sub": "users/1", "exp": int(time.time()) + 600}
-    tokens = {name: jwt.encode({**claims, "iss": name}, private, "EdDSA") for name in (ISSUER, "somebody")}
     with (
-        behind(ports),
-        EdgeRun(program, ports, folder, plugins="typical"),
-        httpx.Client(base_url=ports.url("edge"), trust_env=False, timeout=10) as client,
+        start(program, plugins="typical") as run,
+        httpx.Client(base_url=run.ports.url("edge"), trust_env=False, timeout=10) as client,
     ):
+        private = key_pair(run.folder.keys).private.read_text()
+        tokens = {name: jwt.encode({**claims, "iss": name}, private, "EdDSA") for name in (ISSUER, "somebody")}
         answers = {
             name: client.get("/graphql", headers={"authorization": f"Bearer {token}"}) for name, token in tokens.items()
         }
@@ -237,12 +243,8 @@ def test_healthz_needs_no_gateway(client: httpx.Client) -> None:
 
 
 @pytest.fixture(scope="module")
-def encrypted(
-    program: str, free_ports: Callable[[], Ports], tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[EdgeRun]:
-    ports = free_ports()
-    folder = RunFolder.of(ports.base, root=tmp_path_factory.mktemp("tls"))
-    with behind(ports), EdgeRun(program, ports, folder, tls=True) as run:
+def encrypted(program: str, start: Start) -> Iterator[EdgeRun]:
+    with start(program, tls=True) as run:
         yield run
 
 
@@ -378,15 +380,11 @@ def processes(run: EdgeRun) -> set[int]:
 @pytest.mark.parametrize(
     ("program", "tls"), [("envoy", True), *(pytest.param("kong", tls, marks=needs_kong) for tls in (False, True))]
 )
-def test_an_edge_that_hands_over_refuses_no_request(
-    program: str, tls: bool, free_ports: Callable[[], Ports], tmp_path: Path
-) -> None:
-    ports = free_ports()
-    folder = RunFolder.of(ports.base, root=tmp_path)
-    memory = Path(f"/dev/shm/envoy_shared_memory_{folder.envoy_id * 10}")
-    with behind(ports), EdgeRun(program, ports, folder, tls=tls) as run:
+def test_an_edge_that_hands_over_refuses_no_request(program: str, tls: bool, start: Start) -> None:
+    with start(program, tls=tls) as run:
+        memory = Path(f"/dev/shm/envoy_shared_memory_{run.folder.envoy_id * 10}")
         trusted = ssl.create_default_context(cafile=str(run.certificate.trusted)) if run.certificate else True
-        url = f"{'https' if tls else 'http'}://127.0.0.1:{ports['edge']}"
+        url = f"{'https' if tls else 'http'}://127.0.0.1:{run.ports['edge']}"
         over, answers = threading.Event(), []
         # nginx may close an idle connection at the very moment when a client uses it again.
         unanswered = (httpx.ReadError, httpx.RemoteProtocolError) if program == "kong" else ()

@@ -45,12 +45,14 @@ def test_replicas_that_speak_grpc_are_not_checked_over_http() -> None:
     assert "healthchecks" not in upstream
 
 
-def test_metrics_are_exposed_only_on_request(tmp_path: Path) -> None:
+def test_kong_has_no_port_but_the_edge_s_and_one_for_metrics_on_request(tmp_path: Path) -> None:
     program = fake_kong(tmp_path, "echo 3.9.3")
-    for plan, plugins, place in ((PLAN, 0, "off"), (replace(PLAN, metrics=True), 1, "127.0.0.1:30002")):
-        folder = RunFolder.of(30_000, tmp_path)
+    for plan, plugins, others in ((PLAN, 0, {"off"}), (replace(PLAN, metrics=True), 1, {"off", "127.0.0.1:30002"})):
+        folder = RunFolder.of(PORTS.base, tmp_path)
         component = kong_component(plan, folder, {"KONG_BIN": str(program)})
-        assert component.env["KONG_STATUS_LISTEN"] == place
+        listening = {name: value for name, value in component.env.items() if name.endswith("_LISTEN")}
+        assert listening.pop("KONG_PROXY_LISTEN").startswith("127.0.0.1:30000 ")
+        assert set(listening.values()) == others
         assert (folder.config / "kong.yaml").read_text().count("name: prometheus\n") == plugins
 
 
@@ -67,14 +69,6 @@ def test_in_a_cluster_s_mesh_requests_carry_the_sidecar_s_host() -> None:
     for service in kong.render(replace(PLAN, by_host=True))["services"]:
         (function,) = (one["config"]["access"][0] for one in service["plugins"] if one["name"] == "post-function")
         assert f'SOCKET, AUTHORITY = nil, "127.0.0.1:{service["port"]}"' in function
-
-
-def test_on_a_shared_machine_kong_has_no_port_but_the_edge_s(tmp_path: Path) -> None:
-    program = fake_kong(tmp_path, "echo 3.9.3")
-    component = kong_component(PLAN, RunFolder.of(PORTS.base, tmp_path), {"KONG_BIN": str(program)})
-    listening = {name: value for name, value in component.env.items() if name.endswith("_LISTEN")}
-    assert listening.pop("KONG_PROXY_LISTEN").startswith("127.0.0.1:30000 ")
-    assert set(listening.values()) == {"off"}
 
 
 def test_lua_is_written_verbatim(tmp_path: Path) -> None:
