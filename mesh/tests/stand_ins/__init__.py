@@ -162,10 +162,8 @@ class MeshRun(Run):
     def __init__(self, topology: Topology, switches: Switches, ports: Ports, folder: RunFolder) -> None:
         ports = replace(ports, replicas=switches.replicas)
         super().__init__(ports, folder)
-        self.istio = IstioMesh(
-            workloads(topology, ports, folder, canary=switches.canary > 0), topology, ports, switches, folder
-        )
         self.workloads = workloads(topology, ports, folder, canary=switches.canary > 0)
+        self.istio = IstioMesh(self.workloads, topology, ports, switches, folder)
         self.switches = switches
         self.authority: Authority | None = None
         self.stand_ins: dict[str, StandIn] = {}

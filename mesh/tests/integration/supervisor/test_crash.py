@@ -11,6 +11,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from stand_ins import until
 
 from mesh.description.ports import Ports
 from mesh.errors import MeshError
@@ -79,10 +80,7 @@ def test_kill_9_of_the_supervisor(folder: RunFolder, ports: Ports) -> None:
     run.communicate(timeout=20)
     if death_signals() is None:
         assert sweep(folder) == ["one", "two", "three"]
-    deadline = time.monotonic() + 5
-    while find_leftovers(folder) and time.monotonic() < deadline:
-        time.sleep(0.02)
-    assert find_leftovers(folder) == []
+    until(lambda: not find_leftovers(folder))
 
 
 def test_the_next_start_sweeps_up(folder: RunFolder, ports: Ports) -> None:
