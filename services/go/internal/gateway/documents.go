@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"regexp"
 	"strings"
@@ -19,6 +20,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"hopwise/services/internal/access"
+	"hopwise/services/internal/guard"
 	"hopwise/services/internal/shoperr"
 	"hopwise/services/internal/web"
 )
@@ -103,18 +105,24 @@ func (*documents) Add(context.Context, string, *ast.QueryDocument) {}
 // MutateOperationParameters finds the document of a request.
 func (d *documents) MutateOperationParameters(ctx context.Context, r *graphql.RawParams) *gqlerror.Error {
 	x := exchangeOf(ctx)
-	hash, err := hashOf(x, r.Extensions)
-	if err == nil {
+	hash, err := hashOf(r.Extensions)
+	if err != nil {
+		x.refusal = web.RefusalOf(ctx, err)
+	} else {
 		x.document, err = d.find(ctx, r.Query, hash, x.request.Header.Get(access.EdgeMark))
 	}
 	if err == nil {
 		err = checkName(x.document.Operations, r.OperationName)
 	}
-	return x.requestError(ctx, err)
+	var mistakes gqlerror.List
+	if errors.As(err, &mistakes) {
+		x.mistakes = mistakes[1:]
+	}
+	return gqlerror.WrapIfUnwrapped(err)
 }
 
 // hashOf returns the hash of a persisted query; empty if the request names none.
-func hashOf(x *exchange, extensions map[string]any) (string, error) {
+func hashOf(extensions map[string]any) (string, error) {
 	const field = "extensions.persistedQuery"
 	persisted := extensions["persistedQuery"]
 	if persisted == nil {
@@ -125,8 +133,7 @@ func hashOf(x *exchange, extensions map[string]any) (string, error) {
 	if fmt.Sprint(object["version"]) == "1" && sha256Form.MatchString(hash) {
 		return hash, nil
 	}
-	x.refusal = web.RefuseContent(field, `%s must be {"version": 1, "sha256Hash": "64 lower-case hexadecimal digits"}`, field)
-	return "", x.refusal.Failure
+	return "", shoperr.Invalid(field, `%s must be {"version": 1, "sha256Hash": "64 lower-case hexadecimal digits"}`, field)
 }
 
 // find returns the document of a request, which has a text, the SHA-256 of an earlier text, or both to persist it.
@@ -134,7 +141,7 @@ func hashOf(x *exchange, extensions map[string]any) (string, error) {
 func (d *documents) find(ctx context.Context, text, hash, address string) (*document, error) {
 	if hash == "" {
 		if text == "" {
-			return nil, shoperr.New(shoperr.InvalidArgument, "query", "query is missing; send the GraphQL document as its text")
+			return nil, shoperr.Invalid("query", "query is missing; send the GraphQL document as its text")
 		}
 		return d.ofText(ctx, text, address)
 	}
@@ -146,7 +153,7 @@ func (d *documents) find(ctx context.Context, text, hash, address string) (*docu
 		return known, nil
 	}
 	if sum := sha256.Sum256([]byte(text)); hex.EncodeToString(sum[:]) != hash {
-		return nil, shoperr.New(shoperr.InvalidArgument, "extensions.persistedQuery.sha256Hash",
+		return nil, shoperr.Invalid("extensions.persistedQuery.sha256Hash",
 			"sha256Hash is not the SHA-256 of query, in lower-case hexadecimal")
 	}
 	if isKnown {
@@ -182,7 +189,7 @@ func (d *documents) ofText(ctx context.Context, text, address string) (*document
 		case place <- struct{}{}:
 			defer func() { <-place }()
 		case <-ctx.Done():
-			return nil, ctx.Err()
+			return nil, guard.ClientError(ctx, ctx.Err())
 		}
 	}
 	if known, isKnown := d.byText.Get(text); isKnown {
@@ -191,7 +198,7 @@ func (d *documents) ofText(ctx context.Context, text, address string) (*document
 	select {
 	case <-time.After(time.Until(d.restsUntil)):
 	case <-ctx.Done():
-		return nil, ctx.Err()
+		return nil, guard.ClientError(ctx, ctx.Err())
 	}
 	began := time.Now()
 	made, err := d.prepare(ctx, text)
@@ -217,7 +224,7 @@ func (d *documents) prepare(ctx context.Context, text string) (*document, error)
 		return nil, mistakes
 	}
 	if len(parsed.Operations) == 0 {
-		return nil, shoperr.New(shoperr.InvalidArgument, "query", "the document has no operation; add a query or a mutation")
+		return nil, shoperr.Invalid("query", "the document has no operation; add a query or a mutation")
 	}
 	return &document{parsed, isPublic(d.schema, parsed)}, nil
 }
@@ -249,7 +256,7 @@ func checkName(operations ast.OperationList, name string) error {
 	for _, operation := range operations {
 		valid = append(valid, "'"+operation.Name+"'")
 	}
-	return shoperr.New(shoperr.InvalidArgument, "operationName",
+	return shoperr.Invalid("operationName",
 		"operationName is '%s'; the operations of the document are %s", name, strings.Join(valid, ", "))
 }
 

@@ -52,7 +52,9 @@ func present(ctx context.Context, err error) *gqlerror.Error {
 	code, _ := mistake.Extensions["code"].(string)
 	var made *gqlerror.Error
 	switch {
-	case code == persistedQueryNotFound || shoperr.Code(code).IsKnown():
+	case errors.Is(err, errPersistedQueryNotFound):
+		return &gqlerror.Error{Message: mistake.Message, Extensions: map[string]any{"code": persistedQueryNotFound}}
+	case shoperr.Code(code).IsKnown():
 		return mistake
 	case errors.As(err, &failure) || !isMistake:
 		made = presentFailure(guard.ClientError(ctx, err))
@@ -61,21 +63,4 @@ func present(ctx context.Context, err error) *gqlerror.Error {
 	}
 	made.Path, made.Locations = mistake.Path, mistake.Locations
 	return made
-}
-
-// requestError returns the reason why a request is not executed, in the form for clients; nil for no error.
-func (x *exchange) requestError(ctx context.Context, err error) *gqlerror.Error {
-	var mistakes gqlerror.List
-	switch {
-	case err == nil:
-		return nil
-	case errors.Is(err, errPersistedQueryNotFound):
-		return &gqlerror.Error{Message: err.Error(), Extensions: map[string]any{"code": persistedQueryNotFound}}
-	case errors.As(err, &mistakes):
-		for _, mistake := range mistakes[1:] {
-			x.mistakes = append(x.mistakes, presentMistake(mistake))
-		}
-		return presentMistake(mistakes[0])
-	}
-	return presentFailure(guard.ClientError(ctx, err))
 }

@@ -41,9 +41,9 @@ func newExchange(w http.ResponseWriter, r *http.Request) *exchange {
 func exchangeOf(ctx context.Context) *exchange { return ctx.Value(exchangeKey{}).(*exchange) }
 
 // refuse answers a request that is not a GraphQL request.
-func (x *exchange) refuse(r *web.Refusal) {
-	x.refusal = r
-	x.send(&graphql.Response{Errors: gqlerror.List{presentFailure(r.Failure)}})
+func (x *exchange) refuse(ctx context.Context, err error) {
+	x.refusal = web.RefusalOf(ctx, err)
+	x.send(&graphql.Response{Errors: gqlerror.List{presentFailure(x.refusal.Failure)}})
 }
 
 // send writes the answer with its cache headers. The media type of an answer to GET depends on Accept.

@@ -37,7 +37,7 @@ func (d *documents) MutateOperationContext(ctx context.Context, asked *graphql.O
 		}
 	}
 	x.cost = costOf(d.schema, operation, asked.Variables)
-	return x.requestError(ctx, checkCost(ctx, operation, x.cost))
+	return gqlerror.WrapIfUnwrapped(checkCost(ctx, operation, x.cost))
 }
 
 func checkCost(ctx context.Context, operation *ast.OperationDefinition, cost float64) error {

@@ -43,7 +43,7 @@ func New(s *peer.Services, a *access.Authenticator, c config.Config, tracing tra
 	mux.HandleFunc(route, g.serveTraced)
 	mux.HandleFunc("/healthz", web.AnswerHealth)
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		newExchange(w, r).refuse(web.Refuse(http.StatusNotFound, shoperr.NotFound, "",
+		newExchange(w, r).refuse(r.Context(), shoperr.New(shoperr.NotFound, "",
 			"there is nothing at %s; POST %s answers queries", web.Cut(r.URL.Path, 100), route))
 	})
 	return mux
@@ -76,13 +76,12 @@ func (g *Gateway) serveTraced(w http.ResponseWriter, r *http.Request) {
 
 func (g *Gateway) answer(ctx context.Context, x *exchange) {
 	r := x.request
-	params, refusal := receive(ctx, x.ResponseWriter, r) // http.ResponseController needs it
-	if refusal != nil {
-		x.refuse(refusal)
-		return
+	params, err := receive(ctx, x.ResponseWriter, r) // http.ResponseController needs it
+	if err == nil {
+		err = g.authenticator.RequireOrigin(r.Header.Values)
 	}
-	if err := g.authenticator.RequireOrigin(r.Header.Values); err != nil {
-		x.refuse(&web.Refusal{Failure: guard.ClientError(ctx, err), Status: http.StatusUnauthorized})
+	if err != nil {
+		x.refuse(ctx, err)
 		return
 	}
 	deadline, _ := ctx.Deadline()
@@ -109,8 +108,8 @@ func (g *Gateway) execute(ctx context.Context, x *exchange, params *graphql.RawP
 	ctx = graphql.StartOperationTrace(ctx)
 	operation, mistakes := g.executor.CreateOperationContext(ctx, params)
 	if len(mistakes) > 0 {
+		mistakes = append(mistakes, x.mistakes...) // gqlgen's extensions can return only one error
 		response = g.executor.DispatchError(graphql.WithOperationContext(ctx, operation), mistakes)
-		response.Errors = append(response.Errors, x.mistakes...) // gqlgen's extensions can return only one error
 		switch response.Errors[0].Extensions["code"] {
 		case persistedQueryNotFound, string(shoperr.DeadlineExceeded):
 		default:

@@ -50,7 +50,7 @@ func (mutations) UpdateProduct(ctx context.Context, input schema.UpdateProductIn
 		}
 	}
 	if len(mask.Paths) == 0 {
-		return nil, shoperr.New(shoperr.InvalidArgument, "input",
+		return nil, shoperr.Invalid("input",
 			"nothing to change; give at least one of title, description, category, price, stock")
 	}
 	if input.Price != nil {
@@ -103,7 +103,7 @@ func (mutations) UpdateProfile(ctx context.Context, input schema.UpdateProfileIn
 		changed.Address, mask.Paths = addressOf(input.Address), append(mask.Paths, "address")
 	}
 	if len(mask.Paths) == 0 {
-		return nil, shoperr.New(shoperr.InvalidArgument, "input", "nothing to change; give at least one of name, address")
+		return nil, shoperr.Invalid("input", "nothing to change; give at least one of name, address")
 	}
 	made, err := graph.Of(ctx).Services.User.UpdateUser(ctx, &userv1.UpdateUserRequest{
 		User: changed, UpdateMask: mask, Expected: expectedUser(input.Expected, number),
@@ -186,7 +186,7 @@ func buyer(ctx context.Context, id *string) (int64, error) {
 	case err != nil:
 		return 0, err
 	case caller.IsPartner() && id == nil:
-		return 0, shoperr.New(shoperr.InvalidArgument, "input.userId", "a partner must give the buyer's id")
+		return 0, shoperr.Invalid("input.userId", "a partner must give the buyer's id")
 	case caller.IsPartner():
 		return named, nil
 	case id != nil:

@@ -136,7 +136,7 @@ func (queries) OrderLines(ctx context.Context, first int32, after *string) (*sch
 	if value(after) != "" {
 		kind, number, err := graph.SplitID(*after, "after")
 		if err == nil && kind != "OrderLine" {
-			err = shoperr.New(shoperr.InvalidArgument, "after",
+			err = shoperr.Invalid("after",
 				"after identifies a %s; an id or cursor of an OrderLine is needed", kind)
 		}
 		if err != nil {
@@ -199,7 +199,7 @@ func (q queries) Node(ctx context.Context, id string) (graph.Node, error) {
 	case "User":
 		return node(q.User(ctx, id))
 	}
-	return nil, shoperr.New(shoperr.InvalidArgument, "id",
+	return nil, shoperr.Invalid("id",
 		"id identifies a %s; valid: ids of Order, Payment, Product, User", kind)
 }
 

@@ -278,7 +278,7 @@ func (r *Request) OwnPayment(ctx context.Context, id int64) (*Payment, error) {
 // CheckFirst checks the size of a page.
 func CheckFirst(first, most int32) error {
 	if first < 1 || first > most {
-		return shoperr.New(shoperr.InvalidArgument, "first", "first is %d; 1 to %d are valid", first, most)
+		return shoperr.Invalid("first", "first is %d; 1 to %d are valid", first, most)
 	}
 	return nil
 }

@@ -23,7 +23,7 @@ func SplitID(value, field string) (kind string, number int64, err error) {
 	decoded, err := base64.StdEncoding.Strict().DecodeString(value)
 	parts := globalForm.FindSubmatch(decoded)
 	if err != nil || parts == nil {
-		return "", 0, shoperr.New(shoperr.InvalidArgument, field,
+		return "", 0, shoperr.Invalid(field,
 			"%s %s is not a global identifier; use one from an `id` field of this API", field, quote(value))
 	}
 	number, err = strconv.ParseInt(string(parts[2]), 10, 64)
@@ -34,7 +34,7 @@ func SplitID(value, field string) (kind string, number int64, err error) {
 func Number(value, kind, field string) (int64, error) {
 	given, number, err := SplitID(value, field)
 	if err == nil && (given != kind || number < 1) {
-		err = shoperr.New(shoperr.InvalidArgument, field,
+		err = shoperr.Invalid(field,
 			"%s %s identifies %s:%d; an id of a %s is needed", field, quote(value), given, number, kind)
 	}
 	return number, err

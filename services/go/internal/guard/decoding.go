@@ -54,7 +54,7 @@ func decode(receive func(any) error, message any) error {
 		return err
 	}
 	if proto.Unmarshal(raw, message.(proto.Message)) != nil {
-		return shoperr.New(shoperr.InvalidArgument, "", "the request is not a message of this method's type")
+		return shoperr.Invalid("", "the request is not a message of this method's type")
 	}
 	return nil
 }

@@ -115,8 +115,8 @@ func rowDocumentOf(r *pb.ProductRow) rowDocument {
 	return rowDocument{r.ProductId, r.Title, moneyOf(r.Price), r.Stock}
 }
 
-func asTechnical(d *pb.Document) any {
-	return technicalDocument{d.Id, lists.Map(d.Sections, func(s *pb.DocumentSection) sectionDocument {
+func technicalOf(d *pb.Document) technicalDocument {
+	return technicalDocument{d.GetId(), lists.Map(d.GetSections(), func(s *pb.DocumentSection) sectionDocument {
 		return sectionDocument{s.Title, lists.Map(s.Records, recordOf)}
 	})}
 }
@@ -129,10 +129,8 @@ func recordOf(r *pb.DocumentRecord) recordDocument {
 	return document
 }
 
-func asDocument(p *pb.Product) any { return documentOf(p) }
-
-func asReservation(r *pb.Reservation) any {
-	return reservationDocument{r.Id, nameOf(r.State), lists.Map(r.Lines, func(l *pb.ReservedLine) lineDocument {
+func reservationOf(r *pb.Reservation) reservationDocument {
+	return reservationDocument{r.GetId(), nameOf(r.GetState()), lists.Map(r.GetLines(), func(l *pb.ReservedLine) lineDocument {
 		return lineDocument{l.ProductId, l.Quantity, moneyOf(l.UnitPrice)}
 	})}
 }

@@ -65,33 +65,19 @@ func (d door) list(ctx context.Context, c *rest.Call) (any, error) {
 	}
 	switch {
 	case ids != nil && withReviews:
-		return encode(func(r *pb.BatchGetProductsWithReviewsResponse) any {
-			return productPage{mask.Select(lists.Map(r.Products, reviewedOf)), ""}
-		})(d.BatchGetProductsWithReviews(ctx, &pb.BatchGetProductsWithReviewsRequest{Ids: ids, ReviewLimit: each}))
+		r, err := d.BatchGetProductsWithReviews(ctx, &pb.BatchGetProductsWithReviewsRequest{Ids: ids, ReviewLimit: each})
+		return productPage{mask.Select(lists.Map(r.GetProducts(), reviewedOf)), ""}, err
 	case ids != nil:
-		return encode(func(r *pb.BatchGetProductsResponse) any {
-			return productPage{mask.Select(lists.Map(r.Products, documentOf[*pb.Product])), ""}
-		})(d.BatchGetProducts(ctx, &pb.BatchGetProductsRequest{Ids: ids}))
+		r, err := d.BatchGetProducts(ctx, &pb.BatchGetProductsRequest{Ids: ids})
+		return productPage{mask.Select(lists.Map(r.GetProducts(), documentOf[*pb.Product])), ""}, err
 	case withReviews:
-		return encode(func(r *pb.ListProductsWithReviewsResponse) any {
-			return productPage{mask.Select(lists.Map(r.Products, reviewedOf)), r.NextPageToken}
-		})(d.ListProductsWithReviews(ctx, &pb.ListProductsWithReviewsRequest{
+		r, err := d.ListProductsWithReviews(ctx, &pb.ListProductsWithReviewsRequest{
 			PageSize: size, PageToken: token, Category: category, ReviewLimit: each,
-		}))
+		})
+		return productPage{mask.Select(lists.Map(r.GetProducts(), reviewedOf)), r.GetNextPageToken()}, err
 	}
-	return encode(func(r *pb.ListProductsResponse) any {
-		return productPage{mask.Select(lists.Map(r.Products, documentOf[*pb.Product])), r.NextPageToken}
-	})(d.ListProducts(ctx, &pb.ListProductsRequest{PageSize: size, PageToken: token, Category: category}))
-}
-
-// encode returns a function that makes a document from a use case's result, or passes its error on.
-func encode[M any](document func(M) any) func(M, error) (any, error) {
-	return func(message M, err error) (any, error) {
-		if err != nil {
-			return nil, inBody(err)
-		}
-		return document(message), nil
-	}
+	r, err := d.ListProducts(ctx, &pb.ListProductsRequest{PageSize: size, PageToken: token, Category: category})
+	return productPage{mask.Select(lists.Map(r.GetProducts(), documentOf[*pb.Product])), r.GetNextPageToken()}, err
 }
 
 // inBody gives the field of an error its name in REST's bodies, which lacks the prefix "product." of the messages.
@@ -111,7 +97,8 @@ func (d door) get(ctx context.Context, c *rest.Call) (any, error) {
 		return nil, c.Err()
 	}
 	if !withReviews {
-		return encode(func(p *pb.Product) any { return mask.Select(documentOf(p)) })(d.GetProduct(ctx, &pb.GetProductRequest{Id: id}))
+		p, err := d.GetProduct(ctx, &pb.GetProductRequest{Id: id})
+		return mask.Select(documentOf(p)), err
 	}
 	answer, err := d.BatchGetProductsWithReviews(ctx, &pb.BatchGetProductsWithReviewsRequest{Ids: []int64{id}})
 	if err == nil && len(answer.Products) == 0 {
@@ -139,9 +126,8 @@ func (d door) create(ctx context.Context, c *rest.Call) (any, error) {
 	if c.Err() != nil {
 		return nil, c.Err()
 	}
-	return encode(func(p *pb.Product) any {
-		return rest.Created{Document: documentOf(p), Location: fmt.Sprintf("/v1/products/%d", p.Id)}
-	})(d.CreateProduct(ctx, &pb.CreateProductRequest{Product: p}))
+	p, err := d.CreateProduct(ctx, &pb.CreateProductRequest{Product: p})
+	return rest.Created{Document: documentOf(p), Location: fmt.Sprintf("/v1/products/%d", p.GetId())}, inBody(err)
 }
 
 func (d door) update(ctx context.Context, c *rest.Call) (any, error) {
@@ -152,9 +138,10 @@ func (d door) update(ctx context.Context, c *rest.Call) (any, error) {
 		return nil, err
 	}
 	p.Id = id
-	return encode(asDocument)(d.UpdateProduct(ctx, &pb.UpdateProductRequest{
+	p, err = d.UpdateProduct(ctx, &pb.UpdateProductRequest{
 		Product: p, UpdateMask: &fieldmaskpb.FieldMask{Paths: given}, Expected: expected,
-	}))
+	})
+	return documentOf(p), inBody(err)
 }
 
 func (d door) remove(ctx context.Context, c *rest.Call) (any, error) {
@@ -185,11 +172,10 @@ func (d door) reviews(ctx context.Context, c *rest.Call) (any, error) {
 	if c.Err() != nil {
 		return nil, c.Err()
 	}
-	return encode(func(r *pb.BatchListReviewsResponse) any {
-		return reviewList{lists.Map(r.Products, func(p *pb.ProductReviews) reviewedDocument {
-			return reviewedDocument{p.ProductId, lists.Map(p.Reviews, reviewDocumentOf)}
-		})}
-	})(d.BatchListReviews(ctx, &pb.BatchListReviewsRequest{ProductIds: ids, Limit: each}))
+	r, err := d.BatchListReviews(ctx, &pb.BatchListReviewsRequest{ProductIds: ids, Limit: each})
+	return reviewList{lists.Map(r.GetProducts(), func(p *pb.ProductReviews) reviewedDocument {
+		return reviewedDocument{p.ProductId, lists.Map(p.Reviews, reviewDocumentOf)}
+	})}, err
 }
 
 func (d door) rows(ctx context.Context, c *rest.Call) (any, error) {
@@ -221,7 +207,8 @@ func (d door) technical(ctx context.Context, c *rest.Call) (any, error) {
 	if c.Err() != nil {
 		return nil, c.Err()
 	}
-	return encode(asTechnical)(d.GetDocument(ctx, &pb.GetDocumentRequest{Id: id}))
+	document, err := d.GetDocument(ctx, &pb.GetDocumentRequest{Id: id})
+	return technicalOf(document), err
 }
 
 func (d door) reserve(ctx context.Context, c *rest.Call) (any, error) {
@@ -237,13 +224,16 @@ func (d door) reserve(ctx context.Context, c *rest.Call) (any, error) {
 	if c.Err() != nil {
 		return nil, c.Err()
 	}
-	return encode(asReservation)(d.ReserveStock(ctx, &pb.ReserveStockRequest{ReservationId: c.Item, Lines: lines}))
+	r, err := d.ReserveStock(ctx, &pb.ReserveStockRequest{ReservationId: c.Item, Lines: lines})
+	return reservationOf(r), err
 }
 
 func (d door) confirm(ctx context.Context, c *rest.Call) (any, error) {
-	return encode(asReservation)(d.ConfirmReservation(ctx, &pb.ConfirmReservationRequest{ReservationId: c.Item}))
+	r, err := d.ConfirmReservation(ctx, &pb.ConfirmReservationRequest{ReservationId: c.Item})
+	return reservationOf(r), err
 }
 
 func (d door) release(ctx context.Context, c *rest.Call) (any, error) {
-	return encode(asReservation)(d.ReleaseReservation(ctx, &pb.ReleaseReservationRequest{ReservationId: c.Item}))
+	r, err := d.ReleaseReservation(ctx, &pb.ReleaseReservationRequest{ReservationId: c.Item})
+	return reservationOf(r), err
 }

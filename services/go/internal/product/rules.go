@@ -62,7 +62,7 @@ func changeOf(p *pb.Product, mask []string) (change, error) {
 	}
 	unknown := slices.ContainsFunc(mask, func(path string) bool { return !slices.Contains(changeable, path) })
 	if len(mask) == 0 || unknown {
-		return c, shoperr.New(shoperr.InvalidArgument, "update_mask",
+		return c, shoperr.Invalid("update_mask",
 			"update_mask must name at least one of: %s", strings.Join(changeable, ", "))
 	}
 	return c, nil
@@ -117,7 +117,7 @@ func changedSince(id int64) error {
 
 func checkLines(lines []*pb.StockLine) error {
 	if len(lines) < 1 || len(lines) > maxLines {
-		return shoperr.New(shoperr.InvalidArgument, "lines", "lines has %d entries; it must have 1 to %d", len(lines), maxLines)
+		return shoperr.Invalid("lines", "lines has %d entries; it must have 1 to %d", len(lines), maxLines)
 	}
 	for index, line := range lines {
 		err := cmp.Or(validate.Identifier(line.ProductId, productField(index)),

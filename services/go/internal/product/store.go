@@ -13,6 +13,7 @@ import (
 	pb "hopwise/proto/stubs/productv1"
 	"hopwise/proto/stubs/typev1"
 	"hopwise/services/internal/database"
+	"hopwise/services/internal/lists"
 	"hopwise/services/internal/shoperr"
 )
 
@@ -191,13 +192,9 @@ func (s stock) productsLocked(ctx context.Context, ids []int64) ([]*pb.Product, 
 
 // take removes stock from the locked products, and adds the lines to the reservation.
 func (s stock) take(ctx context.Context, reservation *pb.Reservation) error {
-	ids, quantities := columnsOf[int32](reservation)
-	var amounts []int64
-	var currencies []string
-	for _, line := range reservation.Lines {
-		amounts = append(amounts, line.UnitPrice.AmountMinor)
-		currencies = append(currencies, line.UnitPrice.Currency)
-	}
+	ids, quantities := columnsOf(reservation)
+	amounts := lists.Map(reservation.Lines, func(l *pb.ReservedLine) int64 { return l.UnitPrice.AmountMinor })
+	currencies := lists.Map(reservation.Lines, func(l *pb.ReservedLine) string { return l.UnitPrice.Currency })
 	_, err := s.tx.Exec(ctx, takeSQL, reservation.Id, ids, quantities, amounts, currencies)
 	return err
 }
@@ -205,18 +202,14 @@ func (s stock) take(ctx context.Context, reservation *pb.Reservation) error {
 // move changes a reservation's state. It adds the reserved quantity, multiplied by stock, to the column stock, and the
 // same quantity, multiplied by sold, to the column sold.
 func (s stock) move(ctx context.Context, reservation *pb.Reservation, to pb.ReservationState, stock, sold int64) error {
-	ids, quantities := columnsOf[int64](reservation)
+	ids, quantities := columnsOf(reservation)
 	_, err := s.tx.Exec(ctx, moveSQL, reservation.Id, nameOf(to), ids, quantities, stock, sold)
 	return err
 }
 
 // columnsOf returns the products of a reservation's lines and their quantities as arrays for a statement, never nil.
-func columnsOf[N int32 | int64](reservation *pb.Reservation) (ids []int64, quantities []N) {
-	ids, quantities = make([]int64, 0, len(reservation.Lines)), make([]N, 0, len(reservation.Lines))
-	for _, line := range reservation.Lines {
-		ids, quantities = append(ids, line.ProductId), append(quantities, N(line.Quantity))
-	}
-	return ids, quantities
+func columnsOf(reservation *pb.Reservation) (ids []int64, quantities []int32) {
+	return lists.Map(reservation.Lines, (*pb.ReservedLine).GetProductId), lists.Map(reservation.Lines, (*pb.ReservedLine).GetQuantity)
 }
 
 // statePrefix is the prefix of the contract's names of states; the database has the names without it.

@@ -5,6 +5,7 @@ package readmask
 
 import (
 	"reflect"
+	"slices"
 	"strings"
 
 	"google.golang.org/protobuf/proto"
@@ -51,18 +52,27 @@ func Of(request any, method string) (*Mask, error) {
 // Parse returns the mask with the paths in an argument, or an error that names the valid fields of the resource.
 func Parse(argument string, paths []string, resource protoreflect.MessageDescriptor) (*Mask, error) {
 	if len(paths) > maxPaths {
-		return nil, shoperr.New(shoperr.InvalidArgument, argument, "%s has %d paths; at most %d are valid", argument, len(paths), maxPaths)
+		return nil, shoperr.Invalid(argument, "%s has %d paths; at most %d are valid", argument, len(paths), maxPaths)
 	}
-	mask := &Mask{resource, fields{}}
 	for _, path := range paths {
 		if path == each {
 			return nil, nil
 		}
-		names := strings.Split(path, ".")
-		if err := check(argument, path, names, resource); err != nil {
+		if err := check(argument, path, resource); err != nil {
 			return nil, err
 		}
-		mask.fields.add(names)
+	}
+	distinct := &fieldmaskpb.FieldMask{Paths: slices.Clone(paths)}
+	distinct.Normalize() // a complete field covers the fields inside it
+	mask := &Mask{resource, fields{}}
+	for _, path := range distinct.Paths {
+		at := mask.fields
+		for name := range strings.SplitSeq(path, ".") {
+			if at[name] == nil {
+				at[name] = fields{}
+			}
+			at = at[name]
+		}
 	}
 	return mask, nil
 }
@@ -76,23 +86,9 @@ func resourceOf(answer protoreflect.MessageDescriptor) protoreflect.MessageDescr
 	return answer
 }
 
-// add adds a path; a complete field stays complete.
-func (f fields) add(names []string) {
-	inside, isThere := f[names[0]]
-	switch {
-	case len(names) == 1:
-		f[names[0]] = fields{}
-	case !isThere:
-		f[names[0]] = fields{}
-		f[names[0]].add(names[1:])
-	case len(inside) > 0:
-		inside.add(names[1:])
-	}
-}
-
 // check returns an error that lists the valid fields if there is no field at a path.
-func check(argument, path string, names []string, in protoreflect.MessageDescriptor) error {
-	inList := false
+func check(argument, path string, in protoreflect.MessageDescriptor) error {
+	inList, names := false, strings.Split(path, ".")
 	for depth, name := range names {
 		if inList && name == each {
 			inList = false
@@ -103,7 +99,7 @@ func check(argument, path string, names []string, in protoreflect.MessageDescrip
 			known = in.Fields().ByName(protoreflect.Name(name))
 		}
 		if known == nil {
-			return shoperr.New(shoperr.InvalidArgument, argument, "%s names %.80q, which is no field; valid: %s", argument, path, valid(names[:depth], in, inList))
+			return shoperr.Invalid(argument, "%s names %.80q, which is no field; valid: %s", argument, path, valid(names[:depth], in, inList))
 		}
 		in, inList = inside(known), known.IsList() && inside(known) != nil
 	}

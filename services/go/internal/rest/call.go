@@ -19,6 +19,7 @@ import (
 
 	"hopwise/services/internal/lists"
 	"hopwise/services/internal/readmask"
+	"hopwise/services/internal/shoperr"
 	"hopwise/services/internal/web"
 )
 
@@ -43,12 +44,12 @@ type Call struct {
 func receive(ctx context.Context, w http.ResponseWriter, r *http.Request, route *Route, item string) (*Call, error) {
 	query, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil || len(query) > maxParameters {
-		return nil, web.RefuseContent("", "the query cannot be read; at most %d parameters, as name=value, are valid", maxParameters)
+		return nil, shoperr.Invalid("", "the query cannot be read; at most %d parameters, as name=value, are valid", maxParameters)
 	}
 	for name, values := range query {
 		if !slices.Contains(route.Parameters, name) {
 			name = web.Shorten(name)
-			return nil, web.RefuseContent(name, "%s is an unknown query parameter; valid ones: %s", name,
+			return nil, shoperr.Invalid(name, "%s is an unknown query parameter; valid ones: %s", name,
 				strings.Join(route.Parameters, ", "))
 		}
 		if len(values) > 1 {
@@ -66,15 +67,11 @@ func receive(ctx context.Context, w http.ResponseWriter, r *http.Request, route 
 	if coding := strings.TrimSpace(r.Header.Get("Content-Encoding")); coding != "" && !strings.EqualFold(coding, "identity") {
 		return nil, web.RefuseMediaType("the body must not be compressed; send it without Content-Encoding")
 	}
-	body, refusal := web.ReadBody(ctx, w, r)
-	if refusal == nil {
-		refusal = web.CheckObject(body, "", "the body")
+	c.body, err = web.ReadBody(ctx, w, r)
+	if err == nil {
+		err = web.CheckObject(c.body, "", "the body")
 	}
-	if refusal != nil {
-		return nil, refusal
-	}
-	c.body = body
-	return c, nil
+	return c, err
 }
 
 // Err returns the first error of the arguments that were read.
@@ -82,7 +79,7 @@ func (c *Call) Err() error { return c.err }
 
 func (c *Call) fail(field, format string, values ...any) {
 	if c.err == nil {
-		c.err = web.RefuseContent(field, format, values...)
+		c.err = shoperr.Invalid(field, format, values...)
 	}
 }
 

@@ -3,7 +3,6 @@ package rest
 
 import (
 	"context"
-	"errors"
 	"maps"
 	"net/http"
 	"regexp"
@@ -110,7 +109,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if err == nil {
 			return web.Outcome{Status: send(w, r, document)}
 		}
-		refusal := refusalOf(ctx, err)
+		refusal := web.RefusalOf(ctx, err)
 		sendProblem(w, r.URL.Path, refusal)
 		if refusal.Status < http.StatusInternalServerError {
 			return web.Outcome{Status: refusal.Status}
@@ -127,14 +126,4 @@ func refuseMethod(method string, routes map[string]*Route) error {
 	slices.Sort(valid)
 	allow := strings.Join(valid, ", ")
 	return web.RefuseMethod(web.Shorten(method)+" is not possible here; "+allow+" are", allow)
-}
-
-// refusalOf returns an error in the form for clients, with its status.
-func refusalOf(ctx context.Context, err error) *web.Refusal {
-	refusal := new(web.Refusal)
-	if errors.As(err, &refusal) {
-		return refusal
-	}
-	failure := guard.ClientError(ctx, err)
-	return &web.Refusal{Failure: failure, Status: failure.Code.HTTPStatus()}
 }

@@ -104,6 +104,11 @@ func New(code Code, field, format string, values ...any) *Error {
 	return &Error{Code: code, Field: field, Message: fmt.Sprintf(format, values...)}
 }
 
+// Invalid returns the error for an invalid argument; field may be empty.
+func Invalid(field, format string, values ...any) *Error {
+	return New(InvalidArgument, field, format, values...)
+}
+
 // NoSuch returns the error for an id that does not exist.
 func NoSuch(kind string, id int64) *Error {
 	return New(NotFound, "id", "there is no %s %d", kind, id)

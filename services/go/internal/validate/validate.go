@@ -26,14 +26,10 @@ var currencies = strings.Fields(`
 	UZS VED VES VND VUV WST XAF XCD XCG XOF XPF YER ZAR ZMW ZWG
 `)
 
-func invalid(field, format string, values ...any) error {
-	return shoperr.New(shoperr.InvalidArgument, field, format, values...)
-}
-
 // Between checks that a number lies in a range, both ends included.
 func Between(value int64, field string, least, most int64) error {
 	if value < least || value > most {
-		return invalid(field, "%s is %d; it must be from %d to %d", field, value, least, most)
+		return shoperr.Invalid(field, "%s is %d; it must be from %d to %d", field, value, least, most)
 	}
 	return nil
 }
@@ -46,7 +42,7 @@ func Identifier(value int64, field string) error {
 // Identifiers returns 1 to 1000 identifiers without repetitions, in their order.
 func Identifiers(values []int64, field string) ([]int64, error) {
 	if len(values) < 1 || len(values) > maxIdentifiers {
-		return nil, invalid(field, "%s has %d entries; it must have 1 to %d", field, len(values), maxIdentifiers)
+		return nil, shoperr.Invalid(field, "%s has %d entries; it must have 1 to %d", field, len(values), maxIdentifiers)
 	}
 	seen := make(map[int64]struct{}, len(values))
 	unique := make([]int64, 0, len(values))
@@ -68,7 +64,7 @@ func Size(value int32, field string, fallback, most int) (int, error) {
 		return fallback, nil
 	}
 	if value < 1 || int(value) > most {
-		return 0, invalid(field, "%s is %d; it must be from 1 to %d, or 0 for %d", field, value, most, fallback)
+		return 0, shoperr.Invalid(field, "%s is %d; it must be from 1 to %d, or 0 for %d", field, value, most, fallback)
 	}
 	return int(value), nil
 }
@@ -76,10 +72,10 @@ func Size(value int32, field string, fallback, most int) (int, error) {
 // Text checks the length of a text in characters, and that PostgreSQL can store it.
 func Text(value, field string, least, most int) error {
 	if length := utf8.RuneCountInString(value); length < least || length > most {
-		return invalid(field, "%s has %d characters; it must have %d to %d", field, length, least, most)
+		return shoperr.Invalid(field, "%s has %d characters; it must have %d to %d", field, length, least, most)
 	}
 	if strings.ContainsRune(value, 0) {
-		return invalid(field, "%s contains an invalid character: NUL or a lone surrogate", field)
+		return shoperr.Invalid(field, "%s contains an invalid character: NUL or a lone surrogate", field)
 	}
 	return nil
 }
@@ -87,7 +83,7 @@ func Text(value, field string, least, most int) error {
 // Matching checks that a text matches a pattern, which form describes for people.
 func Matching(value, field string, pattern *regexp.Regexp, form string) error {
 	if !pattern.MatchString(value) {
-		return invalid(field, "%s must be %s", field, form)
+		return shoperr.Invalid(field, "%s must be %s", field, form)
 	}
 	return nil
 }
@@ -96,7 +92,7 @@ func Matching(value, field string, pattern *regexp.Regexp, form string) error {
 func UUID(value, field string) (string, error) {
 	raw, err := hex.DecodeString(strings.ReplaceAll(value, "-", ""))
 	if err != nil || len(value) != 36 || len(raw) != 16 {
-		return "", invalid(field, "%s must be a UUID, as 01234567-89ab-cdef-0123-456789abcdef", field)
+		return "", shoperr.Invalid(field, "%s must be a UUID, as 01234567-89ab-cdef-0123-456789abcdef", field)
 	}
 	return fmt.Sprintf("%x-%x-%x-%x-%x", raw[:4], raw[4:6], raw[6:8], raw[8:10], raw[10:]), nil
 }
@@ -107,7 +103,7 @@ func PositiveMoney(value *typev1.Money, field string, most int64) error {
 		return err
 	}
 	if _, isKnown := slices.BinarySearch(currencies, value.GetCurrency()); !isKnown {
-		return invalid(field+".currency", "%s.currency must be an ISO 4217 code in capitals, as EUR", field)
+		return shoperr.Invalid(field+".currency", "%s.currency must be an ISO 4217 code in capitals, as EUR", field)
 	}
 	return nil
 }
@@ -117,7 +113,7 @@ func Distinct(values []int64, field func(int) string) error {
 	seen := make(map[int64]struct{}, len(values))
 	for index, value := range values {
 		if _, again := seen[value]; again {
-			return invalid(field(index), "%s is %d, which is in the list already", field(index), value)
+			return shoperr.Invalid(field(index), "%s is %d, which is in the list already", field(index), value)
 		}
 		seen[value] = struct{}{}
 	}

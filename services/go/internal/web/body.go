@@ -13,6 +13,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"hopwise/services/internal/guard"
 	"hopwise/services/internal/shoperr"
 )
 
@@ -22,7 +23,8 @@ const (
 	bodyLimit = 5 * time.Second
 )
 
-// Refusal is an error of HTTP itself, with a status that does not follow from the error's code.
+// Refusal is an error as HTTP's clients get it. The status of an error of HTTP itself does not follow from the error's
+// code.
 type Refusal struct {
 	Failure *shoperr.Error
 	Status  int
@@ -34,30 +36,28 @@ func (r *Refusal) Error() string { return r.Failure.Error() }
 // Unwrap returns the error for clients of every protocol.
 func (r *Refusal) Unwrap() error { return r.Failure }
 
-// Refuse returns a refusal; field may be empty.
-func Refuse(status int, code shoperr.Code, field, format string, values ...any) *Refusal {
-	return &Refusal{Failure: shoperr.New(code, field, format, values...), Status: status}
-}
-
-// RefuseContent refuses a request because of its content; field may be empty.
-func RefuseContent(field, format string, values ...any) *Refusal {
-	return Refuse(http.StatusBadRequest, shoperr.InvalidArgument, field, format, values...)
+// RefusalOf returns an error in the form for clients, with its status.
+func RefusalOf(ctx context.Context, err error) *Refusal {
+	refusal := new(Refusal)
+	if errors.As(err, &refusal) {
+		return refusal
+	}
+	failure := guard.ClientError(ctx, err)
+	return &Refusal{Failure: failure, Status: failure.Code.HTTPStatus()}
 }
 
 // RefuseMethod refuses a request because of its method; allow lists the valid methods.
 func RefuseMethod(message, allow string) *Refusal {
-	r := Refuse(http.StatusMethodNotAllowed, shoperr.InvalidArgument, "", "%s", message)
-	r.Header = [2]string{"Allow", allow}
-	return r
+	return &Refusal{shoperr.Invalid("", "%s", message), http.StatusMethodNotAllowed, [2]string{"Allow", allow}}
 }
 
 // RefuseMediaType refuses a body that is not JSON.
 func RefuseMediaType(format string, values ...any) *Refusal {
-	return Refuse(http.StatusUnsupportedMediaType, shoperr.InvalidArgument, "", format, values...)
+	return &Refusal{Failure: shoperr.Invalid("", format, values...), Status: http.StatusUnsupportedMediaType}
 }
 
 // ReadBody reads a body within the limits of size and time.
-func ReadBody(ctx context.Context, w http.ResponseWriter, r *http.Request) ([]byte, *Refusal) {
+func ReadBody(ctx context.Context, w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	last := time.Now().Add(bodyLimit)
 	if deadline, has := ctx.Deadline(); has && deadline.Before(last) {
 		last = deadline
@@ -67,27 +67,24 @@ func ReadBody(ctx context.Context, w http.ResponseWriter, r *http.Request) ([]by
 	var beyond *http.MaxBytesError
 	switch {
 	case errors.As(err, &beyond):
-		return nil, Refuse(http.StatusRequestEntityTooLarge, shoperr.ResourceExhausted, "",
-			"the body is too large; at most %d bytes are valid", maxBytes)
+		return nil, shoperr.New(shoperr.ResourceExhausted, "", "the body is too large; at most %d bytes are valid", maxBytes)
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		late := Refuse(http.StatusRequestTimeout, shoperr.DeadlineExceeded, "",
-			"the body did not arrive in time; send it faster or allow more time")
-		late.Header = [2]string{"Connection", "close"}
-		return nil, late
+		late := shoperr.New(shoperr.DeadlineExceeded, "", "the body did not arrive in time; send it faster or allow more time")
+		return nil, &Refusal{late, http.StatusRequestTimeout, [2]string{"Connection", "close"}}
 	case err != nil:
-		return nil, RefuseContent("", "the request ended before its body did")
+		return nil, shoperr.Invalid("", "the request ended before its body did")
 	}
 	return body, nil
 }
 
 // CheckObject checks that a text is one JSON object with unique members: of two equal members, one reader would take
 // the first and another the last. It also checks the case of names, which Go's reader would ignore.
-func CheckObject(text []byte, field, what string, names ...string) *Refusal {
+func CheckObject(text []byte, field, what string, names ...string) error {
 	if !utf8.Valid(text) || !json.Valid(text) {
-		return RefuseContent(field, "%s is not JSON", what)
+		return shoperr.Invalid(field, "%s is not JSON", what)
 	}
 	if bytes.TrimLeft(text, " \t\r\n")[0] != '{' {
-		return RefuseContent(field, "%s must be one object", what)
+		return shoperr.Invalid(field, "%s must be one object", what)
 	}
 	return checkMembers(NumberDecoder(text), names)
 }
@@ -100,7 +97,7 @@ func NumberDecoder(text []byte) *json.Decoder {
 }
 
 // checkMembers checks the next value, which is valid JSON.
-func checkMembers(decoder *json.Decoder, names []string) *Refusal {
+func checkMembers(decoder *json.Decoder, names []string) error {
 	token, _ := decoder.Token()
 	opening, isOpening := token.(json.Delim)
 	if !isOpening {
@@ -113,7 +110,7 @@ func checkMembers(decoder *json.Decoder, names []string) *Refusal {
 			name := token.(string)
 			for _, one := range names {
 				if name != one && strings.EqualFold(name, one) {
-					return RefuseContent(one, "write %s as it is here", one)
+					return shoperr.Invalid(one, "write %s as it is here", one)
 				}
 			}
 			if seen[name] {
@@ -121,8 +118,8 @@ func checkMembers(decoder *json.Decoder, names []string) *Refusal {
 			}
 			seen[name] = true
 		}
-		if refusal := checkMembers(decoder, nil); refusal != nil {
-			return refusal
+		if err := checkMembers(decoder, nil); err != nil {
+			return err
 		}
 	}
 	_, _ = decoder.Token() // the closing bracket
@@ -130,9 +127,9 @@ func checkMembers(decoder *json.Decoder, names []string) *Refusal {
 }
 
 // RefuseRepetition refuses a request because of a repeated member or parameter.
-func RefuseRepetition(name string) *Refusal {
+func RefuseRepetition(name string) error {
 	name = Shorten(name)
-	return RefuseContent(name, "%s is given twice; give it once", name)
+	return shoperr.Invalid(name, "%s is given twice; give it once", name)
 }
 
 // Shorten returns the beginning of a client's text, for an error.
