@@ -67,13 +67,7 @@ func (s Services) BatchGetProducts(ctx context.Context, ids []int64) ([]shop.Pro
 }
 
 func (s Services) GetDocument(ctx context.Context, id int64) (shop.Document, error) {
-	document, err := call[shop.Document](ctx, s, "product/get_document", Variables{"id": id})
-	for _, section := range document.Sections {
-		for i, record := range section.Records {
-			section.Records[i].At = shop.Instant(record.At)
-		}
-	}
-	return document, err
+	return call[shop.Document](ctx, s, "product/get_document", Variables{"id": id})
 }
 
 func (s Services) Login(ctx context.Context, email, password string) (shop.Session, error) {
@@ -92,9 +86,6 @@ func (s Services) ListOrders(ctx context.Context, user int64) ([]shop.Order, err
 	page, err := call[page](ctx, s, "order/list_orders", Variables{
 		"userId": user, "pageSize": shopdata.OrdersPerRegular,
 	})
-	for i, o := range page.Items {
-		page.Items[i].PlacedAt = shop.Instant(o.PlacedAt)
-	}
 	return page.Items, err
 }
 
@@ -118,13 +109,9 @@ func (s Services) Checkout(ctx context.Context, p shop.Purchase) (shop.Order, er
 }
 
 func (s Services) ExportLines(ctx context.Context, after int64) ([]shop.ExportedLine, error) {
-	lines, err := call[[]shop.ExportedLine](ctx, s, "order/export_lines", Variables{
+	return call[[]shop.ExportedLine](ctx, s, "order/export_lines", Variables{
 		"afterLineId": after, "limit": shopdata.BulkPage,
 	})
-	for i, l := range lines {
-		lines[i].PlacedAt = shop.Instant(l.PlacedAt)
-	}
-	return lines, err
 }
 
 // ListNotifications is not supported: no topology has notifications behind GraphQL, and their tapes are refused.

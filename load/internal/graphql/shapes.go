@@ -58,12 +58,12 @@ type Document struct {
 	Sections []struct {
 		Title   string `json:"title"`
 		Records []struct {
-			Text  string  `json:"text"`
-			Count int64   `json:"count"`
-			Value float64 `json:"value"`
-			OK    bool    `json:"ok"`
-			At    string  `json:"at"`
-			Price *money  `json:"price"`
+			Text  string       `json:"text"`
+			Count int64        `json:"count"`
+			Value float64      `json:"value"`
+			OK    bool         `json:"ok"`
+			At    shop.Instant `json:"at"`
+			Price *money       `json:"price"`
 		} `json:"records"`
 	} `json:"sections"`
 }
@@ -74,7 +74,7 @@ func (d Document) Canonical() shop.Document {
 		sections[i] = shop.DocumentSection{Title: s.Title, Records: make([]shop.DocumentRecord, len(s.Records))}
 		for k, r := range s.Records {
 			sections[i].Records[k] = shop.DocumentRecord{
-				At: shop.Instant(r.At), Count: r.Count, OK: r.OK, Price: (*shop.Money)(r.Price), Text: r.Text, Value: r.Value,
+				At: r.At, Count: r.Count, OK: r.OK, Price: (*shop.Money)(r.Price), Text: r.Text, Value: r.Value,
 			}
 		}
 	}
@@ -82,10 +82,10 @@ func (d Document) Canonical() shop.Document {
 }
 
 type Order struct {
-	ID       ID     `json:"id"`
-	Status   string `json:"status"`
-	PlacedAt string `json:"placedAt"`
-	Total    money  `json:"total"`
+	ID       ID           `json:"id"`
+	Status   string       `json:"status"`
+	PlacedAt shop.Instant `json:"placedAt"`
+	Total    money        `json:"total"`
 	Payment  struct {
 		Status string `json:"status"`
 		Amount money  `json:"amount"`
@@ -112,16 +112,16 @@ func (o Order) Canonical() shop.Order {
 		}
 	}
 	return shop.Order{
-		ID: o.ID.Of("Order"), Status: o.Status, PlacedAt: shop.Instant(o.PlacedAt), Total: o.Total.canonical(), Lines: lines,
+		ID: o.ID.Of("Order"), Status: o.Status, PlacedAt: o.PlacedAt, Total: o.Total.canonical(), Lines: lines,
 		Payment: shop.Payment{Status: o.Payment.Status, Amount: o.Payment.Amount.canonical()},
 	}
 }
 
 type Notification struct {
-	Position  int64  `json:"position"`
-	Status    string `json:"status"`
-	CreatedAt string `json:"createdAt"`
-	Read      bool   `json:"read"`
+	Position  int64        `json:"position"`
+	Status    string       `json:"status"`
+	CreatedAt shop.Instant `json:"createdAt"`
+	Read      bool         `json:"read"`
 	Order     struct {
 		ID ID `json:"id"`
 	} `json:"order"`
@@ -129,7 +129,7 @@ type Notification struct {
 
 func (n Notification) Canonical() shop.Notification {
 	return shop.Notification{
-		CreatedAt: shop.Instant(n.CreatedAt), OrderID: n.Order.ID.Of("Order"), Position: n.Position, Read: n.Read, Status: n.Status,
+		CreatedAt: n.CreatedAt, OrderID: n.Order.ID.Of("Order"), Position: n.Position, Read: n.Read, Status: n.Status,
 	}
 }
 
@@ -140,9 +140,9 @@ type ExportedLine struct {
 	UnitPrice money    `json:"unitPrice"`
 	Product   lineItem `json:"product"`
 	Order     struct {
-		ID       ID     `json:"id"`
-		Status   string `json:"status"`
-		PlacedAt string `json:"placedAt"`
+		ID       ID           `json:"id"`
+		Status   string       `json:"status"`
+		PlacedAt shop.Instant `json:"placedAt"`
 		User     struct {
 			ID ID `json:"id"`
 		} `json:"user"`
@@ -151,7 +151,7 @@ type ExportedLine struct {
 
 func (l ExportedLine) Canonical() shop.ExportedLine {
 	return shop.ExportedLine{
-		ID: l.ID.Of("OrderLine"), OrderID: l.Order.ID.Of("Order"), PlacedAt: shop.Instant(l.Order.PlacedAt),
+		ID: l.ID.Of("OrderLine"), OrderID: l.Order.ID.Of("Order"), PlacedAt: l.Order.PlacedAt,
 		ProductID: l.Product.ID.Of("Product"), Quantity: l.Quantity, Status: l.Order.Status,
 		UnitPrice: l.UnitPrice.canonical(), UserID: l.Order.User.ID.Of("User"),
 	}
@@ -180,19 +180,19 @@ type Address struct {
 
 // SubgraphLine is an order line in the bulk read of the orders subgraph.
 type SubgraphLine struct {
-	ID        int64  `json:"id"`
-	OrderID   int64  `json:"orderId"`
-	UserID    int64  `json:"userId"`
-	Status    string `json:"status"`
-	PlacedAt  string `json:"placedAt"`
-	ProductID int64  `json:"productId"`
-	Quantity  int64  `json:"quantity"`
-	UnitPrice money  `json:"unitPrice"`
+	ID        int64        `json:"id"`
+	OrderID   int64        `json:"orderId"`
+	UserID    int64        `json:"userId"`
+	Status    string       `json:"status"`
+	PlacedAt  shop.Instant `json:"placedAt"`
+	ProductID int64        `json:"productId"`
+	Quantity  int64        `json:"quantity"`
+	UnitPrice money        `json:"unitPrice"`
 }
 
 func (l SubgraphLine) Canonical() shop.ExportedLine {
 	return shop.ExportedLine{
-		ID: l.ID, OrderID: l.OrderID, PlacedAt: shop.Instant(l.PlacedAt), ProductID: l.ProductID, Quantity: l.Quantity,
+		ID: l.ID, OrderID: l.OrderID, PlacedAt: l.PlacedAt, ProductID: l.ProductID, Quantity: l.Quantity,
 		Status: l.Status, UnitPrice: l.UnitPrice.canonical(), UserID: l.UserID,
 	}
 }

@@ -104,7 +104,7 @@ type historyOrder struct {
 	ID            int64         `json:"id"`
 	Lines         []historyLine `json:"lines"`
 	PaymentStatus string        `json:"payment_status"`
-	PlacedAt      string        `json:"placed_at"`
+	PlacedAt      shop.Instant  `json:"placed_at"`
 	Status        string        `json:"status"`
 	Total         shop.Money    `json:"total"`
 }

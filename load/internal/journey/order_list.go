@@ -37,10 +37,10 @@ type orderListAnswer struct {
 }
 
 type listedOrder struct {
-	ID       int64      `json:"id"`
-	PlacedAt string     `json:"placed_at"`
-	Status   string     `json:"status"`
-	Total    shop.Money `json:"total"`
+	ID       int64        `json:"id"`
+	PlacedAt shop.Instant `json:"placed_at"`
+	Status   string       `json:"status"`
+	Total    shop.Money   `json:"total"`
 }
 
 func newOrderListAnswer(orders []shop.Order) *orderListAnswer {

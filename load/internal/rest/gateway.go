@@ -24,7 +24,6 @@ func (j joinedOrder) order() shop.Order {
 		titles[p.ID] = p.Title
 	}
 	j.Order.Join(titles, []shop.Payment{j.Payment})
-	j.PlacedAt = shop.Instant(j.PlacedAt)
 	return j.Order
 }
 

@@ -70,13 +70,7 @@ func (s Services) GetProduct(ctx context.Context, id int64) (shop.Product, error
 }
 
 func (s Services) GetDocument(ctx context.Context, id int64) (shop.Document, error) {
-	document, err := Get[shop.Document](ctx, s.Client, "/v1/documents/{id}", id, nil)
-	for _, section := range document.Sections {
-		for i, record := range section.Records {
-			section.Records[i].At = shop.Instant(record.At)
-		}
-	}
-	return document, err
+	return Get[shop.Document](ctx, s.Client, "/v1/documents/{id}", id, nil)
 }
 
 func (s Services) Login(ctx context.Context, email, password string) (shop.Session, error) {
@@ -105,17 +99,11 @@ func (s Services) UpdateAddress(ctx context.Context, id int64, address shop.Addr
 
 func (s Services) ListOrders(ctx context.Context, user int64) ([]shop.Order, error) {
 	page, err := Get[page](ctx, s.Client, "/v1/users/{id}/orders", user, s.selecting(latestOrders()))
-	for i, o := range page.Orders {
-		page.Orders[i].PlacedAt = shop.Instant(o.PlacedAt)
-	}
 	return page.Orders, err
 }
 
 func (s Services) ListNotifications(ctx context.Context, user int64) ([]shop.Notification, error) {
 	page, err := Get[page](ctx, s.Client, "/v1/users/{id}/notifications", user, nil)
-	for i, each := range page.Notifications {
-		page.Notifications[i].CreatedAt = shop.Instant(each.CreatedAt)
-	}
 	return page.Notifications, err
 }
 
@@ -148,8 +136,5 @@ func (s Services) ExportLines(ctx context.Context, after int64) ([]shop.Exported
 	page, err := Get[page](ctx, s.Client, "/v1/order-lines", 0, url.Values{
 		"after_line_id": {number(after)}, "page_size": {strconv.Itoa(shopdata.BulkPage)},
 	})
-	for i, l := range page.Lines {
-		page.Lines[i].PlacedAt = shop.Instant(l.PlacedAt)
-	}
 	return page.Lines, err
 }

@@ -2,7 +2,6 @@ package rpc
 
 import (
 	"strings"
-	"time"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
 
@@ -27,11 +26,11 @@ func addressOf(a shop.Address) *typev1.Address {
 	}
 }
 
-func instant(t *timestamppb.Timestamp) string {
+func instant(t *timestamppb.Timestamp) shop.Instant {
 	if t.GetSeconds() == 0 || t.GetNanos() != 0 {
 		return ""
 	}
-	return t.AsTime().Format(time.RFC3339)
+	return shop.InstantOf(t.AsTime())
 }
 
 func orderStatus(s orderv1.OrderStatus) string {

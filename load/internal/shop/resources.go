@@ -56,7 +56,7 @@ type DocumentSection struct {
 
 // DocumentRecord is the record of one test; unknown values are left out.
 type DocumentRecord struct {
-	At    string  `json:"at,omitempty"`
+	At    Instant `json:"at,omitempty"`
 	Count int64   `json:"count"`
 	OK    bool    `json:"ok"`
 	Price *Money  `json:"price,omitempty"`
@@ -68,7 +68,7 @@ type Order struct {
 	ID       int64       `json:"id"`
 	UserID   int64       `json:"user_id"`
 	Status   string      `json:"status"`
-	PlacedAt string      `json:"placed_at"`
+	PlacedAt Instant     `json:"placed_at"`
 	Total    Money       `json:"total"`
 	Lines    []OrderLine `json:"lines"`
 	Payment  Payment     `json:"-"` // if it was joined
@@ -118,23 +118,23 @@ type Session struct {
 
 // Notification is a customer's notification about an order; its fields are in the order of the canonical form.
 type Notification struct {
-	CreatedAt string `json:"created_at"`
-	OrderID   int64  `json:"order_id"`
-	Position  int64  `json:"position"`
-	Read      bool   `json:"read"`
-	Status    string `json:"status"`
+	CreatedAt Instant `json:"created_at"`
+	OrderID   int64   `json:"order_id"`
+	Position  int64   `json:"position"`
+	Read      bool    `json:"read"`
+	Status    string  `json:"status"`
 }
 
 // ExportedLine is an order line with fields of its order; its fields are in the order of the canonical form.
 type ExportedLine struct {
-	ID        int64  `json:"id"`
-	OrderID   int64  `json:"order_id"`
-	PlacedAt  string `json:"placed_at"`
-	ProductID int64  `json:"product_id"`
-	Quantity  int64  `json:"quantity"`
-	Status    string `json:"status"`
-	UnitPrice Money  `json:"unit_price"`
-	UserID    int64  `json:"user_id"`
+	ID        int64   `json:"id"`
+	OrderID   int64   `json:"order_id"`
+	PlacedAt  Instant `json:"placed_at"`
+	ProductID int64   `json:"product_id"`
+	Quantity  int64   `json:"quantity"`
+	Status    string  `json:"status"`
+	UnitPrice Money   `json:"unit_price"`
+	UserID    int64   `json:"user_id"`
 }
 
 type Item struct {
@@ -157,12 +157,17 @@ func Mapped[From, To any](all []From, convert func(From) To) []To {
 	return made
 }
 
-// Instant returns a time from an answer in canonical form (UTC, whole seconds); empty if the text is not a time.
-func Instant(text string) string {
-	const canonical = "2006-01-02T15:04:05Z"
-	at, err := time.Parse(time.RFC3339, text)
-	if err != nil || at.Nanosecond() != 0 {
-		return ""
+// Instant is a time in canonical form (UTC, whole seconds); empty if an answer has another text for it.
+type Instant string
+
+// UnmarshalText reads a time of any zone in RFC 3339 format.
+func (i *Instant) UnmarshalText(text []byte) error {
+	*i = ""
+	if at, err := time.Parse(time.RFC3339, string(text)); err == nil && at.Nanosecond() == 0 {
+		*i = InstantOf(at)
 	}
-	return at.UTC().Format(canonical)
+	return nil
 }
+
+// InstantOf returns a time of whole seconds in canonical form.
+func InstantOf(at time.Time) Instant { return Instant(at.UTC().Format(time.RFC3339)) }

@@ -1,6 +1,9 @@
 package shop
 
-import "testing"
+import (
+	"encoding/json"
+	"testing"
+)
 
 // Times are whole seconds in UTC; times in other zones are converted, and any other text is not a time.
 func TestInstant(t *testing.T) {
@@ -11,7 +14,8 @@ func TestInstant(t *testing.T) {
 		"2025-03-04 05:06:07":       "",
 		"":                          "",
 	} {
-		if got := Instant(text); got != want {
+		var got Instant
+		if err := json.Unmarshal([]byte(`"`+text+`"`), &got); err != nil || string(got) != want {
 			t.Errorf("%q gives %q, expected %q", text, got, want)
 		}
 	}

@@ -29,11 +29,11 @@ func addressOf(a shop.Address) *stub.Address {
 	}
 }
 
-func instant(t *stub.Timestamp) string {
+func instant(t *stub.Timestamp) shop.Instant {
 	if there(t).Seconds == 0 {
 		return ""
 	}
-	return time.Unix(t.Seconds, 0).UTC().Format(time.RFC3339)
+	return shop.InstantOf(time.Unix(t.Seconds, 0))
 }
 
 func orderStatus(s stub.OrderStatus) string { return strings.TrimPrefix(s.String(), "ORDER_STATUS_") }

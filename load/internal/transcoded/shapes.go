@@ -53,19 +53,19 @@ func (p payment) canonical() shop.Payment {
 }
 
 type exportedLine struct {
-	ID         int64  `json:"id,string"`
-	OrderID    int64  `json:"order_id,string"`
-	UserID     int64  `json:"user_id,string"`
-	Status     string `json:"status"`
-	CreateTime string `json:"create_time"`
-	ProductID  int64  `json:"product_id,string"`
-	Quantity   int64  `json:"quantity"`
-	UnitPrice  money  `json:"unit_price"`
+	ID         int64        `json:"id,string"`
+	OrderID    int64        `json:"order_id,string"`
+	UserID     int64        `json:"user_id,string"`
+	Status     string       `json:"status"`
+	CreateTime shop.Instant `json:"create_time"`
+	ProductID  int64        `json:"product_id,string"`
+	Quantity   int64        `json:"quantity"`
+	UnitPrice  money        `json:"unit_price"`
 }
 
 func (l exportedLine) canonical() shop.ExportedLine {
 	return shop.ExportedLine{
-		ID: l.ID, OrderID: l.OrderID, PlacedAt: shop.Instant(l.CreateTime), ProductID: l.ProductID, Quantity: l.Quantity,
+		ID: l.ID, OrderID: l.OrderID, PlacedAt: l.CreateTime, ProductID: l.ProductID, Quantity: l.Quantity,
 		Status: orderStatus(l.Status), UnitPrice: l.UnitPrice.canonical(), UserID: l.UserID,
 	}
 }
@@ -75,12 +75,12 @@ type document struct {
 	Sections []struct {
 		Title   string `json:"title"`
 		Records []struct {
-			Text  string  `json:"text"`
-			Count int64   `json:"count,string"`
-			Value float64 `json:"value"`
-			OK    bool    `json:"ok"`
-			At    string  `json:"at"`
-			Price *money  `json:"price"`
+			Text  string       `json:"text"`
+			Count int64        `json:"count,string"`
+			Value float64      `json:"value"`
+			OK    bool         `json:"ok"`
+			At    shop.Instant `json:"at"`
+			Price *money       `json:"price"`
 		} `json:"records"`
 	} `json:"sections"`
 }
@@ -91,7 +91,7 @@ func (d document) canonical() shop.Document {
 		sections[i] = shop.DocumentSection{Title: s.Title, Records: make([]shop.DocumentRecord, len(s.Records))}
 		for k, r := range s.Records {
 			sections[i].Records[k] = shop.DocumentRecord{
-				At: shop.Instant(r.At), Count: r.Count, OK: r.OK, Price: (*shop.Money)(r.Price), Text: r.Text, Value: r.Value,
+				At: r.At, Count: r.Count, OK: r.OK, Price: (*shop.Money)(r.Price), Text: r.Text, Value: r.Value,
 			}
 		}
 	}
