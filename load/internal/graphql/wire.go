@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"path"
 
 	"hopwise/load/internal/exchange"
 	"hopwise/load/internal/outcome"
@@ -57,9 +58,14 @@ type Sends struct {
 	Texts bool // whether documents are sent as full text, not persisted
 	Gets  bool // whether persisted queries are sent with GET, so that shared caches can answer them
 	Whole bool // whether NAME_whole, which selects whole resources, is sent instead of NAME if it exists
+	// Router tells whether a router gets the documents, from their own folder: subgraphs have plain ids, and no edges.
+	Router bool
 }
 
 func (s Sends) document(name string) (d document, known bool) {
+	if s.Router {
+		name = path.Join(federation, name)
+	}
 	if d, known = documents[name+"_whole"]; s.Whole && known {
 		return d, true
 	}
@@ -68,6 +74,14 @@ func (s Sends) document(name string) (d document, known bool) {
 }
 
 func NewClient(x *exchange.Exchange, token string, s Sends) Client { return Client{x, token, s} }
+
+// ID returns an object's identifier as a variable: global, or the plain number for a router.
+func (c Client) ID(kind string, id int64) any {
+	if c.sends.Router {
+		return id
+	}
+	return GlobalID(kind, id)
+}
 
 // In returns a client of the same journey in the session of the token.
 func (c Client) In(token string) Client { return Client{c.exchange, token, c.sends} }

@@ -28,7 +28,9 @@ var browse = definition{
 // asksPage returns the plan that sends a document for the first page of a category.
 func asksPage[A Answer](answer func([]shop.Product) A) graphQLPlan {
 	return asks(
-		func(e Entry) graphql.Variables { return graphql.Variables{"category": e.Params.Category} },
+		func(_ graphql.Client, e Entry) graphql.Variables {
+			return graphql.Variables{"category": e.Params.Category}
+		},
 		func(data struct {
 			Products graphql.Connection[graphql.Product] `json:"products"`
 		}, _ Params) (Answer, error) {

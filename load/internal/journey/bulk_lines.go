@@ -23,7 +23,7 @@ var bulkLines = definition{
 	},
 	federation: bulkLinesFederated,
 	graphQL: asks(
-		func(e Entry) graphql.Variables {
+		func(_ graphql.Client, e Entry) graphql.Variables {
 			return graphql.Variables{"first": shopdata.BulkPage, "after": graphql.GlobalID("OrderLine", *e.Params.AfterLineID)}
 		},
 		func(data struct {

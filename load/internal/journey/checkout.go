@@ -29,7 +29,7 @@ var checkout = definition{
 	},
 	federation: checkoutFederated,
 	graphQL: asks(
-		func(e Entry) graphql.Variables {
+		func(_ graphql.Client, e Entry) graphql.Variables {
 			items := make([]graphql.Variables, 0, len(e.Params.Lines))
 			for _, i := range e.Params.Lines {
 				items = append(items, graphql.Variables{"productId": graphql.GlobalID("Product", i.ProductID), "quantity": i.Quantity})

@@ -13,14 +13,13 @@ import (
 const Document Name = "document"
 
 var document = definition{
-	name:       Document,
-	senders:    everyone,
-	needs:      []string{"document_id"},
-	draw:       func(d dice) Params { return Params{DocumentID: d.From(d.documents)} },
-	federation: documentFederated,
+	name:    Document,
+	senders: everyone,
+	needs:   []string{"document_id"},
+	draw:    func(d dice) Params { return Params{DocumentID: d.From(d.documents)} },
 	graphQL: asks(
-		func(e Entry) graphql.Variables {
-			return graphql.Variables{"id": graphql.GlobalID("Document", e.Params.DocumentID)}
+		func(c graphql.Client, e Entry) graphql.Variables {
+			return graphql.Variables{"id": c.ID("Document", e.Params.DocumentID)}
 		},
 		func(data struct {
 			Document graphql.Document `json:"document"`

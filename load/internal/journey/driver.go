@@ -49,10 +49,8 @@ func (d Driver) serves(name Name) bool {
 		return d.Steps.Has(string(name))
 	case target.RESTTranscoded:
 		return byName[name].transcoded
-	case target.Thrift, target.ThriftJSON, target.GraphQLServices:
+	case target.Thrift, target.ThriftJSON, target.GraphQLServices, target.Federation:
 		return !byName[name].needsUpdates
-	case target.Federation:
-		return byName[name].federation != nil
 	}
 	return true
 }
@@ -73,12 +71,6 @@ func (d Driver) Prepare(ctx context.Context, journeys []Name, open func() *excha
 		if documents == nil {
 			documents = []string{string(name)}
 		}
-		if d.Protocol == target.Federation {
-			documents = slices.Clone(documents)
-			for i := range documents {
-				documents[i] = federationDocuments + documents[i]
-			}
-		}
 		if err := graphql.Prepare(ctx, documents, d.sends(), open); err != nil {
 			return err
 		}
@@ -93,11 +85,12 @@ func (d Driver) Run(ctx context.Context, e Entry, token string, x *exchange.Exch
 		return stepsAnswer{answer}, err
 	}
 	j := byName[e.Journey]
-	if d.Protocol == target.GraphQL {
-		return j.graphQL(ctx, graphql.NewClient(x, token, d.sends()), e)
-	}
-	if d.Protocol == target.Federation {
-		return j.federation(ctx, graphql.NewClient(x, token, d.sends()), e)
+	if d.Protocol == target.GraphQL || d.Protocol == target.Federation {
+		plan := j.graphQL
+		if d.Protocol == target.Federation && j.federation != nil {
+			plan = j.federation
+		}
+		return plan(ctx, graphql.NewClient(x, token, d.sends()), e)
 	}
 	run := j.composed
 	if d.Protocol == target.REST && j.joined != nil {
@@ -111,7 +104,7 @@ func (d Driver) Run(ctx context.Context, e Entry, token string, x *exchange.Exch
 }
 
 func (d Driver) sends() graphql.Sends {
-	return graphql.Sends{Texts: d.Texts, Gets: d.Gets, Whole: d.Selects == target.SelectsNothing}
+	return graphql.Sends{Texts: d.Texts, Gets: d.Gets, Whole: d.Selects == target.SelectsNothing, Router: d.Protocol == target.Federation}
 }
 
 // services returns access to the shop in the session of the token; reads select the fields, or all if none are given.

@@ -9,15 +9,12 @@ import (
 	"hopwise/load/internal/shopdata"
 )
 
-// federationDocuments is the folder with routers' documents: subgraphs have plain ids, and pages have no edges.
-const federationDocuments = "federation/"
+// The plans over a router that differ from those over the gateway: its pages have no edges, and its calls name the user.
 
-func asksRouter[T any](variables func(Params) graphql.Variables, read func(T, Params) (Answer, error)) graphQLPlan {
-	return asksIn(federationDocuments, func(e Entry) graphql.Variables { return variables(e.Params) }, read)
-}
-
-var browseFederated = asksRouter(
-	func(p Params) graphql.Variables { return graphql.Variables{"category": p.Category} },
+var browseFederated = asks(
+	func(_ graphql.Client, e Entry) graphql.Variables {
+		return graphql.Variables{"category": e.Params.Category}
+	},
 	func(data struct {
 		Page struct {
 			Products []graphql.Product `json:"products"`
@@ -27,38 +24,13 @@ var browseFederated = asksRouter(
 	},
 )
 
-var (
-	productFederated     = asksRouterForProduct(newProductAnswer)
-	productCardFederated = asksRouterForProduct(newProductCardAnswer)
-)
-
-func asksRouterForProduct[A Answer](answer func(shop.Product) A) graphQLPlan {
-	return asksRouter(
-		func(p Params) graphql.Variables { return graphql.Variables{"id": p.ProductID} },
-		func(data struct {
-			Product graphql.Product `json:"product"`
-		}, _ Params) (Answer, error) {
-			return answer(data.Product.Canonical()), nil
-		},
-	)
-}
-
-var documentFederated = asksRouter(
-	func(p Params) graphql.Variables { return graphql.Variables{"id": p.DocumentID} },
-	func(data struct {
-		Document graphql.Document `json:"document"`
-	}, _ Params) (Answer, error) {
-		return newDocumentAnswer(data.Document.Canonical()), nil
-	},
-)
-
 func loginFederated(ctx context.Context, c graphql.Client, e Entry) (Answer, error) {
 	opened, err := graphql.Ask[struct {
 		Login struct {
 			Token string       `json:"token"`
 			User  graphql.User `json:"user"`
 		} `json:"login"`
-	}](ctx, c, federationDocuments+"login", graphql.Variables{"email": shopdata.Email(e.Params.UserID), "password": shopdata.Password})
+	}](ctx, c, "login", graphql.Variables{"email": shopdata.Email(e.Params.UserID), "password": shopdata.Password})
 	if err != nil {
 		return nil, err
 	}
@@ -68,13 +40,13 @@ func loginFederated(ctx context.Context, c graphql.Client, e Entry) (Answer, err
 	}
 	profile, err := graphql.Ask[struct {
 		User graphql.User `json:"user"`
-	}](ctx, c.In(opened.Login.Token), federationDocuments+"profile", graphql.Variables{"id": user.ID})
+	}](ctx, c.In(opened.Login.Token), "profile", graphql.Variables{"id": user.ID})
 	return newLoginAnswer(profile.User.Canonical()), err
 }
 
-var orderHistoryFederated = asksRouter(
-	func(p Params) graphql.Variables {
-		return graphql.Variables{"id": p.UserID, "first": shopdata.OrdersPerRegular}
+var orderHistoryFederated = asks(
+	func(_ graphql.Client, e Entry) graphql.Variables {
+		return graphql.Variables{"id": e.Params.UserID, "first": shopdata.OrdersPerRegular}
 	},
 	func(data struct {
 		Page struct {
@@ -95,14 +67,14 @@ var orderHistoryFederated = asksRouter(
 	},
 )
 
-var checkoutFederated = asksRouter(
-	func(p Params) graphql.Variables {
-		items := make([]graphql.Variables, 0, len(p.Lines))
-		for _, i := range p.Lines {
+var checkoutFederated = asks(
+	func(_ graphql.Client, e Entry) graphql.Variables {
+		items := make([]graphql.Variables, 0, len(e.Params.Lines))
+		for _, i := range e.Params.Lines {
 			items = append(items, graphql.Variables{"productId": i.ProductID, "quantity": i.Quantity})
 		}
 		return graphql.Variables{
-			"userId": p.UserID, "lines": items, "paymentToken": shopdata.PaymentToken, "idempotencyKey": p.IdempotencyKey,
+			"userId": e.Params.UserID, "lines": items, "paymentToken": shopdata.PaymentToken, "idempotencyKey": e.Params.IdempotencyKey,
 		}
 	},
 	func(data struct {
@@ -112,9 +84,9 @@ var checkoutFederated = asksRouter(
 	},
 )
 
-var updateProfileFederated = asksRouter(
-	func(p Params) graphql.Variables {
-		return graphql.Variables{"id": p.UserID, "address": graphql.Address(*p.Address)}
+var updateProfileFederated = asks(
+	func(_ graphql.Client, e Entry) graphql.Variables {
+		return graphql.Variables{"id": e.Params.UserID, "address": graphql.Address(*e.Params.Address)}
 	},
 	func(data struct {
 		User graphql.User `json:"updateUser"`
@@ -123,18 +95,9 @@ var updateProfileFederated = asksRouter(
 	},
 )
 
-var orderStatusFederated = asksRouter(
-	func(p Params) graphql.Variables { return graphql.Variables{"id": p.OrderID} },
-	func(data struct {
-		Order graphql.Order `json:"order"`
-	}, _ Params) (Answer, error) {
-		return newOrderStatusAnswer(data.Order.Canonical()), nil
-	},
-)
-
-var bulkLinesFederated = asksRouter(
-	func(p Params) graphql.Variables {
-		return graphql.Variables{"first": shopdata.BulkPage, "after": *p.AfterLineID}
+var bulkLinesFederated = asks(
+	func(_ graphql.Client, e Entry) graphql.Variables {
+		return graphql.Variables{"first": shopdata.BulkPage, "after": *e.Params.AfterLineID}
 	},
 	func(data struct {
 		Lines []graphql.SubgraphLine `json:"orderLines"`
@@ -143,8 +106,10 @@ var bulkLinesFederated = asksRouter(
 	},
 )
 
-var productFeedFederated = asksRouter(
-	func(p Params) graphql.Variables { return graphql.Variables{"category": p.Category} },
+var productFeedFederated = asks(
+	func(_ graphql.Client, e Entry) graphql.Variables {
+		return graphql.Variables{"category": e.Params.Category}
+	},
 	func(data struct {
 		Page struct {
 			Products []graphql.Product `json:"products"`
@@ -154,9 +119,9 @@ var productFeedFederated = asksRouter(
 	},
 )
 
-var orderListFederated = asksRouter(
-	func(p Params) graphql.Variables {
-		return graphql.Variables{"id": p.UserID, "first": shopdata.OrdersPerRegular}
+var orderListFederated = asks(
+	func(_ graphql.Client, e Entry) graphql.Variables {
+		return graphql.Variables{"id": e.Params.UserID, "first": shopdata.OrdersPerRegular}
 	},
 	func(data struct {
 		Page struct {

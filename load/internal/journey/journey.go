@@ -34,7 +34,7 @@ type definition struct {
 	draw    func(dice) Params
 
 	graphQL      graphQLPlan
-	federation   graphQLPlan  // plan over a router; nil if the subgraphs do not support it
+	federation   graphQLPlan  // plan over a router; nil for the GraphQL plan
 	documents    []string     // documents of the GraphQL plan; nil for the single document with the journey's name
 	composed     servicesPlan // plan with batch requests, and with independent calls in parallel
 	joined       servicesPlan // plan over the REST gateway, which joins the services' data; nil for the composed plan
@@ -42,21 +42,16 @@ type definition struct {
 	needsUpdates bool         // whether the journey needs a shop that sends updates about orders
 }
 
-// A graphQLPlan runs a journey over the GraphQL gateway.
+// A graphQLPlan runs a journey over the GraphQL gateway, or over a router.
 type graphQLPlan func(context.Context, graphql.Client, Entry) (Answer, error)
 
 // A servicesPlan runs a journey over APIs with the services' methods, in any protocol.
 type servicesPlan func(context.Context, shop.Services, Params) (Answer, error)
 
 // asks returns the plan that sends one document, which has the journey's name.
-func asks[T any](variables func(Entry) graphql.Variables, read func(T, Params) (Answer, error)) graphQLPlan {
-	return asksIn("", variables, read)
-}
-
-// asksIn returns the plan that sends the document with the journey's name from a folder.
-func asksIn[T any](folder string, variables func(Entry) graphql.Variables, read func(T, Params) (Answer, error)) graphQLPlan {
+func asks[T any](variables func(graphql.Client, Entry) graphql.Variables, read func(T, Params) (Answer, error)) graphQLPlan {
 	return func(ctx context.Context, c graphql.Client, e Entry) (Answer, error) {
-		data, err := graphql.Ask[T](ctx, c, folder+string(e.Journey), variables(e))
+		data, err := graphql.Ask[T](ctx, c, string(e.Journey), variables(c, e))
 		if err != nil {
 			return nil, err
 		}

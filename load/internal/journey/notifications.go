@@ -18,7 +18,7 @@ var notifications = definition{
 	draw:         func(d dice) Params { return Params{UserID: d.From(d.scale.Regulars())} },
 	needsUpdates: true,
 	graphQL: asks(
-		func(Entry) graphql.Variables { return nil },
+		func(graphql.Client, Entry) graphql.Variables { return nil },
 		func(data struct {
 			Notifications []graphql.Notification `json:"notifications"`
 		}, _ Params) (Answer, error) {

@@ -19,7 +19,9 @@ var orderHistory = definition{
 	draw:       func(d dice) Params { return Params{UserID: d.From(d.scale.Regulars())} },
 	federation: orderHistoryFederated,
 	graphQL: asks(
-		func(Entry) graphql.Variables { return graphql.Variables{"first": shopdata.OrdersPerRegular} },
+		func(graphql.Client, Entry) graphql.Variables {
+			return graphql.Variables{"first": shopdata.OrdersPerRegular}
+		},
 		func(data struct {
 			Me graphql.User `json:"me"`
 		}, p Params) (Answer, error) {

@@ -19,7 +19,9 @@ var orderList = definition{
 	draw:       orderHistory.draw,
 	federation: orderListFederated,
 	graphQL: asks(
-		func(Entry) graphql.Variables { return graphql.Variables{"first": shopdata.OrdersPerRegular} },
+		func(graphql.Client, Entry) graphql.Variables {
+			return graphql.Variables{"first": shopdata.OrdersPerRegular}
+		},
 		func(data struct {
 			Me graphql.User `json:"me"`
 		}, _ Params) (Answer, error) {

@@ -11,14 +11,13 @@ import (
 const OrderStatus Name = "order_status"
 
 var orderStatus = definition{
-	name:       OrderStatus,
-	senders:    partners,
-	needs:      []string{"order_id"},
-	draw:       func(d dice) Params { return Params{OrderID: d.From(d.scale.Orders())} },
-	federation: orderStatusFederated,
+	name:    OrderStatus,
+	senders: partners,
+	needs:   []string{"order_id"},
+	draw:    func(d dice) Params { return Params{OrderID: d.From(d.scale.Orders())} },
 	graphQL: asks(
-		func(e Entry) graphql.Variables {
-			return graphql.Variables{"id": graphql.GlobalID("Order", e.Params.OrderID)}
+		func(c graphql.Client, e Entry) graphql.Variables {
+			return graphql.Variables{"id": c.ID("Order", e.Params.OrderID)}
 		},
 		func(data struct {
 			Order graphql.Order `json:"order"`

@@ -12,12 +12,11 @@ import (
 const Product Name = "product"
 
 var product = definition{
-	name:       Product,
-	senders:    everyone,
-	needs:      []string{"product_id"},
-	draw:       func(d dice) Params { return Params{ProductID: d.products.Draw(d.Source)} },
-	federation: productFederated,
-	graphQL:    asksProduct(newProductAnswer),
+	name:    Product,
+	senders: everyone,
+	needs:   []string{"product_id"},
+	draw:    func(d dice) Params { return Params{ProductID: d.products.Draw(d.Source)} },
+	graphQL: asksProduct(newProductAnswer),
 	composed: func(ctx context.Context, s shop.Services, p Params) (Answer, error) {
 		product, err := s.GetProduct(ctx, p.ProductID)
 		return newProductAnswer(product), err
@@ -27,8 +26,8 @@ var product = definition{
 // asksProduct returns the plan that sends a document about one product.
 func asksProduct[A Answer](answer func(shop.Product) A) graphQLPlan {
 	return asks(
-		func(e Entry) graphql.Variables {
-			return graphql.Variables{"id": graphql.GlobalID("Product", e.Params.ProductID)}
+		func(c graphql.Client, e Entry) graphql.Variables {
+			return graphql.Variables{"id": c.ID("Product", e.Params.ProductID)}
 		},
 		func(data struct {
 			Product graphql.Product `json:"product"`

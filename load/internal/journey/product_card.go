@@ -10,13 +10,12 @@ import (
 const ProductCard Name = "product_card"
 
 var productCard = definition{
-	name:       ProductCard,
-	senders:    everyone,
-	needs:      []string{"product_id"},
-	shows:      []string{"id", "price", "title"},
-	draw:       product.draw,
-	federation: productCardFederated,
-	graphQL:    asksProduct(newProductCardAnswer),
+	name:    ProductCard,
+	senders: everyone,
+	needs:   []string{"product_id"},
+	shows:   []string{"id", "price", "title"},
+	draw:    product.draw,
+	graphQL: asksProduct(newProductCardAnswer),
 	composed: func(ctx context.Context, s shop.Services, p Params) (Answer, error) {
 		product, err := s.GetProduct(ctx, p.ProductID)
 		return newProductCardAnswer(product), err

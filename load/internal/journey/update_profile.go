@@ -18,7 +18,7 @@ var updateProfile = definition{
 	draw:       func(d dice) Params { return Params{UserID: d.From(d.scale.ProfileUsers(d.pool)), Address: d.address()} },
 	federation: updateProfileFederated,
 	graphQL: asks(
-		func(e Entry) graphql.Variables {
+		func(_ graphql.Client, e Entry) graphql.Variables {
 			return graphql.Variables{"address": graphql.Address(*e.Params.Address)}
 		},
 		func(data struct {
