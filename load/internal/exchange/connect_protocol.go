@@ -86,7 +86,7 @@ func reads(method string) bool {
 func (c *connectChannel) Invoke(ctx context.Context, method string, request, answer any, _ ...grpc.CallOption) error {
 	call, ctx := c.start(ctx, method, c.protocol != target.Connect || !reads(method))
 	asks := connect.NewRequest(&rawproto.Message{Of: request.(proto.Message)})
-	c.identify(asks.Header(), call)
+	c.x.declare(call.span.Traceparent(), c.token, asks.Header().Set)
 	answered, err := c.client(method).CallUnary(ctx, asks)
 	if err != nil {
 		return call.finish(err)
@@ -113,20 +113,6 @@ func (c *connectChannel) start(ctx context.Context, method string, body bool) (*
 	}
 	call := &connectCall{x: c.x, method: method, span: c.x.trace.RPC(system, method), way: c.x.at.client.follow(body)}
 	return call, context.WithValue(ctx, connectKey{}, call)
-}
-
-// identify adds the header fields that every request of a journey has.
-func (c *connectChannel) identify(header http.Header, call *connectCall) {
-	header.Set(traceparent, call.span.Traceparent())
-	if c.token != "" {
-		header.Set("Authorization", "Bearer "+c.token)
-	}
-	if c.x.apart != "" {
-		header.Set(journeyHeader, c.x.apart)
-	}
-	if priority := c.x.priority(); priority != "" {
-		header.Set(priorityHeader, priority)
-	}
 }
 
 type connectKey struct{}
@@ -249,7 +235,7 @@ var _ grpc.ClientStream = (*connectStream)(nil)
 
 func (s *connectStream) SendMsg(message any) (err error) {
 	asks := connect.NewRequest(&rawproto.Message{Of: message.(proto.Message)})
-	s.channel.identify(asks.Header(), s.call)
+	s.call.x.declare(s.call.span.Traceparent(), s.channel.token, asks.Header().Set)
 	if s.stream, err = s.channel.client(s.call.method).CallServerStream(s.ctx, asks); err != nil {
 		return s.call.finish(err)
 	}

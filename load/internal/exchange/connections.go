@@ -185,7 +185,7 @@ func (c *Client) newTransport(version, connections int) transport {
 type reach interface {
 	wire.Dialer
 	// Packets returns a socket that uses the given socket, over the emulated network if there is one.
-	Packets(socket net.PacketConn) net.PacketConn
+	Packets(socket wire.Socket) net.PacketConn
 	// At returns the connection with the given local address; nil if no network is emulated.
 	At(local net.Addr) *connection
 	Emulated() bool
@@ -202,10 +202,10 @@ func (direct) DialContext(ctx context.Context, network, address string) (net.Con
 	return dialer.DialContext(ctx, network, address)
 }
 
-func (direct) Packets(socket net.PacketConn) net.PacketConn { return socket }
-func (direct) At(net.Addr) *connection                      { return nil }
-func (direct) Emulated() bool                               { return false }
-func (direct) RTT() time.Duration                           { return 0 }
+func (direct) Packets(socket wire.Socket) net.PacketConn { return socket }
+func (direct) At(net.Addr) *connection                   { return nil }
+func (direct) Emulated() bool                            { return false }
+func (direct) RTT() time.Duration                        { return 0 }
 
 // openLimit is the time limit for opening a connection. Over an emulated network it has room for four round trips, as
 // gRPC needs with TLS 1.2.

@@ -75,6 +75,20 @@ func (x *Exchange) priority() string {
 	}
 }
 
+// declare adds the header fields that every request of a journey has.
+func (x *Exchange) declare(traceContext, token string, add func(name, value string)) {
+	add(traceparent, traceContext)
+	if token != "" {
+		add("authorization", "Bearer "+token)
+	}
+	if x.apart != "" {
+		add(journeyHeader, x.apart)
+	}
+	if priority := x.priority(); priority != "" {
+		add(priorityHeader, priority)
+	}
+}
+
 // Toward sends later requests to another entrance of the client; no request may be in flight.
 func (x *Exchange) Toward(url string) { x.at = x.at.client.At(url) }
 

@@ -57,8 +57,8 @@ func (x *Exchange) Do(ctx context.Context, r Request) (Response, error) {
 	return response, err
 }
 
-func (x *Exchange) send(ctx context.Context, r Request, traceparent string, way *crossing) (Response, error) {
-	request := x.build(ctx, r, traceparent)
+func (x *Exchange) send(ctx context.Context, r Request, traceContext string, way *crossing) (Response, error) {
+	request := x.build(ctx, r, traceContext)
 	if r.URI != "" {
 		to, err := url.ParseRequestURI(r.URI)
 		if err != nil {
@@ -150,7 +150,7 @@ var (
 	contentJSON    = []string{"application/json"}
 )
 
-func (x *Exchange) build(ctx context.Context, r Request, traceparent string) *http.Request {
+func (x *Exchange) build(ctx context.Context, r Request, traceContext string) *http.Request {
 	request := &http.Request{
 		Method:     r.Method,
 		URL:        &url.URL{Scheme: x.at.base.Scheme, Host: x.at.base.Host, Path: r.Path, RawQuery: r.Query.Encode()},
@@ -161,7 +161,6 @@ func (x *Exchange) build(ctx context.Context, r Request, traceparent string) *ht
 		Header: http.Header{
 			"Accept":          acceptJSON,
 			"Accept-Encoding": x.at.client.acceptEncoding,
-			"Traceparent":     {traceparent},
 			"User-Agent":      userAgent,
 		},
 	}
@@ -171,15 +170,7 @@ func (x *Exchange) build(ctx context.Context, r Request, traceparent string) *ht
 		request.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(r.Body)), nil }
 		request.Body, _ = request.GetBody()
 	}
-	if r.Token != "" {
-		request.Header["Authorization"] = []string{"Bearer " + r.Token}
-	}
-	if x.apart != "" {
-		request.Header.Set(journeyHeader, x.apart)
-	}
-	if priority := x.priority(); priority != "" {
-		request.Header.Set(priorityHeader, priority)
-	}
+	x.declare(traceContext, r.Token, request.Header.Set)
 	for name, value := range r.Header {
 		if strings.EqualFold(name, "Host") {
 			request.Host = value // net/http writes this field instead of a header of that name

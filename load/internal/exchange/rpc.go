@@ -128,16 +128,8 @@ func (c *rpcChannel) NewStream(
 func (c *rpcChannel) start(ctx context.Context, method string) (*rpc, context.Context) {
 	c.x.begin()
 	call := c.x.trace.RPC(telemetry.GRPC, method)
-	pairs := []string{traceparent, call.Traceparent()}
-	if c.token != "" {
-		pairs = append(pairs, "authorization", "Bearer "+c.token)
-	}
-	if c.x.apart != "" {
-		pairs = append(pairs, journeyHeader, c.x.apart)
-	}
-	if priority := c.x.priority(); priority != "" {
-		pairs = append(pairs, priorityHeader, priority)
-	}
+	var pairs []string
+	c.x.declare(call.Traceparent(), c.token, func(name, value string) { pairs = append(pairs, name, value) })
 	r := &rpc{x: c.x, call: call, method: method, progress: &progress{sizes: &c.x.sizes, way: c.x.at.client.follow(true)}}
 	return r, metadata.AppendToOutgoingContext(context.WithValue(ctx, progressKey{}, r.progress), pairs...)
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"hopwise/load/internal/link"
+	"hopwise/load/internal/wire"
 )
 
 // through reaches the edge over a link, and keeps the connections that it opened.
@@ -28,7 +29,7 @@ func (t *through) DialContext(ctx context.Context, network, address string) (net
 	return c, nil
 }
 
-func (t *through) Packets(socket net.PacketConn) net.PacketConn {
+func (t *through) Packets(socket wire.Socket) net.PacketConn {
 	c := t.link.Packets(socket)
 	t.open.Store(localAddress(c.LocalAddr()), &connection{traffic: c})
 	return c

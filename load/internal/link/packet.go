@@ -5,12 +5,14 @@ import (
 	"net"
 	"sync"
 	"time"
+
+	"hopwise/load/internal/wire"
 )
 
 // PacketConn carries datagrams through a link without loss; QUIC controls congestion itself. Datagrams written
 // before Close are still delivered: with QUIC, they include the frame that closes the connection.
 type PacketConn struct {
-	net.PacketConn
+	wire.Socket
 	record
 	link     *Link
 	up, down *queue
@@ -19,12 +21,12 @@ type PacketConn struct {
 	once     sync.Once
 }
 
-var _ net.PacketConn = (*PacketConn)(nil)
+var _ wire.Socket = (*PacketConn)(nil)
 
 // Packets returns a socket whose datagrams go through the link in both directions.
-func (l *Link) Packets(far net.PacketConn) *PacketConn {
+func (l *Link) Packets(far wire.Socket) *PacketConn {
 	up, down := newQueue(l.clock), newQueue(l.clock)
-	c := &PacketConn{PacketConn: far, record: newRecord(up, down, 0), link: l, up: up, down: down}
+	c := &PacketConn{Socket: far, record: newRecord(up, down, 0), link: l, up: up, down: down}
 	go c.sendUp()
 	go c.receive()
 	return c
@@ -36,16 +38,16 @@ func (c *PacketConn) SlowStart() int { return 0 }
 // sendUp writes datagrams from the link to the real socket, and closes the socket at the end.
 func (c *PacketConn) sendUp() {
 	_ = c.up.drain(func(p *parcel) error {
-		_, _ = c.PacketConn.WriteTo(p.data, p.address) // a datagram that cannot be sent is lost, as on any network
+		_, _ = c.Socket.WriteTo(p.data, p.address) // a datagram that cannot be sent is lost, as on any network
 		return nil
 	})
-	_ = c.PacketConn.Close()
+	_ = c.Socket.Close()
 }
 
 func (c *PacketConn) receive() {
 	buffer := make([]byte, readSize)
 	for {
-		n, from, err := c.PacketConn.ReadFrom(buffer)
+		n, from, err := c.Socket.ReadFrom(buffer)
 		if err != nil {
 			now := time.Now()
 			c.down.add(&parcel{Passage: Passage{now, now}, err: err})
@@ -93,20 +95,6 @@ func (c *PacketConn) Close() error {
 		}
 		c.up.add(&parcel{Passage: Passage{now, due}, err: io.EOF})
 	})
-	return nil
-}
-
-func (c *PacketConn) SetReadBuffer(bytes int) error {
-	if socket, ok := c.PacketConn.(interface{ SetReadBuffer(bytes int) error }); ok {
-		return socket.SetReadBuffer(bytes)
-	}
-	return nil
-}
-
-func (c *PacketConn) SetWriteBuffer(bytes int) error {
-	if socket, ok := c.PacketConn.(interface{ SetWriteBuffer(bytes int) error }); ok {
-		return socket.SetWriteBuffer(bytes)
-	}
 	return nil
 }
 

@@ -30,7 +30,7 @@ func TestPackets(t *testing.T) {
 		t.Fatal(err)
 	}
 	l := New(newClock(t), Network{RTT: 40 * ms, Down: 8_000_000, Up: 8_000_000}, First)
-	c := l.Packets(far)
+	c := l.Packets(far.(*net.UDPConn))
 	began := time.Now()
 	const count, size = 30, 100
 	for i := range count {

@@ -38,11 +38,18 @@ func (m *Meter) Dial(ctx context.Context, d Dialer, network, address string) (ne
 	return &counted{Conn: connection, meter: m}, nil
 }
 
-// Packets returns a socket whose packets' bytes are counted, for one connection. It has only the basic methods, and
-// methods for the sizes of its buffers, so that each packet is a single read or write.
-func (m *Meter) Packets(socket *net.UDPConn) net.PacketConn {
+// Socket has only the basic methods of a UDP socket, and methods for the sizes of its buffers, so that each packet is a
+// single read or write.
+type Socket interface {
+	net.PacketConn
+	SetReadBuffer(bytes int) error
+	SetWriteBuffer(bytes int) error
+}
+
+// Packets returns a socket whose packets' bytes are counted, for one connection.
+func (m *Meter) Packets(socket *net.UDPConn) Socket {
 	m.dialed.Add(1)
-	return &countedPackets{PacketConn: socket, buffers: socket, meter: m}
+	return &countedPackets{Socket: socket, meter: m}
 }
 
 func (m *Meter) Count() Count  { return Count{In: m.in.Load(), Out: m.out.Load()} }
@@ -86,28 +93,22 @@ func (c *counted) Write(p []byte) (int, error) {
 	return n, err
 }
 
-type buffers interface {
-	SetReadBuffer(bytes int) error
-	SetWriteBuffer(bytes int) error
-}
-
 type countedPackets struct {
-	net.PacketConn
-	buffers
+	Socket
 	meter *Meter
 }
 
-var _ net.PacketConn = (*countedPackets)(nil)
+var _ Socket = (*countedPackets)(nil)
 
 func (c *countedPackets) ReadFrom(p []byte) (int, net.Addr, error) {
-	n, from, err := c.PacketConn.ReadFrom(p)
+	n, from, err := c.Socket.ReadFrom(p)
 	c.meter.in.Add(int64(n))
 	return n, from, err
 }
 
 func (c *countedPackets) WriteTo(p []byte, to net.Addr) (int, error) {
 	c.meter.out.Add(int64(len(p)))
-	n, err := c.PacketConn.WriteTo(p, to)
+	n, err := c.Socket.WriteTo(p, to)
 	c.meter.out.Add(int64(n - len(p)))
 	return n, err
 }
