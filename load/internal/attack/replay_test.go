@@ -39,7 +39,7 @@ func makeTape(t testing.TB, rate float64, duration time.Duration) *tape.Tape {
 // Every journey of the tape is sent once, at its time, which its row has; two replays give the same answers.
 func TestReplay(t *testing.T) {
 	shop := shoptest.Start(t)
-	made := makeTape(t, 40, 2*time.Second)
+	made := makeTape(t, 80, time.Second)
 	runner := prepare(t, shop.Target(t, target.GraphQL, 2), made.Entries)
 	runner.Timeout = patience
 	var digests []string

@@ -109,7 +109,7 @@ func TestShardsAreOneReplay(t *testing.T) {
 	if single.Shard.String() != "0/1" || single.Sampled == 0 || single.Sampled == single.Journeys {
 		t.Fatalf("%+v", single)
 	}
-	for count := 1; count <= 3; count++ {
+	for _, count := range []int{1, 3} {
 		out := t.TempDir()
 		merge := []string{"merge", "--out", filepath.Join(out, "merged")}
 		for index := count - 1; index >= 0; index-- {
