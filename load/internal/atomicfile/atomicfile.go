@@ -9,6 +9,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+
+	"hopwise/load/internal/jsonline"
 )
 
 // Write replaces the file's content by what the function write produces; after a failure the file is unchanged.
@@ -29,9 +31,7 @@ func Write(path string, write func(io.Writer) error) error {
 // WriteRows writes the rows that the function write adds, one JSON object per line.
 func WriteRows(path string, write func(add func(row any) error) error) error {
 	return Write(path, func(w io.Writer) error {
-		encoder := json.NewEncoder(w)
-		encoder.SetEscapeHTML(false)
-		return write(encoder.Encode)
+		return write(jsonline.NewEncoder(w).Encode)
 	})
 }
 

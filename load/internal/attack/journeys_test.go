@@ -12,6 +12,7 @@ import (
 
 	"hopwise/load/internal/exchange"
 	"hopwise/load/internal/journey"
+	"hopwise/load/internal/jsonline"
 	"hopwise/load/internal/outcome"
 	"hopwise/load/internal/record"
 	"hopwise/load/internal/session"
@@ -281,13 +282,11 @@ func sortedJSON(t *testing.T, text []byte) string {
 	if err := json.Unmarshal(text, &anything); err != nil {
 		t.Fatal(err)
 	}
-	var sorted strings.Builder // maps are encoded by ascending key
-	encoder := json.NewEncoder(&sorted)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(anything); err != nil {
+	sorted, err := jsonline.Of(anything) // maps are encoded by ascending key
+	if err != nil {
 		t.Fatal(err)
 	}
-	return strings.TrimSuffix(sorted.String(), "\n")
+	return string(sorted)
 }
 
 type shape [3]int64

@@ -3,7 +3,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -17,6 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hopwise/load/internal/jsonline"
 	"hopwise/load/internal/steps"
 )
 
@@ -123,9 +123,7 @@ func wantsJSON(cmd *cobra.Command) bool {
 }
 
 func printJSON(w io.Writer, value any) error {
-	encoder := json.NewEncoder(w)
-	encoder.SetEscapeHTML(false)
-	return encoder.Encode(value)
+	return jsonline.NewEncoder(w).Encode(value)
 }
 
 // oneLine returns the error's message in a form that is safe for a terminal, because it may quote arbitrary files.

@@ -1,15 +1,14 @@
 package journey
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"reflect"
 	"slices"
 	"strings"
 
+	"hopwise/load/internal/jsonline"
 	"hopwise/load/internal/outcome"
 	"hopwise/load/internal/shopdata"
 )
@@ -40,15 +39,7 @@ func Check(q Question, a Answer) error {
 }
 
 // Canonical returns the canonical JSON of an answer: with sorted keys, without spaces, and with UTF-8 unescaped.
-func Canonical(a Answer) ([]byte, error) {
-	var text bytes.Buffer
-	encoder := json.NewEncoder(&text)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(a); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(text.Bytes(), []byte("\n")), nil
-}
+func Canonical(a Answer) ([]byte, error) { return jsonline.Of(a) }
 
 func Digest(canonical []byte) string {
 	sum := sha256.Sum256(canonical)

@@ -11,6 +11,8 @@ import (
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"hopwise/load/internal/jsonline"
 )
 
 // minPacked is the minimum size of answers that the shop compresses, in bytes.
@@ -51,18 +53,11 @@ func (f Fields) OfJSON(body []byte, packed bool) (b Beyond) {
 	if decoder.Decode(&whole) != nil {
 		return b
 	}
-	before := encode(whole)
+	before, _ := jsonline.Of(whole) // decoded JSON can be encoded
 	f.prune(whole, &b)
-	b.weigh(before, encode(whole), packed)
+	after, _ := jsonline.Of(whole)
+	b.weigh(before, after, packed)
 	return b
-}
-
-func encode(value any) []byte {
-	var text bytes.Buffer
-	encoder := json.NewEncoder(&text)
-	encoder.SetEscapeHTML(false)
-	_ = encoder.Encode(value) // decoded JSON can be encoded
-	return bytes.TrimSuffix(text.Bytes(), []byte("\n"))
 }
 
 func (f Fields) prune(value any, b *Beyond) {

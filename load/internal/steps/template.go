@@ -12,6 +12,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"hopwise/load/internal/jsonline"
 )
 
 const (
@@ -225,9 +227,6 @@ func decode(text []byte) (value any, err error) {
 
 // marshal encodes a value that was decoded: with sorted keys, without spaces, and with UTF-8 unescaped.
 func marshal(value any) []byte {
-	var text bytes.Buffer
-	encoder := json.NewEncoder(&text)
-	encoder.SetEscapeHTML(false)
-	_ = encoder.Encode(value) // decoded values can be encoded
-	return bytes.TrimSuffix(text.Bytes(), []byte("\n"))
+	text, _ := jsonline.Of(value) // decoded values can be encoded
+	return text
 }

@@ -16,6 +16,7 @@ import (
 	"hopwise/load/internal/atomicfile"
 	"hopwise/load/internal/draw"
 	"hopwise/load/internal/journey"
+	"hopwise/load/internal/jsonline"
 	"hopwise/load/internal/shopdata"
 	"hopwise/load/internal/workload"
 )
@@ -58,14 +59,15 @@ func (h Header) identity() string {
 // Encode returns the bytes of the tape's file and sets its digest.
 func (t *Tape) Encode() ([]byte, error) {
 	var body bytes.Buffer
+	lines := jsonline.NewEncoder(&body)
 	for _, entry := range t.Entries {
-		if err := writeLine(&body, entry); err != nil {
+		if err := lines.Encode(entry); err != nil {
 			return nil, err
 		}
 	}
 	t.Header.BodySHA256 = digest(body.Bytes())
 	var whole bytes.Buffer
-	if err := writeLine(&whole, t.Header); err != nil {
+	if err := jsonline.NewEncoder(&whole).Encode(t.Header); err != nil {
 		return nil, err
 	}
 	whole.Write(body.Bytes())
@@ -196,12 +198,6 @@ func strict(line []byte, into any) error {
 		return errors.New("more than one value in the line")
 	}
 	return nil
-}
-
-func writeLine(w io.Writer, value any) error {
-	encoder := json.NewEncoder(w)
-	encoder.SetEscapeHTML(false)
-	return encoder.Encode(value)
 }
 
 func digest(text []byte) string {

@@ -14,6 +14,7 @@ import (
 
 	"hopwise/load/internal/draw"
 	"hopwise/load/internal/journey"
+	"hopwise/load/internal/jsonline"
 	"hopwise/load/internal/shopdata"
 	"hopwise/load/internal/workload"
 )
@@ -335,7 +336,7 @@ func seal(t testing.TB, line string) string {
 	made := build(t, defaultSpec(t))
 	made.Header.Journeys, made.Header.BodySHA256 = 1, digest([]byte(line+"\n"))
 	var whole bytes.Buffer
-	if err := writeLine(&whole, made.Header); err != nil {
+	if err := jsonline.NewEncoder(&whole).Encode(made.Header); err != nil {
 		t.Fatal(err)
 	}
 	return whole.String() + line + "\n"

@@ -236,29 +236,23 @@ func (c checker) arrival(f file, a *Arrival) error {
 	if a.Process == Ramp && (given.From == nil || given.To == nil) {
 		return c.fail("$.arrival.process", "the process ramp needs from and to")
 	}
-	factor := func(where string, value float64) (int64, error) {
-		if !(value >= 0 && value <= maxFactor) {
-			return 0, c.fail(where, "factor %v is not between 0 and %v", value, maxFactor)
-		}
-		return toPerMille(value), nil
-	}
-	var err error
 	for i, step := range given.Steps {
-		value, err := factor(fmt.Sprintf("$.arrival.steps[%d]", i), step)
+		factor, err := factorOf(step)
 		if err != nil {
-			return err
+			return c.fail(fmt.Sprintf("$.arrival.steps[%d]", i), "%s", err)
 		}
-		a.Steps = append(a.Steps, value)
+		a.Steps = append(a.Steps, factor)
 	}
 	if a.Process == Staircase && slices.Max(a.Steps) == 0 {
 		return c.fail("$.arrival.steps", "all steps are 0")
 	}
 	if a.Process == Ramp {
-		if a.From, err = factor("$.arrival.from", *given.From); err != nil {
-			return err
+		var err error
+		if a.From, err = factorOf(*given.From); err != nil {
+			return c.fail("$.arrival.from", "%s", err)
 		}
-		if a.To, err = factor("$.arrival.to", *given.To); err != nil {
-			return err
+		if a.To, err = factorOf(*given.To); err != nil {
+			return c.fail("$.arrival.to", "%s", err)
 		}
 		if a.From == 0 && a.To == 0 {
 			return c.fail("$.arrival.from", "from and to are both 0")
@@ -274,15 +268,24 @@ func (s Share) Times() int64 { return s.Weight / perMille }
 func InStairs(steps []float64) (Arrival, error) {
 	made := Arrival{Process: Staircase}
 	for _, step := range steps {
-		if !(step >= 0 && step <= maxFactor) {
-			return Arrival{}, fmt.Errorf("factor %v is not between 0 and %v", step, maxFactor)
+		factor, err := factorOf(step)
+		if err != nil {
+			return Arrival{}, err
 		}
-		made.Steps = append(made.Steps, toPerMille(step))
+		made.Steps = append(made.Steps, factor)
 	}
 	if slices.Max(made.Steps) == 0 { // also steps that are rounded to 0
 		return Arrival{}, errors.New("all steps are 0")
 	}
 	return made, nil
+}
+
+// factorOf returns a factor in thousandths.
+func factorOf(value float64) (int64, error) {
+	if !(value >= 0 && value <= maxFactor) {
+		return 0, fmt.Errorf("factor %v is not between 0 and %v", value, maxFactor)
+	}
+	return toPerMille(value), nil
 }
 
 func toPerMille(value float64) int64 { return int64(math.Round(value * perMille)) }

@@ -2,7 +2,6 @@ package shoptest
 
 import (
 	"encoding/base64"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -10,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"hopwise/load/internal/jsonline"
 	"hopwise/load/internal/shop"
 	"hopwise/load/internal/shopdata"
 )
@@ -82,11 +82,8 @@ func documentOf(id int64) shop.Document {
 		records = append(records, shop.DocumentRecord{At: placedAt, Count: 2, OK: true, Price: &price, Text: "Tested <twice>", Value: 12.25})
 	}
 	document := shop.Document{ID: id, Sections: []shop.DocumentSection{{Records: records, Title: "Use"}}}
-	var text strings.Builder
-	encoder := json.NewEncoder(&text)
-	encoder.SetEscapeHTML(false)
-	_ = encoder.Encode(document)
-	records[0].Text = strings.Repeat("x", int(shopdata.DocumentBytes(id))+len("\n")-text.Len())
+	text, _ := jsonline.Of(document)
+	records[0].Text = strings.Repeat("x", int(shopdata.DocumentBytes(id))-len(text))
 	return document
 }
 
