@@ -39,7 +39,7 @@ func makeTape(t testing.TB, rate float64, duration time.Duration) *tape.Tape {
 // Every journey of the tape is sent once, at its time, which its row has; two replays give the same answers.
 func TestReplay(t *testing.T) {
 	shop := shoptest.Start(t)
-	made := makeTape(t, 80, time.Second)
+	made := makeTape(t, 160, time.Second/2)
 	runner := prepare(t, shop.Target(t, target.GraphQL, 2), made.Entries)
 	runner.Timeout = patience
 	var digests []string
@@ -168,7 +168,7 @@ func TestVegetaReadsTheResults(t *testing.T) {
 		}
 		return false
 	}
-	made := makeTape(t, 60, time.Second)
+	made := makeTape(t, 200, 300*time.Millisecond)
 	runner := newRunner(t, shop.Target(t, target.REST, 2), made.Entries)
 	result, err := Replay(context.Background(), made, runner, Options{Drain: patience})
 	if err != nil {

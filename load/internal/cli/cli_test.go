@@ -69,7 +69,7 @@ func writeTarget(t testing.TB, at target.Target) string {
 func makeTape(t testing.TB, extra ...string) (path string, summary map[string]any) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "tape.jsonl")
-	args := append([]string{"tape", "--workload", defaultWorkload, "--seed", "1", "--rate", "60", "--duration", "1s", "--out", path}, extra...)
+	args := append([]string{"tape", "--workload", defaultWorkload, "--seed", "1", "--rate", "200", "--duration", "300ms", "--out", path}, extra...)
 	if err := json.Unmarshal([]byte(succeed(t, args...)), &summary); err != nil {
 		t.Fatal(err)
 	}

@@ -164,7 +164,7 @@ func TestBytesOnTheWire(t *testing.T) {
 	for _, protocol := range []target.Protocol{target.GraphQL, target.RESTServices, target.GRPC} {
 		for _, version := range []string{"1", "2"} {
 			t.Run(fmt.Sprintf("%s over HTTP/%s", protocol, version), func(t *testing.T) {
-				t.Parallel() // each case waits for a second
+				t.Parallel()
 				shop := shoptest.Start(t)
 				at := shop.Target(t, protocol, int(version[0]-'0'))
 				at.Connections = 2

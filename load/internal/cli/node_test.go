@@ -76,7 +76,7 @@ func TestNode(t *testing.T) {
 	if len(shop.Seen()) != 0 {
 		t.Error("journeys were sent before the start")
 	}
-	line := startLine(2 * time.Second)
+	line := startLine(time.Second)
 	writeText(t, filepath.Join(out, startFile), line[:8]) // as during a slow write
 	time.Sleep(2 * pollInterval)
 	writeText(t, filepath.Join(out, startFile), line)
@@ -141,11 +141,11 @@ func TestUncollectedNodeFails(t *testing.T) {
 	shop := shoptest.Start(t)
 	tapePath, _ := makeTape(t)
 	out := t.TempDir()
-	ended := startNode(t, "--tape", tapePath, "--target", writeTarget(t, shop.Target(t, target.REST, 2)), "--out", out, "--wait", "2s")
+	ended := startNode(t, "--tape", tapePath, "--target", writeTarget(t, shop.Target(t, target.REST, 2)), "--out", out, "--wait", "1s")
 	eventually(t, filepath.Join(out, readyFile))
 	writeText(t, filepath.Join(out, startFile), startLine(time.Second))
 	end := endOf(t, ended)
-	if end.code != exitFailed || !strings.Contains(end.stderr, "taken was not there within 2s") {
+	if end.code != exitFailed || !strings.Contains(end.stderr, "taken was not there within 1s") {
 		t.Errorf("%+v", end)
 	}
 }
@@ -162,7 +162,7 @@ func TestSignalEndsANode(t *testing.T) {
 	}{
 		{"before its start", 0, readyFile},
 		{"before its instant", time.Minute, readyFile},
-		{"after its end", 2 * time.Second, doneFile},
+		{"after its end", time.Second, doneFile},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			out := t.TempDir()
