@@ -35,16 +35,6 @@ func presentFailure(failure *shoperr.Error) *gqlerror.Error {
 	return &gqlerror.Error{Message: failure.Message, Extensions: extensions}
 }
 
-// presentMistake returns a mistake in a document or its values in the form for clients.
-func presentMistake(mistake *gqlerror.Error) *gqlerror.Error {
-	message := mistake.Message
-	if runes := []rune(message); len(runes) > maxMessage {
-		message = string(runes[:maxMessage]) + "..."
-	}
-	extensions := map[string]any{"code": string(shoperr.InvalidArgument)}
-	return &gqlerror.Error{Message: message, Locations: mistake.Locations, Path: mistake.Path, Extensions: extensions}
-}
-
 // present gives an error of a resolver or of gqlgen the form for clients, unless it already has that form.
 func present(ctx context.Context, err error) *gqlerror.Error {
 	failure, mistake := new(shoperr.Error), new(gqlerror.Error)
@@ -59,7 +49,11 @@ func present(ctx context.Context, err error) *gqlerror.Error {
 	case errors.As(err, &failure) || !isMistake:
 		made = presentFailure(guard.ClientError(ctx, err))
 	default:
-		made = presentMistake(mistake)
+		message := mistake.Message
+		if runes := []rune(message); len(runes) > maxMessage {
+			message = string(runes[:maxMessage]) + "..."
+		}
+		made = &gqlerror.Error{Message: message, Extensions: map[string]any{"code": string(shoperr.InvalidArgument)}}
 	}
 	made.Path, made.Locations = mistake.Path, mistake.Locations
 	return made

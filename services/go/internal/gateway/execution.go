@@ -58,7 +58,8 @@ func (d *documents) InterceptOperation(ctx context.Context, next graphql.Operati
 	x := exchangeOf(ctx)
 	ctx, end := context.WithCancelCause(ctx)
 	ctx, span := d.tracer.Start(ctx, "graphql.execute")
-	counted := newExecution(x.cost, end)
+	counted := &execution{limit: int64(x.cost), end: end}
+	counted.left.Store(counted.limit)
 	graphql.GetOperationContext(ctx).ResolverMiddleware = counted.resolve
 	handle := next(ctx)
 	return func(ctx context.Context) *graphql.Response {
@@ -79,12 +80,6 @@ type execution struct {
 	left  atomic.Int64
 	isCut atomic.Bool
 	end   context.CancelCauseFunc // of the execution's context
-}
-
-func newExecution(limit float64, end context.CancelCauseFunc) *execution {
-	e := &execution{limit: int64(limit), end: end}
-	e.left.Store(e.limit)
-	return e
 }
 
 // resolve is the middleware of all fields.

@@ -97,7 +97,12 @@ func (queries) User(ctx context.Context, id string) (*graph.User, error) {
 	if err != nil {
 		return nil, err
 	}
-	return ownUser(ctx, number)
+	// Only this user and partners may see the result.
+	if err := graph.Of(ctx).AdmitFor(userv1.UserService_GetUser_FullMethodName, number, ""); err != nil {
+		return nil, err
+	}
+	user, err := graph.Of(ctx).Users.Load(number)
+	return shoperr.Existing(user, err, "user", number)
 }
 
 func (queries) Users(ctx context.Context, first int32, after *string) (*schema.UserConnection, error) {
@@ -225,15 +230,6 @@ func (users) Orders(ctx context.Context, of *graph.User, first int32, after *str
 	}, first, after, maxOrdersPerPage)
 	graph.ExpectOrders(ctx, orders, "edges", "node")
 	return &schema.OrderConnection{Edges: edges, PageInfo: info}, err
-}
-
-// ownUser returns the user with this id, if the caller is this user or a partner.
-func ownUser(ctx context.Context, number int64) (*graph.User, error) {
-	if err := graph.Of(ctx).AdmitFor(userv1.UserService_GetUser_FullMethodName, number, ""); err != nil {
-		return nil, err
-	}
-	user, err := graph.Of(ctx).Users.Load(number)
-	return shoperr.Existing(user, err, "user", number)
 }
 
 func value(text *string) string {

@@ -39,12 +39,12 @@ var (
 type change struct {
 	title, description, category, currency *string
 	amount, stock                          *int64
-	price                                  *typev1.Money
 }
 
 // changeOf returns the fields that an update names.
 func changeOf(p *pb.Product, mask []string) (change, error) {
 	var c change
+	unknown := len(mask) == 0
 	for _, path := range mask {
 		switch path {
 		case "title":
@@ -55,13 +55,13 @@ func changeOf(p *pb.Product, mask []string) (change, error) {
 			c.category = proto.String(p.GetCategory())
 		case "price":
 			c.amount, c.currency = proto.Int64(p.GetPrice().GetAmountMinor()), proto.String(p.GetPrice().GetCurrency())
-			c.price = &typev1.Money{AmountMinor: *c.amount, Currency: *c.currency}
 		case "stock":
 			c.stock = proto.Int64(p.GetStock())
+		default:
+			unknown = true
 		}
 	}
-	unknown := slices.ContainsFunc(mask, func(path string) bool { return !slices.Contains(changeable, path) })
-	if len(mask) == 0 || unknown {
+	if unknown {
 		return c, shoperr.Invalid("update_mask",
 			"update_mask must name at least one of: %s", strings.Join(changeable, ", "))
 	}
@@ -80,8 +80,8 @@ func (c change) check() error {
 	if err == nil && c.category != nil {
 		err = validate.Matching(*c.category, "product.category", category, categoryForm)
 	}
-	if err == nil && c.price != nil {
-		err = validate.PositiveMoney(c.price, "product.price", largestPrice)
+	if err == nil && c.amount != nil {
+		err = validate.PositiveMoney(&typev1.Money{AmountMinor: *c.amount, Currency: *c.currency}, "product.price", largestPrice)
 	}
 	if err == nil && c.stock != nil {
 		err = validate.Between(*c.stock, "product.stock", 0, maxStock)

@@ -2,7 +2,6 @@ package product
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"time"
 
@@ -149,12 +148,8 @@ type stock struct{ tx pgx.Tx }
 
 // claim adds a reservation without lines. It waits for rival claims of the id, and returns false if the id exists.
 func (s stock) claim(ctx context.Context, id string, state pb.ReservationState) (bool, error) {
-	var claimed string
-	err := s.tx.QueryRow(ctx, claimSQL, id, nameOf(state)).Scan(&claimed)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return false, nil
-	}
-	return err == nil, err
+	tag, err := s.tx.Exec(ctx, claimSQL, id, nameOf(state))
+	return tag.RowsAffected() > 0, err
 }
 
 // findLocked locks and returns a reservation with its lines, in order of product id.
