@@ -306,7 +306,7 @@ func TestNumberOfConnectionsIsFixed(t *testing.T) {
 						}
 					}
 				}()
-				server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				server := shoptest.Serve(t, func(w http.ResponseWriter, r *http.Request) {
 					if r.Method == http.MethodHead {
 						return
 					}
@@ -317,12 +317,7 @@ func TestNumberOfConnectionsIsFixed(t *testing.T) {
 					arrived <- struct{}{}
 					<-all
 					answerEmpty(w, r)
-				}))
-				var protocols http.Protocols
-				protocols.SetUnencryptedHTTP2(true)
-				server.Config.Protocols, server.Config.HTTP2 = &protocols, &http.HTTP2Config{MaxConcurrentStreams: streams}
-				server.Start()
-				t.Cleanup(server.Close)
+				}, func(s *httptest.Server) { s.Config.HTTP2 = &http.HTTP2Config{MaxConcurrentStreams: streams} })
 				entry := target.Entry{Protocol: c.protocol, URL: server.URL}
 				client, err := NewClient(target.Target{HTTP: c.http, Steps: "x", Endpoints: map[string]target.Entry{"e": entry}}, connections)
 				if err != nil {
@@ -362,15 +357,10 @@ func TestConnectionsAreUsedInTurn(t *testing.T) {
 		endpoints := map[string]target.Entry{}
 		servers := []string{"one", "other"}
 		for _, server := range servers {
-			serving := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			serving := shoptest.Serve(t, func(w http.ResponseWriter, r *http.Request) {
 				used.Store(server+" from "+r.RemoteAddr, true)
 				answerEmpty(w, r)
-			}))
-			var protocols http.Protocols
-			protocols.SetUnencryptedHTTP2(true)
-			serving.Config.Protocols = &protocols
-			serving.Start()
-			t.Cleanup(serving.Close)
+			})
 			endpoints[server] = target.Entry{Protocol: c.protocol, URL: serving.URL}
 		}
 		client, err := NewClient(target.Target{HTTP: c.http, Steps: "x", Endpoints: endpoints}, connections)

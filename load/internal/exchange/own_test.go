@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"hopwise/load/internal/target"
+	"hopwise/load/tests/shoptest"
 )
 
 // A connection to another machine is refused unless the user says that it is theirs; the shop's clients go anywhere.
@@ -45,20 +46,13 @@ func TestUnixSockets(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			serving := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			shoptest.Serve(t, func(w http.ResponseWriter, r *http.Request) {
 				if r.Host != "localhost" {
 					t.Errorf("%s: the host is %q", name, r.Host)
 				}
 				w.Header().Set("X-Server", server)
 				answerEmpty(w, r)
-			}))
-			serving.Listener = listener
-			var protocols http.Protocols
-			protocols.SetHTTP1(true)
-			protocols.SetUnencryptedHTTP2(true)
-			serving.Config.Protocols = &protocols
-			serving.Start()
-			t.Cleanup(serving.Close)
+			}, func(s *httptest.Server) { s.Listener = listener })
 			endpoints[server] = target.Entry{Protocol: c.protocol, URL: "http://" + server + ".localhost:80", Socket: listener.Addr().String()}
 		}
 		client := dialled(t, target.Target{HTTP: c.http, Steps: "x", Endpoints: endpoints}, 2)

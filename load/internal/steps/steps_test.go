@@ -29,6 +29,7 @@ import (
 	"hopwise/load/internal/exchange"
 	"hopwise/load/internal/outcome"
 	"hopwise/load/internal/target"
+	"hopwise/load/tests/shoptest"
 	"hopwise/proto/stubs/productv1"
 )
 
@@ -588,12 +589,7 @@ func TestStreamsOfGRPC(t *testing.T) {
 
 // A code that the target did not send is a failure, even if the step expects this code.
 func TestExpectedCodesComeFromTheTarget(t *testing.T) {
-	aborting := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))
-	var protocols http.Protocols
-	protocols.SetUnencryptedHTTP2(true)
-	aborting.Config.Protocols = &protocols
-	aborting.Start()
-	defer aborting.Close()
+	aborting := shoptest.Serve(t, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
 	const nobody = "127.0.0.1:1"
 	for code, address := range map[string]string{"UNAVAILABLE": nobody, "INTERNAL": strings.TrimPrefix(aborting.URL, "http://")} {
 		step := Step{At: "e", RPC: string(productv1.ProductService_ServiceDesc.ServiceName) + "/GetProduct", Code: code, Set: "set.pb"}

@@ -79,6 +79,21 @@ type Shop struct {
 	rules       map[string]rule // rules of the transcoder
 }
 
+// Serve starts a server that speaks HTTP/1.1 and HTTP/2 without TLS, until the test ends; change adjusts it before.
+func Serve(t testing.TB, handler http.HandlerFunc, change ...func(*httptest.Server)) *httptest.Server {
+	t.Helper()
+	server := httptest.NewUnstartedServer(handler)
+	server.Config.Protocols = new(http.Protocols)
+	server.Config.Protocols.SetHTTP1(true)
+	server.Config.Protocols.SetUnencryptedHTTP2(true)
+	for _, each := range change {
+		each(server)
+	}
+	server.Start()
+	t.Cleanup(server.Close)
+	return server
+}
+
 // Start starts a shop that speaks HTTP/1.1 and HTTP/2 without TLS, until the test ends.
 func Start(t testing.TB) *Shop {
 	t.Helper()
