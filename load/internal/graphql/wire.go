@@ -62,10 +62,16 @@ type Sends struct {
 	Router bool
 }
 
-func (s Sends) document(name string) (d document, known bool) {
+// locate adds a router's folder to a document's name.
+func (s Sends) locate(name string) string {
 	if s.Router {
-		name = path.Join(federation, name)
+		return path.Join(federation, name)
 	}
+	return name
+}
+
+func (s Sends) document(name string) (d document, known bool) {
+	name = s.locate(name)
 	if d, known = documents[name+"_whole"]; s.Whole && known {
 		return d, true
 	}
@@ -95,14 +101,14 @@ func Prepare(ctx context.Context, names []string, s Sends, open func() *exchange
 	for _, name := range names {
 		document, known := s.document(name)
 		if !known {
-			return fmt.Errorf("there is no document %s.graphql", name)
+			return fmt.Errorf("there is no document %s.graphql", s.locate(name))
 		}
 		response, err := NewClient(open(), "", s).send(ctx, document, nil, true)
 		if err != nil {
-			return fmt.Errorf("registering the query %s: %w", name, err)
+			return fmt.Errorf("registering the query %s: %w", s.locate(name), err)
 		}
 		if response.Status >= 500 || response.Status == http.StatusNotFound {
-			return fmt.Errorf("registering the query %s: status %d from %s", name, response.Status, document.path)
+			return fmt.Errorf("registering the query %s: status %d from %s", s.locate(name), response.Status, document.path)
 		}
 	}
 	return nil
