@@ -2,14 +2,11 @@ package graph
 
 import (
 	"encoding/base64"
-	"fmt"
 	"regexp"
 	"strconv"
 
 	"hopwise/services/internal/shoperr"
 )
-
-const maxShown = 80 // characters of what a client sent, in an error
 
 var globalForm = regexp.MustCompile(`^(\pL+):([0-9]{1,18})$`)
 
@@ -24,7 +21,7 @@ func SplitID(value, field string) (kind string, number int64, err error) {
 	parts := globalForm.FindSubmatch(decoded)
 	if err != nil || parts == nil {
 		return "", 0, shoperr.Invalid(field,
-			"%s %s is not a global identifier; use one from an `id` field of this API", field, quote(value))
+			"%s '%.80s' is not a global identifier; use one from an `id` field of this API", field, value)
 	}
 	number, err = strconv.ParseInt(string(parts[2]), 10, 64)
 	return string(parts[1]), number, err
@@ -35,14 +32,7 @@ func Number(value, kind, field string) (int64, error) {
 	given, number, err := SplitID(value, field)
 	if err == nil && (given != kind || number < 1) {
 		err = shoperr.Invalid(field,
-			"%s %s identifies %s:%d; an id of a %s is needed", field, quote(value), given, number, kind)
+			"%s '%.80s' identifies %s:%d; an id of a %s is needed", field, value, given, number, kind)
 	}
 	return number, err
-}
-
-func quote(value string) string {
-	if runes := []rune(value); len(runes) > maxShown {
-		value = string(runes[:maxShown])
-	}
-	return fmt.Sprintf("'%s'", value)
 }

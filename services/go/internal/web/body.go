@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -136,7 +137,4 @@ func RefuseRepetition(name string) error {
 func Shorten(text string) string { return Cut(text, maxName) }
 
 // Cut returns the beginning of a client's text, up to a number of characters.
-func Cut(text string, most int) string {
-	characters := []rune(text)
-	return string(characters[:min(len(characters), most)])
-}
+func Cut(text string, most int) string { return fmt.Sprintf("%.*s", most, text) }
