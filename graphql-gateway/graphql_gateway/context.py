@@ -2,60 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
-from graphql import OperationDefinitionNode
-
-from graphql_gateway.cost import TARIFF
 from shop.contract.calls import Access, call_of
 from shop.contract.ports import Clients
-from shop.errors import NotFound, Unauthenticated
-from shop.platform.access.rules import Authenticator, Caller
+from shop.errors import NotFound
+from shop.platform.access.rules import Authenticator
 from shop.platform.access.streams import Streams
 from shop.platform.admission import Admission
 from shop.platform.deadline import DEFAULT_S, begin, work_s
-from shop.platform.graphql.schema import RequestContext
+from shop.platform.graphql.schema import ClientContext
 from shop.platform.http.caching import surrogate_keys
 
 R = TypeVar("R")
 T = TypeVar("T")
 
 
-@dataclass(slots=True, eq=False, repr=False)
-class Context(RequestContext, Generic[R]):
+class Context(ClientContext, Generic[R]):
     """One request.
 
+    Args:
+        admission: Limits the number of passwords that are hashed at a time; None for no limit.
+
     Attributes:
-        _authorization: The Authorization header; empty if it is absent. It is not checked before a resolver needs to
-            know the caller, so that open reads pay nothing for it.
-        _admission: Limits the number of passwords that are hashed at a time; None for no limit.
-        address: The client's address, as the edge gives it; None for a request from inside.
         shown: Ids of the products in the public fields of the answer.
     """
 
-    clients: Clients
-    _reads: Callable[[Clients], R]
-    _authenticator: Authenticator
-    _authorization: str
-    _streams: Streams
-    _admission: Admission | None
-    address: str | None
-    reads: R = field(init=False)
-    shown: set[int] = field(init=False, default_factory=set)
-    _caller: Caller | None = field(init=False, default=None)
+    __slots__ = ("_admission", "_reads", "_streams", "clients", "reads", "shown")
 
-    def __post_init__(self) -> None:
-        self.reads = self._reads(self.clients)
-
-    @property
-    def caller(self) -> Caller:
-        """The caller, and what it may do. Raises `Unauthenticated` if there is no token, or it is not valid."""
-        if self._caller is None:
-            self._caller = self._authenticator.authenticate(self._authorization)
-        return self._caller
+    def __init__(
+        self,
+        clients: Clients,
+        reads: Callable[[Clients], R],
+        authenticator: Authenticator,
+        headers: Mapping[bytes, bytes],
+        streams: Streams,
+        admission: Admission | None,
+    ) -> None:
+        super().__init__(authenticator, headers)
+        self.clients = clients
+        self.reads = reads(clients)
+        self.shown: set[int] = set()
+        self._reads = reads
+        self._streams = streams
+        self._admission = admission
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -95,12 +87,3 @@ class Context(RequestContext, Generic[R]):
         self.reads = self._reads(self.clients)
         self.execution.renew()
         begin(work_s(DEFAULT_S))
-
-    def check_cost(self, cost: int, operation: OperationDefinitionNode) -> None:
-        TARIFF.require_affordable(cost, operation, self._is_partner)
-
-    def _is_partner(self) -> bool:
-        try:
-            return self.caller.is_privileged
-        except Unauthenticated:
-            return False

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from graphql import DocumentNode, GraphQLSchema
-
-from shop.platform.graphql.cost import COST_OF_CALL, CostModel, Tariff
+from shop.platform.graphql.cost import COST_OF_CALL, Tariff
 from shop.values.notification import KEPT
 from shop.values.order import MAX_LINES
 from shop.values.product import MAX_RECORDS, MAX_SECTIONS
@@ -30,7 +28,3 @@ TARIFF = Tariff(
         ("OrderLine", "lineNumber"): 4,
     },
 )
-
-
-def measure(schema: GraphQLSchema, document: DocumentNode) -> CostModel:
-    return CostModel(schema, document, TARIFF)

@@ -15,7 +15,7 @@ from test_costly_documents import HONEST, REPEATED, documents
 from test_limits import REFUSED
 
 from conforming import ProgramUnderTest
-from graphql_gateway.cost import measure
+from graphql_gateway.cost import TARIFF
 from graphql_gateway.schema import build_schema
 from provision import golang
 from shop.errors import ResourceExhausted, ShopError
@@ -53,7 +53,7 @@ def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
 def verdict(text: str) -> str:
     """Returns the verdict of the gateway in Python on a document whose variables have no values."""
     try:
-        prepared = prepare_document(SCHEMA, parse_document(text), measure)
+        prepared = prepare_document(SCHEMA, parse_document(text), TARIFF.measure)
         operation = prepared.operation(None)
         cost = prepared.cost.of(operation, {})
     except ResourceExhausted as error:

@@ -25,7 +25,7 @@ from hypothesis import HealthCheck, Phase, given, settings, target
 from hypothesis import strategies as st
 from hypothesis_graphql import from_schema, nodes
 
-from graphql_gateway.cost import measure
+from graphql_gateway.cost import TARIFF
 from graphql_gateway.schema import build_schema
 from shop.errors import ShopError
 from shop.platform.graphql.documents import parse_document, prepare_document
@@ -116,7 +116,7 @@ def end_of_part(pieces: list[str], begin: int) -> int:
 def refusal(text: str) -> str:
     """Treats a document as the gateway does before the document runs; returns why it is refused, or an empty text."""
     try:
-        prepare_document(SCHEMA, parse_document(text), measure)
+        prepare_document(SCHEMA, parse_document(text), TARIFF.measure)
     except (ShopError, RequestError) as error:
         return str(error)
     return ""

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from graphql import GraphQLField, GraphQLObjectType, GraphQLSchema, get_introspection_query, get_named_type
 
-from graphql_gateway.cost import TARIFF, measure
+from graphql_gateway.cost import TARIFF
 from graphql_gateway.objects.global_id import global_id
 from graphql_gateway.schema import build_schema
 from graphql_gateways import fields_of
@@ -106,7 +106,7 @@ def is_allowed(schema: GraphQLSchema, text: str, *, is_partner: bool) -> bool:
 
 
 def price(schema: GraphQLSchema, text: str, *, is_partner: bool = False) -> tuple[int, int]:
-    prepared = prepare_document(schema, parse_document(text), measure)
+    prepared = prepare_document(schema, parse_document(text), TARIFF.measure)
     operation = prepared.operation(None)
     return prepared.cost.of(operation, {}), max_cost(operation, is_partner=is_partner)
 

@@ -10,7 +10,7 @@ import pytest
 from graphql import build_client_schema, get_introspection_query, parse, print_schema
 
 from conforming import says
-from graphql_gateway.cost import measure
+from graphql_gateway.cost import TARIFF
 from graphql_gateway.schema import build_schema
 from shop.platform.graphql import cost as cost_model
 from shop.platform.graphql.error_format import RequestError
@@ -23,7 +23,7 @@ DOCUMENTS = Path(__file__).resolve().parents[3] / "load" / "internal" / "graphql
 
 def cost(query: str, **variables: object) -> int:
     document = parse(query)
-    return measure(SCHEMA, document).of(operations_of(document)[0], variables)
+    return TARIFF.measure(SCHEMA, document).of(operations_of(document)[0], variables)
 
 
 @pytest.mark.parametrize(
@@ -115,7 +115,7 @@ def test_a_variable_that_execution_refuses_has_no_cost(value: object) -> None:
 
 def test_cost_is_known_per_value_of_the_variables_it_depends_on() -> None:
     document = parse("query ($n: Int!, $c: String) { products(first: $n, category: $c) { edges { cursor } } }")
-    model, (operation,) = measure(SCHEMA, document), operations_of(document)
+    model, (operation,) = TARIFF.measure(SCHEMA, document), operations_of(document)
     assert [model.of(operation, {"n": number, "c": "x"}) for number in [*range(1, 101), 1]] == [
         50 + number * 2 for number in [*range(1, 101), 1]
     ]
@@ -126,7 +126,7 @@ def test_fragments_that_spread_each_other_many_times_are_measured_in_linear_time
     document = parse(f"{{ product(id: 1) {{ ...f0 }} }} {chain} fragment f25 on Product {{ title }}")
     assert check_shape(document).depth == 2
     # The document has so many fields only in theory; execution resolves one field.
-    assert measure(SCHEMA, document).of(operations_of(document)[0], {}) == 50 + 3**25
+    assert TARIFF.measure(SCHEMA, document).of(operations_of(document)[0], {}) == 50 + 3**25
 
 
 DEEP = """{ products { edges { node { reviews { author {

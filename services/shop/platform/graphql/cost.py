@@ -88,18 +88,8 @@ class Tariff:
     items: Mapping[Place, int]
     dear: Mapping[Place, int] = field(default_factory=dict)
 
-    def require_affordable(self, cost: int, operation: OperationDefinitionNode, is_partner: Callable[[], bool]) -> None:
-        """Checks the cost of an operation; raises `ResourceExhausted` if it is above the caller's limit.
-
-        Args:
-            is_partner: Returns whether the caller is a partner; called only where that matters.
-        """
-        limit = max_cost(operation, is_partner=cost > MAX_COST and is_partner())
-        if cost > limit:
-            bounds = ", ".join(f"`{name}`" for name in self.bounds)
-            raise ResourceExhausted(
-                f"the operation has a cost of {cost}; the limit is {limit}; ask for fewer items ({bounds}) or fields"
-            )
+    def measure(self, schema: GraphQLSchema, document: DocumentNode) -> CostModel:
+        return CostModel(schema, document, self)
 
 
 def max_cost(operation: OperationDefinitionNode, *, is_partner: bool) -> int:
@@ -152,6 +142,22 @@ class CostModel:
             cost = counter.cost(operation.selection_set, self._schema.get_root_type(operation.operation))
             if len(self._known) < _MAX_KNOWN:
                 self._known[key] = cost
+        return cost
+
+    def check(
+        self, operation: OperationDefinitionNode, values: Mapping[str, object], is_partner: Callable[[], bool]
+    ) -> int:
+        """Returns an operation's cost; raises `ResourceExhausted` above the caller's limit, and the errors of `of`.
+
+        `is_partner` returns whether the caller is a partner; it is called only where that matters.
+        """
+        cost = self.of(operation, values)
+        limit = max_cost(operation, is_partner=cost > MAX_COST and is_partner())
+        if cost > limit:
+            bounds = ", ".join(f"`{name}`" for name in self._tariff.bounds)
+            raise ResourceExhausted(
+                f"the operation has a cost of {cost}; the limit is {limit}; ask for fewer items ({bounds}) or fields"
+            )
         return cost
 
 

@@ -122,8 +122,7 @@ class Endpoint:
         operation = prepared.operation(request.operation_name)
         cost = None
         if prepared.cost is not None:
-            cost = prepared.cost.of(operation, request.variables)
-            context.check_cost(cost, operation)
+            cost = prepared.cost.check(operation, request.variables, context.is_partner)
         context.document, context.is_public = prepared.document, prepared.is_public
         context.execution = Execution(prepared.fields, cost)
         return operation

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
 from functools import partial
 from typing import Any, TypeAlias
 
 import strawberry
-from graphql import DocumentNode, GraphQLError, GraphQLResolveInfo, GraphQLSchema, OperationDefinitionNode
+from graphql import DocumentNode, GraphQLError, GraphQLResolveInfo, GraphQLSchema
 from strawberry.extensions import SchemaExtension
 from strawberry.schema.config import StrawberryConfig
 from strawberry.schema.schema import StrawberryGraphQLCoreExecutionContext
 from strawberry.types import ExecutionContext
 from strawberry.types.execution import ExecutionResult, PreExecutionError, StreamExecutionResult
 
-from shop.errors import ShopError
-from shop.platform.access.rules import Caller, current_caller
+from shop.errors import ShopError, Unauthenticated
+from shop.platform.access.rules import Authenticator, Caller, current_caller
+from shop.platform.config import EDGE_MARK
 from shop.platform.graphql.error_format import RequestError, shown_errors
 from shop.platform.graphql.execution import Execution, count_lists
 from shop.platform.graphql.scalars import SCALARS
+
+_MARK = EDGE_MARK.encode()
 
 
 # Only these two functions read private attributes of Strawberry; `test_graphql_internals.py` fails if a new version of
@@ -64,8 +67,31 @@ class RequestContext:
         """The caller. Raises `Unauthenticated` if there is no token, or it is not valid."""
         return current_caller()
 
-    def check_cost(self, cost: int, operation: OperationDefinitionNode) -> None:
-        """Checks the cost of the operation; subclasses may set a limit, above which they raise `ResourceExhausted`."""
+    def is_partner(self) -> bool:
+        """Returns whether the caller is a partner; a caller without a valid token is none."""
+        try:
+            return self.caller.is_privileged
+        except Unauthenticated:
+            return False
+
+
+class ClientContext(RequestContext):
+    """The context of a client's request; the token is not checked before something needs to know the caller."""
+
+    __slots__ = ("_authenticator", "_authorization", "_caller")
+
+    def __init__(self, authenticator: Authenticator, headers: Mapping[bytes, bytes]) -> None:
+        address = headers.get(_MARK)
+        super().__init__(None if address is None else address.decode("latin-1"))
+        self._authenticator = authenticator
+        self._authorization = headers.get(b"authorization", b"").decode("latin-1")
+        self._caller: Caller | None = None
+
+    @property
+    def caller(self) -> Caller:
+        if self._caller is None:
+            self._caller = self._authenticator.authenticate(self._authorization)
+        return self._caller
 
 
 OpenStream: TypeAlias = Callable[..., Awaitable[AsyncGenerator[StreamExecutionResult]]]

@@ -23,7 +23,6 @@ from typing import Annotated, Generic, TypeAlias, TypeVar, cast, get_args, get_o
 
 import msgspec
 import strawberry
-from graphql import DocumentNode, GraphQLSchema, OperationDefinitionNode
 from starlette.types import ASGIApp, Receive, Scope, Send
 from strawberry.tools import create_type
 from strawberry.types.field import StrawberryField
@@ -32,14 +31,13 @@ from shop.contract.calls import Access, Call, Service
 from shop.contract.graphql import ROWS_PER_PAGE, group_name, operation_of, root_field
 from shop.contract.signatures import EXPECTED, Kind, PortMethod, bare, is_optional, is_struct, list_of, methods_of
 from shop.contract.signatures import Parameter as ParameterOfCall
-from shop.errors import Unauthenticated
 from shop.fields import Instant as WholeSeconds
 from shop.platform.access.rules import Authenticator
 from shop.platform.config import EDGE_MARK
-from shop.platform.graphql.cost import CostModel, Tariff
+from shop.platform.graphql.cost import Tariff
 from shop.platform.graphql.endpoint import ROUTE, Endpoint
 from shop.platform.graphql.scalars import Instant, Long, Moment
-from shop.platform.graphql.schema import RequestContext, Schema
+from shop.platform.graphql.schema import ClientContext, RequestContext, Schema
 from shop.platform.incoming import Around, Incoming
 from shop.values.notification import KEPT
 from shop.values.order import MAX_LINES
@@ -52,60 +50,47 @@ P = TypeVar("P")
 DEFAULT_ITEMS, DEFAULT_ORDERS, DEFAULT_ROWS = 20, 10, 1_000
 """Largest sizes of lists whose length is not given: items of a page, orders of a page, rows of a listing."""
 
-_MARK = EDGE_MARK.encode()
-
 _ADMITTED = nullcontext()
 
 
-class ServiceContext(RequestContext, Generic[P]):
+class ComponentRequest(RequestContext, Generic[P]):
     """One request from another component of the shop; all of its calls are admitted together."""
 
     __slots__ = ("service",)
 
-    def __init__(self, service: P, address: str | None = None) -> None:
-        super().__init__(address)
+    def __init__(self, service: P) -> None:
+        super().__init__()
         self.service = service
 
     def admit(self, _row: Call[..., object], /) -> AbstractContextManager[None]:
-        """Admits the caller to a call, and returns the context of its work.
-
-        Raises `Unauthenticated` if there is no valid token, or `PermissionDenied` if it does not admit the caller.
-        """
         return _ADMITTED
 
 
-class ClientContext(ServiceContext[P]):
+class ClientRequest(ClientContext, Generic[P]):
     """One request from a client; each of its calls is admitted by the call's row, and runs in its `around`."""
 
-    __slots__ = ("_around", "_authenticator", "_authorization")
+    __slots__ = ("_around", "service")
 
     def __init__(
         self, service: P, authenticator: Authenticator, headers: Mapping[bytes, bytes], around: Mapping[str, Around]
     ) -> None:
-        address = headers.get(_MARK)
-        super().__init__(service, None if address is None else address.decode("latin-1"))
-        self._authenticator = authenticator
+        super().__init__(authenticator, headers)
+        self.service = service
         self._around = around
-        self._authorization = headers.get(b"authorization", b"").decode("latin-1")
 
     def admit(self, row: Call[..., object], /) -> AbstractContextManager[None]:
+        """Admits the caller to a call, and returns the context of its work.
+
+        Raises `Unauthenticated` if there is no valid token, or `PermissionDenied` if it does not admit the caller.
+        """
         self._authenticator.admit_client(row.access, self._authorization)
         around = self._around.get(row.name)
         if around is None:
             return _ADMITTED
         return around({} if self.address is None else {EDGE_MARK: self.address})
 
-    def check_cost(self, cost: int, operation: OperationDefinitionNode) -> None:
-        TARIFF.require_affordable(cost, operation, self._is_partner)
 
-    def _is_partner(self) -> bool:
-        try:
-            return self._authenticator.authenticate(self._authorization).is_privileged
-        except Unauthenticated:
-            return False
-
-
-ServiceInfo: TypeAlias = "strawberry.Info[ServiceContext[object], None]"
+ServiceInfo: TypeAlias = "strawberry.Info[ComponentRequest[object] | ClientRequest[object], None]"
 
 TARIFF = Tariff(
     bounds=("ids", "orderIds", "productIds", "pageSize", "limit", "representations"),
@@ -139,27 +124,23 @@ def graphql_app(
     """Returns a service's GraphQL application; the contexts `around` are those of `Offer`, for calls of clients."""
     authenticator, schema, path = incoming.authenticator, schema_of(service), client_path(service.name)
 
-    def of_part(headers: dict[bytes, bytes]) -> ServiceContext[P]:
+    def of_part(headers: dict[bytes, bytes]) -> ComponentRequest[P]:
         authenticator.admit(Access.INTERNAL, None, authenticator.origin_of(headers))
-        return ServiceContext(use_cases)
+        return ComponentRequest(use_cases)
 
-    def of_client(headers: dict[bytes, bytes]) -> ClientContext[P]:
+    def of_client(headers: dict[bytes, bytes]) -> ClientRequest[P]:
         authenticator.is_outside(authenticator.origin_of(headers))  # refuses callers without a required identity
-        return ClientContext(use_cases, authenticator, headers, around or {})
+        return ClientRequest(use_cases, authenticator, headers, around or {})
 
     # Each endpoint has its own store of documents, so that clients cannot evict those of gateways.
     parts = Endpoint(schema, of_part, incoming)
-    clients = Endpoint(schema, of_client, incoming, measure, compresses=True, route=path)
+    clients = Endpoint(schema, of_client, incoming, TARIFF.measure, compresses=True, route=path)
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         is_client = scope["type"] == "http" and scope["path"] == path
         await (clients if is_client else parts)(scope, receive, send)
 
     return app
-
-
-def measure(schema: GraphQLSchema, document: DocumentNode) -> CostModel:
-    return CostModel(schema, document, TARIFF)
 
 
 @cache

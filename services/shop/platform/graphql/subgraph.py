@@ -35,7 +35,7 @@ from shop.platform.access.rules import Authenticator, current_caller
 from shop.platform.graphql.endpoint import Endpoint
 from shop.platform.graphql.scalars import Long, parse_long
 from shop.platform.graphql.schema import Schema
-from shop.platform.graphql.service import ClientContext, ValueTypes, field_of, measure
+from shop.platform.graphql.service import TARIFF, ClientRequest, ValueTypes, field_of
 from shop.platform.incoming import Around, Incoming
 from shop.platform.validation import MAX_IDS
 from shop.values.order import Order
@@ -74,7 +74,7 @@ _REFERENCES = {f"{name.lower()}_{KEY}": name for name in ENTITIES}
 _OF_ORDERS = call_of(PaymentClient.batch_get_payments_by_order)
 
 
-class SubgraphContext(ClientContext[P]):
+class SubgraphContext(ClientRequest[P]):
     """One request to a subgraph."""
 
     __slots__ = ("_loaders",)
@@ -107,7 +107,7 @@ def subgraph_app(
     def context(headers: dict[bytes, bytes]) -> SubgraphContext[P]:
         return SubgraphContext(use_cases, incoming.authenticator, headers, around or {})
 
-    return Endpoint(subgraph_of(service), context, incoming, measure)
+    return Endpoint(subgraph_of(service), context, incoming, TARIFF.measure)
 
 
 @cache
