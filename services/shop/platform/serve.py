@@ -92,9 +92,9 @@ def _server(
         from shop.platform.grpc.handlers import handlers_of
         from shop.platform.grpc.server import grpc_server, options
 
-        handlers = {service.full_name: handlers_of(service, use_cases, offer.around)}
+        handlers = {service.full_name: handlers_of(service, use_cases, incoming, offer.around)}
         of_config = options(config.connection_age_s, compresses=config.grpc_compression)
-        return grpc_server(listen, handlers, incoming, of_config, config.reflection)
+        return grpc_server(listen, handlers, of_config, config.reflection)
     if protocol in ("thrift", "thrift_entrance"):
         from shop.platform.thrift.processor import Processor
         from shop.platform.thrift.server import framed_server

@@ -117,10 +117,9 @@ class MemoryShop:
     @asynccontextmanager
     async def serving(self) -> AsyncIterator[str]:
         """Serves all services over gRPC, each call recorded, for as long as the context lasts; yields the address."""
-
-        handlers = {service.full_name: handlers_of(service, self.use_cases(service.name)) for service in SERVICES}
         incoming = Incoming(Authenticator(None, trusts_inside=True))
-        async with grpc_server("127.0.0.1:0", handlers, incoming) as address:
+        handlers = {one.full_name: handlers_of(one, self.use_cases(one.name), incoming) for one in SERVICES}
+        async with grpc_server("127.0.0.1:0", handlers) as address:
             yield address
 
     def fill(self, data: Data) -> None:

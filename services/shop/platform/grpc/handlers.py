@@ -35,8 +35,8 @@ Row: TypeAlias = Call[..., object]
 Context: TypeAlias = "grpc.aio.ServicerContext[bytes, bytes]"
 Work: TypeAlias = Callable[[bytes, Context], Awaitable[bytes | None]]
 """Returns the answer to an admitted call; None for a stream, once all of its messages are written."""
-Handlers: TypeAlias = Callable[[Incoming], "Mapping[str, grpc.RpcMethodHandler[bytes, bytes]]"]
-"""Makes the methods of a service, by name; the argument answers their calls."""
+Handlers: TypeAlias = "Mapping[str, grpc.RpcMethodHandler[bytes, bytes]]"
+"""The methods of a service, by name."""
 
 READ_LIMIT_S = 20.0
 """How long a client may take to read enough to make room for a stream's next message, in seconds."""
@@ -44,20 +44,16 @@ READ_LIMIT_S = 20.0
 _ATTEMPTS = "grpc-previous-rpc-attempts"
 
 
-def handlers_of(service: Service[object], use_cases: object, around: Mapping[str, Around] | None = None) -> Handlers:
-    """Returns a function that makes the methods of a service."""
-    works = {
-        call: (_stream if call.streams else _unary)(
-            call, protobuf_codec(call), getattr(use_cases, call.port), (around or {}).get(call.name)
-        )
-        for call in service.calls
-    }
-
-    def make(incoming: Incoming) -> Mapping[str, grpc.RpcMethodHandler[bytes, bytes]]:
-        # Each method is wrapped once: an interceptor would add a cost to every call.
-        return {call.name: _guard(call, service.full_name, work, incoming) for call, work in works.items()}
-
-    return make
+def handlers_of(
+    service: Service[object], use_cases: object, incoming: Incoming, around: Mapping[str, Around] | None = None
+) -> Handlers:
+    """Returns the methods of a service; each is wrapped once, as an interceptor would add a cost to every call."""
+    handlers = {}
+    for call in service.calls:
+        codec, method = protobuf_codec(call), getattr(use_cases, call.port)
+        work = _stream(call, codec, method) if call.streams else _unary(codec, method, (around or {}).get(call.name))
+        handlers[call.name] = _guard(call, service.full_name, work, incoming)
+    return handlers
 
 
 def _guard(row: Row, service: str, work: Work, incoming: Incoming) -> grpc.RpcMethodHandler[bytes, bytes]:
@@ -135,7 +131,7 @@ def _code(error: BaseException | None) -> grpc.StatusCode:
     return grpc.StatusCode.OK if error is None else grpc.StatusCode.CANCELLED
 
 
-def _unary(_: Row, codec: Codec[..., object], method: Callable[..., object], around: Around | None) -> Work:
+def _unary(codec: Codec[..., object], method: Callable[..., object], around: Around | None) -> Work:
     decode, answer = codec.request_class.FromString, answering(codec, method)
 
     async def work(raw: bytes, _: Context) -> bytes:
@@ -149,7 +145,7 @@ def _unary(_: Row, codec: Codec[..., object], method: Callable[..., object], aro
     return work if around is None else work_within
 
 
-def _stream(row: Row, codec: Codec[..., object], method: Callable[..., object], _: Around | None) -> Work:
+def _stream(row: Row, codec: Codec[..., object], method: Callable[..., object]) -> Work:
     decode, call, encode = codec.request_class.FromString, codec.call, codec.answer
 
     async def work(raw: bytes, context: Context) -> None:

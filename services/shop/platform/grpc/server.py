@@ -12,7 +12,6 @@ from grpc_reflection.v1alpha import reflection, reflection_pb2
 from shop.contract import calls
 from shop.platform.config import port_in_use, socket_path, split_address
 from shop.platform.grpc.handlers import Handlers
-from shop.platform.incoming import Incoming
 from shop.platform.process.unix_socket import bind_unix, grpc_target, unlink
 
 VERSIONS = ("grpc.reflection.v1.ServerReflection", reflection.SERVICE_NAME)
@@ -52,19 +51,18 @@ def options(connection_age_s: int = 0, *, compresses: bool = False) -> list[tupl
 async def grpc_server(
     listen: str,
     handlers: Mapping[str, Handlers],
-    incoming: Incoming,
     server_options: Sequence[tuple[str, int]] | None = None,
     described: Sequence[str] = (),
 ) -> AsyncIterator[str]:
     """Runs a gRPC server until the context ends, like `http_server`; calls in flight then get `GRACE_S` to finish.
 
     Args:
-        handlers: Functions that make the methods to serve, by the full names of their services.
+        handlers: The methods to serve, by the full names of their services.
         described: Names of the components whose services reflection lists in addition.
     """
     server = grpc.aio.server(options=options() if server_options is None else server_options)
-    for service, make in handlers.items():
-        server.add_registered_method_handlers(service, make(incoming))
+    for service, methods in handlers.items():
+        server.add_registered_method_handlers(service, methods)
     checks = health.aio.HealthServicer()
     health_pb2_grpc.add_HealthServicer_to_server(checks, server)
     listed = dict.fromkeys([*handlers, *(SERVICES[component] for component in described)])

@@ -25,10 +25,8 @@ from h2.events import (
     TrailersReceived,
 )
 
-from shop.platform.access.rules import Authenticator
 from shop.platform.grpc.client import _options
 from shop.platform.grpc.server import OPTIONS, grpc_server, options
-from shop.platform.incoming import Incoming
 
 SERVICE = "shop.product.v1.ProductService"
 PINGS = 6
@@ -96,9 +94,8 @@ def test_servers_allow_the_pings_that_channels_send() -> None:
 async def test_messages_are_compressed_for_clients_that_accept_it(compresses: bool, accepted: str, used: str) -> None:
     method = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo"
     message = ServerReflectionRequest(file_containing_symbol=SERVICE).SerializeToString()
-    incoming = Incoming(Authenticator(None, trusts_inside=True))
     async with (
-        grpc_server("127.0.0.1:0", {}, incoming, options(compresses=compresses)) as address,
+        grpc_server("127.0.0.1:0", {}, options(compresses=compresses)) as address,
         http2_connection(address) as (link, reader, writer),
     ):
         link.send_headers(1, {**_call(address, method), "grpc-accept-encoding": accepted}.items())
@@ -118,8 +115,7 @@ async def test_messages_are_compressed_for_clients_that_accept_it(compresses: bo
 
 
 async def test_calls_wait_while_the_event_loop_is_busy() -> None:
-    incoming = Incoming(Authenticator(None, trusts_inside=True))
-    async with grpc_server("127.0.0.1:0", {}, incoming) as address, grpc.aio.insecure_channel(address) as channel:
+    async with grpc_server("127.0.0.1:0", {}) as address, grpc.aio.insecure_channel(address) as channel:
         check = channel.unary_unary(HEALTH)
         await check(b"", timeout=5)
         calls = [check(b"", timeout=30) for _ in range(AT_ONCE)]
@@ -132,7 +128,7 @@ async def test_calls_wait_while_the_event_loop_is_busy() -> None:
 async def test_a_call_whose_deadline_passes_while_it_waits_is_ended_by_grpc_itself() -> None:
     # Such calls leave no span. Hop budgets recognise them by this message.
     async with (
-        grpc_server("127.0.0.1:0", {}, Incoming(Authenticator(None, trusts_inside=True))) as address,
+        grpc_server("127.0.0.1:0", {}) as address,
         http2_connection(address) as (link, reader, writer),
     ):
         for stream in STREAMS:
@@ -178,7 +174,7 @@ async def test_idle_connection_that_pings_is_kept(monkeypatch: pytest.MonkeyPatc
     scaled = [(name, allowed_ms if "ping_interval" in name else value) for name, value in OPTIONS]
     monkeypatch.setattr("shop.platform.grpc.server.OPTIONS", scaled)
     async with (
-        grpc_server("127.0.0.1:0", {}, Incoming(Authenticator(None, trusts_inside=True))) as address,
+        grpc_server("127.0.0.1:0", {}) as address,
         http2_connection(address) as (link, reader, writer),
     ):
         answered, gone = 0, None
