@@ -74,7 +74,7 @@ async def http_server(app: ASGIApp, listen: str, drain_s: float = 0, *, sockets:
         drain_s: How long clients have to leave before the end, in seconds; each answer then asks its client to leave.
         sockets: Whether the application answers WebSockets.
     """
-    listener, address = _bind(listen)
+    listener, address = bind(listen)
     server = _Server(
         uvicorn.Config(
             with_health(app),
@@ -119,7 +119,8 @@ async def http_server(app: ASGIApp, listen: str, drain_s: float = 0, *, sockets:
                 await serving
 
 
-def _bind(listen: str) -> tuple[socket.socket, str]:
+def bind(listen: str) -> tuple[socket.socket, str]:
+    """Returns a socket that is bound to an address, and the address, with its port; raises `StartError` if in use."""
     path = socket_path(listen)
     if path is not None:
         return bind_unix(path), listen

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING
 
 from shop.errors import ShopError
 from shop.platform.access.rules import Authenticator
-from shop.platform.config import EDGE_MARK, port_in_use, socket_path, split_address
+from shop.platform.config import EDGE_MARK
 from shop.platform.error_codes import SERVER_FAULTS
 from shop.platform.http.body import MAX_BYTES, MAX_S
-from shop.platform.http.server import BACKLOG, KEEP_ALIVE_S
+from shop.platform.http.server import BACKLOG, KEEP_ALIVE_S, bind
 from shop.platform.incoming import Incoming, Request
-from shop.platform.process.unix_socket import bind_unix, unlink
+from shop.platform.process.unix_socket import unlink
 from shop.platform.telemetry.metering import MeasuredRequest
 from shop.platform.telemetry.recorder import Attributes, SharedAttributes
 from shop.platform.thrift.encoding import COMPACT, Undecodable
@@ -139,16 +139,8 @@ async def framed_server(
 ) -> AsyncIterator[str]:
     """Serves framed Thrift until the context ends, like `http_server`; calls in flight then get `GRACE_S` to finish."""
     framed = FramedServer(processor, incoming, from_outside=from_outside)
-    path = socket_path(listen)
-    if path is not None:
-        server, address = await asyncio.start_unix_server(framed.accept, sock=bind_unix(path)), listen
-    else:
-        host, port = split_address(listen)
-        try:
-            server = await asyncio.start_server(framed.accept, host, port, backlog=BACKLOG)
-        except OSError as error:
-            raise port_in_use(listen, error.strerror) from error
-        address = f"{host}:{server.sockets[0].getsockname()[1]}"
+    listener, address = bind(listen)
+    server = await asyncio.start_server(framed.accept, sock=listener, backlog=BACKLOG)
     try:
         yield address
     finally:
