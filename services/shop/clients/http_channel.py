@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 import aiohttp
 from opentelemetry.trace import Span, StatusCode
@@ -22,9 +22,7 @@ from shop.platform.deadline import DEFAULT_S, remaining
 from shop.platform.outgoing import OutgoingCall
 from shop.platform.process.runtime import BARE, Runtime
 from shop.platform.retries import Retries
-
-if TYPE_CHECKING:
-    from shop.platform.telemetry.meters import Meters, Timing
+from shop.platform.telemetry.meters import Meters, Timing
 
 CONNECTIONS = 256
 KEEP_ALIVE_S = 60.0

@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from asyncio import StreamReader, StreamWriter
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
-from typing import TYPE_CHECKING, Generic
+from typing import Generic
 
 import msgspec
 
@@ -27,6 +27,7 @@ from shop.platform.error_codes import error_for_code
 from shop.platform.outgoing import OutgoingCall
 from shop.platform.process.runtime import BARE, Runtime
 from shop.platform.retries import Retries
+from shop.platform.telemetry.meters import Meters, Timing
 from shop.platform.telemetry.tracing import TracedMethod
 from shop.platform.thrift.encoding import (
     CALL,
@@ -42,10 +43,6 @@ from shop.platform.thrift.encoding import (
 from shop.platform.thrift.over_http import MEDIA_TYPE, path_of
 from shop.platform.thrift.processor import attributes_of
 from shop.platform.thrift.server import LENGTH
-
-if TYPE_CHECKING:
-    from shop.platform.telemetry.meters import Meters, Timing
-
 
 _LOG = logging.getLogger(__name__)
 

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 from shop.errors import ShopError
 from shop.platform.database.pool import Database
 from shop.platform.database.statements import Statement
 from shop.platform.deadline import own_deadline
-
-if TYPE_CHECKING:
-    from shop.platform.telemetry.meters import Meters
+from shop.platform.telemetry.meters import Meters
 
 log = logging.getLogger(__name__)
 
@@ -41,17 +39,17 @@ class Backlog:
     def __init__(self, database: Database, meters: Meters) -> None:
         self._database = database
         self._rows: dict[tuple[str, str], tuple[float, float]] = {}
-        for queue in SAGAS:
-            self._show(meters, queue, "shop.saga", "Sagas that have not ended", ("shop.saga.name", "shop.saga.state"))
-        self._show(meters, OUTBOX, "shop.outbox", "Events that are not delivered")
+        for saga, state in SAGAS:
+            attributes = {"shop.saga.name": saga, "shop.saga.state": state}
+            self._show(meters, (saga, state), "shop.saga", "Sagas that have not ended", attributes)
+        self._show(meters, OUTBOX, "shop.outbox", "Events that are not delivered", {})
 
     def _show(
-        self, meters: Meters, queue: tuple[str, str], name: str, things: str, attributes: tuple[str, ...] = ()
+        self, meters: Meters, queue: tuple[str, str], name: str, things: str, attributes: Mapping[str, str]
     ) -> None:
-        labels = (*attributes, *queue[: len(attributes)])
-        meters.gauge(f"{name}.waiting", f"{things}.", lambda: self._of(queue)[0], attributes=labels)
+        meters.gauge(f"{name}.waiting", f"{things}.", lambda: self._of(queue)[0], attributes=attributes)
         oldest = f"{things}: how long the oldest one has waited."
-        meters.gauge(f"{name}.oldest_age", oldest, lambda: self._of(queue)[1], unit="seconds", attributes=labels)
+        meters.gauge(f"{name}.oldest_age", oldest, lambda: self._of(queue)[1], unit="seconds", attributes=attributes)
 
     def _of(self, queue: tuple[str, str]) -> tuple[float, float]:
         return self._rows.get(queue, (0, 0))

@@ -23,7 +23,7 @@ import logging
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import AbstractContextManager, aclosing
-from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
+from typing import Generic, TypeAlias, TypeVar
 
 from opentelemetry import context as otel_context
 from opentelemetry.trace import Span, StatusCode
@@ -36,11 +36,9 @@ from shop.platform.deadline import DEADLINE_HEADER, CallerLimit, caller_timeout_
 from shop.platform.error_codes import SERVER_FAULTS
 from shop.platform.process.runtime import BARE, Runtime
 from shop.platform.telemetry.metering import MeasuredRequest, begin_request
+from shop.platform.telemetry.meters import Meters
 from shop.platform.telemetry.recorder import SERVER, Attributes, SharedAttributes
 from shop.platform.telemetry.trace_context import UNTRACED_CALLER, sampled_caller
-
-if TYPE_CHECKING:
-    from shop.platform.telemetry.meters import Meters
 
 log = logging.getLogger(__name__)
 

@@ -13,19 +13,17 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 from opentelemetry.trace import Span, StatusCode
 
 from shop.platform.deadline import DEADLINE_HEADER
 from shop.platform.process.runtime import Runtime
 from shop.platform.telemetry.metering import note_since
+from shop.platform.telemetry.meters import Meters, Timing
 from shop.platform.telemetry.recorder import CLIENT, Attributes, SharedAttributes
 from shop.platform.telemetry.trace_context import trace_headers
 from shop.platform.telemetry.tracing import begin
-
-if TYPE_CHECKING:
-    from shop.platform.telemetry.meters import Meters, Timing
 
 
 class OutgoingCall(ABC):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import aclosing, nullcontext
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
+from typing import NamedTuple, TypeAlias, TypeVar
 
 from connectrpc.code import Code
 from connectrpc.compression.gzip import GzipCompression
@@ -34,11 +34,9 @@ from shop.platform.incoming import Around, Incoming, Request, failure_of
 from shop.platform.read_mask import answering
 from shop.platform.rest.answers import Answer
 from shop.platform.telemetry.metering import MeasuredRequest
+from shop.platform.telemetry.meters import Meters
 from shop.platform.telemetry.recorder import Attributes, SharedAttributes
 from shop.platform.telemetry.tracing import TracedMethod
-
-if TYPE_CHECKING:
-    from shop.platform.telemetry.meters import Meters
 
 SYSTEM = "connect_rpc"
 """OpenTelemetry's name for Connect."""

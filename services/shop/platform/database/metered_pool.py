@@ -40,13 +40,11 @@ class MeteredPool:
         self._pending = 0
         self._lent: dict[Any, float] = {}
 
-        def show(what: str, about: str, read: Any, *more: str) -> None:
-            middle = len(more) // 2
-            attributes = (_POOL, *more[:middle], name, *more[middle:])
-            meters.gauge(f"db.client.connection.{what}", about, read, attributes=attributes)
+        def show(what: str, about: str, read: Any, **state: str) -> None:
+            meters.gauge(f"db.client.connection.{what}", about, read, attributes={_POOL: name, **state})
 
-        show("count", "Connections that are open.", pool.get_idle_size, _STATE, "idle")
-        show("count", "", lambda: pool.get_size() - pool.get_idle_size(), _STATE, "used")
+        show("count", "Connections that are open.", pool.get_idle_size, **{_STATE: "idle"})
+        show("count", "", lambda: pool.get_size() - pool.get_idle_size(), **{_STATE: "used"})
         show("max", "Maximum number of connections.", pool.get_max_size)
         show("pending_requests", "Requests that wait for a connection.", lambda: self._pending)
 

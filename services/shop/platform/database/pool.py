@@ -7,21 +7,19 @@ import logging
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager, suppress
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import Any, TypeAlias, cast
 
 import asyncpg
 from asyncpg.pool import PoolConnectionProxy
 
 from shop.errors import Conflict, DeadlineExceeded, Unavailable
 from shop.platform.config import StartError
+from shop.platform.database.metered_pool import MeteredPool, metered_connection
 from shop.platform.database.statements import Statement, TracedConnection
 from shop.platform.deadline import passed, remaining
+from shop.platform.telemetry.meters import Meters
 from shop.platform.telemetry.recorder import INTERNAL
 from shop.platform.telemetry.tracing import UNTRACED, Ending, begin
-
-if TYPE_CHECKING:
-    from shop.platform.database.metered_pool import MeteredPool
-    from shop.platform.telemetry.meters import Meters
 
 log = logging.getLogger(__name__)
 
@@ -143,12 +141,8 @@ async def connect_database(
         try:
             if meters is None:
                 return Database(await _open(url, pool_size, settings))
-            # Imported here, so that a process without metrics does not load the module.
-            from shop.platform.database.metered_pool import MeteredPool, metered_connection
-
-            return Database(
-                MeteredPool(await _open(url, pool_size, settings, metered_connection(meters)), name, meters)
-            )
+            pool = await _open(url, pool_size, settings, metered_connection(meters))
+            return Database(MeteredPool(pool, name, meters))
         except (OSError, TimeoutError, asyncpg.CannotConnectNowError) as error:
             if asyncio.get_running_loop().time() >= give_up_at:
                 raise StartError(f"the database at {_place(url)} does not answer: {error}; is it running?") from error

@@ -12,7 +12,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import ExitStack, aclosing
 from datetime import timedelta
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import Any, TypeAlias, cast
 
 import msgspec
 import orjson
@@ -42,10 +42,8 @@ from shop.platform.graphql.schema import OpenStream, RequestContext, Schema, ref
 from shop.platform.graphql.tracing import name_operation, note_error
 from shop.platform.incoming import Incoming, Request
 from shop.platform.telemetry.metering import MeasuredRequest
+from shop.platform.telemetry.meters import Meters
 from shop.platform.telemetry.recorder import Attributes, SharedAttributes, shared_attributes
-
-if TYPE_CHECKING:
-    from shop.platform.telemetry.meters import Meters
 
 ROUTE = "/graphql/stream"
 HANDSHAKE_S = 5

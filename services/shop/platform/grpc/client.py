@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncGenerator, Sequence
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import grpc
 from opentelemetry.trace import Span, StatusCode
@@ -21,10 +21,8 @@ from shop.platform.outgoing import OutgoingCall
 from shop.platform.process.runtime import BARE, Runtime
 from shop.platform.process.unix_socket import grpc_target
 from shop.platform.retries import grpc_retries
+from shop.platform.telemetry.meters import Meters, Timing
 from shop.platform.telemetry.tracing import TracedMethod
-
-if TYPE_CHECKING:
-    from shop.platform.telemetry.meters import Meters, Timing
 
 Q = TypeVar("Q")
 S = TypeVar("S")

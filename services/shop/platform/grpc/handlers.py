@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import aclosing
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import grpc
 from google.protobuf.message import DecodeError
@@ -25,11 +25,9 @@ from shop.platform.grpc.status import STATUS, code_of, status_of, traced_method
 from shop.platform.incoming import Around, Incoming, Request
 from shop.platform.read_mask import answering
 from shop.platform.telemetry.metering import MeasuredRequest
+from shop.platform.telemetry.meters import Meters
 from shop.platform.telemetry.recorder import Attributes, SharedAttributes
 from shop.platform.telemetry.tracing import TracedMethod
-
-if TYPE_CHECKING:
-    from shop.platform.telemetry.meters import Meters
 
 Row: TypeAlias = Call[..., object]
 Context: TypeAlias = "grpc.aio.ServicerContext[bytes, bytes]"

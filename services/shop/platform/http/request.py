@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Awaitable
-from typing import TYPE_CHECKING
 
 from opentelemetry.trace import Span, StatusCode
 from starlette.types import Message, Receive, Scope, Send
@@ -12,11 +11,9 @@ from starlette.types import Message, Receive, Scope, Send
 from shop.platform.deadline import DEFAULT_S
 from shop.platform.incoming import Request
 from shop.platform.telemetry.metering import MeasuredRequest
+from shop.platform.telemetry.meters import Meters
 from shop.platform.telemetry.recorder import Attributes, SharedAttributes
 from shop.platform.telemetry.tracing import MAX_VALUE
-
-if TYPE_CHECKING:
-    from shop.platform.telemetry.meters import Meters
 
 _NAMES = ("http.request.method", "url.scheme", "network.protocol.version")
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})

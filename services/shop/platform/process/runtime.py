@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from shop.platform.admission import Admission, admission
 from shop.platform.config import ServiceConfig
 from shop.platform.telemetry.exporting import telemetry
 from shop.platform.telemetry.metering import metering
+from shop.platform.telemetry.meters import Meters
 from shop.platform.telemetry.tracing import Spans
-
-if TYPE_CHECKING:
-    from shop.platform.telemetry.meters import Meters
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,13 +11,11 @@ import time
 from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from shop.platform.config import ServiceConfig, port_in_use, split_address
+from shop.platform.telemetry.meters import Meters, Timing
 from shop.platform.telemetry.tracing import sampled_traceparent
-
-if TYPE_CHECKING:
-    from shop.platform.telemetry.meters import Meters, Timing
 
 T = TypeVar("T")
 
@@ -104,8 +102,6 @@ async def metering(config: ServiceConfig) -> AsyncIterator[Meters | None]:
         return
     # Imported here, so that a process without metrics does not load the module.
     from prometheus_client import start_http_server
-
-    from shop.platform.telemetry.meters import Meters
 
     meters = Meters()
     host, port = split_address(config.listen_metrics)

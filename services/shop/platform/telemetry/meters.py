@@ -3,15 +3,18 @@
 The names are the conventions' names as Prometheus writes them: dots become underscores, and a time's name ends with its
 unit (https://opentelemetry.io/docs/specs/otel/compatibility/prometheus_and_openmetrics/). Names without a convention
 begin with `shop`.
+
+The library is imported where metrics are made, so that a process without metrics does not load it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import TYPE_CHECKING
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
-from prometheus_client.gc_collector import GCCollector
-from prometheus_client.process_collector import ProcessCollector
+if TYPE_CHECKING:
+    from prometheus_client import Gauge, Histogram
 
 BUCKETS_S = (0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10)
 """Bounds of the buckets for requests and calls, as the conventions advise."""
@@ -20,15 +23,10 @@ SHORT_BUCKETS_S = (0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10)
 
 
 class Timing:
-    """A histogram of durations; its name is that of the conventions, without the unit."""
+    """A histogram of durations."""
 
-    def __init__(
-        self, registry: CollectorRegistry, name: str, about: str, attributes: Sequence[str], buckets: Sequence[float]
-    ) -> None:
-        labels = [prometheus_name(attribute) for attribute in attributes]
-        self._histogram = Histogram(
-            prometheus_name(name), about, labels, unit="seconds", registry=registry, buckets=buckets
-        )
+    def __init__(self, histogram: Histogram) -> None:
+        self._histogram = histogram
         self._series: dict[tuple[str, ...], Histogram] = {}
 
     def note(self, values: tuple[str, ...], seconds: float, trace_id: str = "") -> None:
@@ -44,6 +42,10 @@ class Meters:
     """All metrics of a process."""
 
     def __init__(self) -> None:
+        from prometheus_client import CollectorRegistry, Counter
+        from prometheus_client.gc_collector import GCCollector
+        from prometheus_client.process_collector import ProcessCollector
+
         self.registry = CollectorRegistry()
         ProcessCollector(registry=self.registry)
         GCCollector(registry=self.registry)
@@ -86,7 +88,13 @@ class Meters:
         )
 
     def gauge(
-        self, name: str, about: str, read: Callable[[], float], *, unit: str = "", attributes: Sequence[str] = ()
+        self,
+        name: str,
+        about: str,
+        read: Callable[[], float],
+        *,
+        unit: str = "",
+        attributes: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         """Adds a value that is read at each scrape.
 
@@ -94,17 +102,21 @@ class Meters:
             name: Name in the conventions, without the unit.
             read: Reads the value; called on another thread.
             unit: Unit of the value, "seconds"; empty for a number of things.
-            attributes: The names of its attributes, then their values.
         """
-        middle = len(attributes) // 2
+        from prometheus_client import Gauge
+
         gauge = self._gauges.get(name)
         if gauge is None:
-            labels = [prometheus_name(attribute) for attribute in attributes[:middle]]
+            labels = map(prometheus_name, attributes)
             gauge = self._gauges[name] = Gauge(prometheus_name(name), about, labels, unit=unit, registry=self.registry)
-        (gauge.labels(*attributes[middle:]) if attributes else gauge).set_function(read)
+        (gauge.labels(*attributes.values()) if attributes else gauge).set_function(read)
 
     def _timing(self, name: str, about: str, attributes: Sequence[str], buckets: Sequence[float] = BUCKETS_S) -> Timing:
-        return Timing(self.registry, name, about, attributes, buckets)
+        from prometheus_client import Histogram
+
+        labels = map(prometheus_name, attributes)
+        name = prometheus_name(name)
+        return Timing(Histogram(name, about, labels, unit="seconds", registry=self.registry, buckets=buckets))
 
 
 def prometheus_name(name: str) -> str:

@@ -11,7 +11,6 @@ import logging
 from asyncio import StreamReader, StreamWriter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
 
 from shop.errors import ShopError
 from shop.platform.access.rules import Authenticator
@@ -22,12 +21,10 @@ from shop.platform.http.server import BACKLOG, KEEP_ALIVE_S, bind
 from shop.platform.incoming import Incoming, Request
 from shop.platform.process.unix_socket import unlink
 from shop.platform.telemetry.metering import MeasuredRequest
+from shop.platform.telemetry.meters import Meters
 from shop.platform.telemetry.recorder import Attributes, SharedAttributes
 from shop.platform.thrift.encoding import COMPACT, Undecodable
 from shop.platform.thrift.processor import Processor, ReceivedCall
-
-if TYPE_CHECKING:
-    from shop.platform.telemetry.meters import Meters
 
 log = logging.getLogger(__name__)
 
