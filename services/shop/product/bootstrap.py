@@ -29,7 +29,7 @@ async def bootstrap(
     """Opens what the catalogue needs and yields its use cases. Raises the errors of `opened_database`."""
     async with (
         open_store(config, runtime) as store,
-        behind_cache(config, store, Product, CachedProductStore, runtime.note_cache) as catalogue,
+        behind_cache(config, runtime, store, Product, CachedProductStore) as catalogue,
         edge_cache(config.edge_cache) as shared,
     ):
         announced = catalogue if shared is None else AnnouncedProductStore(catalogue, shared)

@@ -5,17 +5,14 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
-from typing import TYPE_CHECKING
 
+from shop.platform.cache.entries import Entries
 from shop.platform.http.caching import CATALOGUE, PRODUCTS
 from shop.platform.http.edge_cache import EdgeCache
 from shop.platform.parallel import both
 from shop.product.domain import NewProduct, ProductChange, with_reviews
 from shop.product.ports import ProductStore, StockTransaction
 from shop.values.product import Product, Reservation, ReservedLine, ReviewedProduct
-
-if TYPE_CHECKING:
-    from shop.platform.cache.entries import Entries
 
 
 class CachedProductStore:

@@ -32,7 +32,7 @@ async def bootstrap(
     signer = _signer(require_setting(config.jwt_private_key_file, "SHOP_JWT_PRIVATE_KEY_FILE", "keys/jwt-private.pem"))
     async with (
         open_store(config, runtime) as store,
-        behind_cache(config, store, User, CachedUserStore, runtime.note_cache) as accounts,
+        behind_cache(config, runtime, store, User, CachedUserStore) as accounts,
     ):
         with closing(Argon2Passwords()) as passwords:
             yield UserService(accounts, passwords, signer, page_token_key=config.page_token_key)

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
+from shop.platform.cache.entries import Entries
 from shop.user.domain import UserChange
 from shop.user.ports import UserStore
 from shop.values.user import User
-
-if TYPE_CHECKING:
-    from shop.platform.cache.entries import Entries
 
 
 class CachedUserStore:

@@ -13,11 +13,12 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Awaitable, Callable, Collection, Sequence
-from typing import Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 import msgspec
 
-from shop.platform.cache.connections import CacheConnections
+if TYPE_CHECKING:  # a service without a cache need not load the cache's client
+    from shop.platform.cache.connections import CacheConnections
 
 
 class CachedRow(Protocol):

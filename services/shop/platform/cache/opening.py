@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
+from shop.platform.cache.entries import Entries, T
 from shop.platform.config import ServiceConfig
-
-if TYPE_CHECKING:
-    from shop.platform.cache.connections import NoteCache
-    from shop.platform.cache.entries import Entries, T
+from shop.platform.process.runtime import Runtime
 
 S = TypeVar("S")
 C = TypeVar("C")
@@ -18,7 +16,7 @@ C = TypeVar("C")
 
 @asynccontextmanager
 async def behind_cache(
-    config: ServiceConfig, store: S, form: type[T], cached: Callable[[S, Entries[T]], C], note: NoteCache
+    config: ServiceConfig, runtime: Runtime, store: S, form: type[T], cached: Callable[[S, Entries[T]], C]
 ) -> AsyncIterator[S | C]:
     """Yields the store that a service reads from: a cached store, or the database's store itself."""
     if config.cache_url is None:
@@ -26,9 +24,8 @@ async def behind_cache(
         return
     # Not imported at the top of the module: a service without a cache need not load the cache's client.
     from shop.platform.cache.connections import CacheConnections
-    from shop.platform.cache.entries import Entries
 
-    connections = CacheConnections(config.cache_url, note, limit_s=config.cache_limit_ms / 1_000)
+    connections = CacheConnections(config.cache_url, runtime.note_cache, limit_s=config.cache_limit_ms / 1_000)
     await connections.open()
     try:
         yield cached(
