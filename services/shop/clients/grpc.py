@@ -28,10 +28,8 @@ def grpc_client(stack: AsyncExitStack, service: Service[P], address: str, socket
 
     def make(call: Call[..., object]) -> Callable[..., object]:
         send, traced, codec = getattr(stub, call.name), peer.trace(call.name), protobuf_codec(call)
-        if call.lasts:
-            return _watch(peer, send, traced, codec)
         if call.streams:
-            return _rows(peer, send, traced, codec)
+            return _stream(peer, send, traced, codec, lasts=call.lasts)
         return _unary(peer, send, traced, codec)
 
     return service.implement(make)
@@ -48,30 +46,21 @@ def _unary(
     return answer
 
 
-def _rows(
-    peer: Peer, send: UnaryStreamMultiCallable[Message, Message], traced: TracedMethod, codec: Codec[Q, R]
+def _stream(
+    peer: Peer,
+    send: UnaryStreamMultiCallable[Message, Message],
+    traced: TracedMethod,
+    codec: Codec[Q, R],
+    *,
+    lasts: bool,
 ) -> Callable[Q, AsyncGenerator[R]]:
-    request, rows_of = requests(codec), codec.rows
+    """Returns a function that yields the rows in each part of a stream, or the event that is a part of an endless one."""
+    request, rows_of, value = requests(codec), codec.rows, codec.value
 
-    async def rows(*args: Q.args, **kwargs: Q.kwargs) -> AsyncGenerator[R]:
-        async for chunk in peer.stream(send, traced, request(*args, **kwargs)):
-            for row in rows_of(chunk):
-                yield row
+    async def stream(*args: Q.args, **kwargs: Q.kwargs) -> AsyncGenerator[R]:
+        async with aclosing(peer.stream(send, traced, request(*args, **kwargs), lasts=lasts)) as parts:
+            async for part in parts:
+                for row in (value(part),) if lasts else rows_of(part):
+                    yield row
 
-    return rows
-
-
-def _watch(
-    peer: Peer, send: UnaryStreamMultiCallable[Message, Message], traced: TracedMethod, codec: Codec[Q, R]
-) -> Callable[Q, AsyncGenerator[R]]:
-    request, value = requests(codec), codec.value
-
-    async def updates(messages: AsyncGenerator[Message]) -> AsyncGenerator[R]:
-        async with aclosing(messages):
-            async for message in messages:
-                yield value(message)
-
-    def watch(*args: Q.args, **kwargs: Q.kwargs) -> AsyncGenerator[R]:
-        return updates(peer.stream(send, traced, request(*args, **kwargs), lasts=True))
-
-    return watch
+    return stream
