@@ -48,12 +48,10 @@ class NotificationService:
         validation.identifier(user_id, "user_id")
         return await self._store.mark_read(user_id, validation.identifier(up_to_position, "up_to_position"))
 
-    async def watch_order(self, order_id: int, after: int | None = None) -> AsyncGenerator[Update]:
+    def watch_order(self, order_id: int, after: int | None = None) -> AsyncGenerator[Update]:
         _check_position(after)
         validation.identifier(order_id, "order_id")
-        async with aclosing(self._streams.hold(self._of_order(order_id, after))) as updates:
-            async for update in updates:
-                yield update
+        return self._streams.hold(self._of_order(order_id, after))
 
     async def _of_order(self, order_id: int, after: int | None) -> AsyncGenerator[Update]:
         order = await self._orders.get_order(order_id)
@@ -63,12 +61,10 @@ class NotificationService:
             async for update in updates:
                 yield update
 
-    async def watch_notifications(self, user_id: int, after: int | None = None) -> AsyncGenerator[Update]:
+    def watch_notifications(self, user_id: int, after: int | None = None) -> AsyncGenerator[Update]:
         _check_position(after)
         validation.identifier(user_id, "user_id")
-        async with aclosing(self._streams.hold(self._of_customer(user_id, after))) as updates:
-            async for update in updates:
-                yield update
+        return self._streams.hold(self._of_customer(user_id, after))
 
     async def _of_customer(self, user_id: int, after: int | None) -> AsyncGenerator[Update]:
         if await self._store.last_position(user_id) is None:
