@@ -11,7 +11,7 @@ Reads are fields of `Query`, changes fields of `Mutation`, and streams fields of
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, aclosing, nullcontext
 from datetime import datetime
 from enum import EnumType
@@ -153,6 +153,9 @@ def schema_of(service: Service[object]) -> Schema:
     return Schema(operations["query"], operations["mutation"], operations.get("subscription"))
 
 
+INFO = Parameter("info", Parameter.POSITIONAL_OR_KEYWORD, annotation=strawberry.Info)
+
+
 def field_of(method: PortMethod[..., object], types: ValueTypes) -> StrawberryField:
     name, items = root_field(method)
     arguments, call = _arguments(method, types), _Resolver(method)
@@ -162,14 +165,23 @@ def field_of(method: PortMethod[..., object], types: ValueTypes) -> StrawberryFi
     def resolver(info: ServiceInfo, **given: object) -> object:
         return resolve(info, given)
 
-    resolver.__signature__ = Signature(  # type: ignore[attr-defined]
-        [Parameter("info", Parameter.POSITIONAL_OR_KEYWORD, annotation=strawberry.Info), *arguments],
-        return_annotation=GenericAlias(AsyncGenerator, answer) if method.watches else answer,
-    )
+    kind = cast(Kind, GenericAlias(AsyncGenerator, answer)) if method.watches else answer
     make = strawberry.subscription if method.watches else strawberry.field
-    field = cast(StrawberryField, make(resolver=resolver, name=name, description=method.summary))
+    field = make_field(resolver, [INFO, *arguments], kind, make, name=name, description=method.summary)
     field.python_name = method.name
     return field
+
+
+def make_field(
+    resolver: Callable[..., object],
+    parameters: Sequence[Parameter],
+    answer: object,
+    make: Callable[..., object] = strawberry.field,
+    **described: str | None,
+) -> StrawberryField:
+    """Makes a field whose parameters and type are not those of its resolver's own signature."""
+    resolver.__signature__ = Signature(parameters, return_annotation=answer)  # type: ignore[attr-defined]
+    return cast(StrawberryField, make(resolver=resolver, **described))
 
 
 def _arguments(method: PortMethod[..., object], types: ValueTypes) -> list[Parameter]:

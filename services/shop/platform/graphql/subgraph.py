@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from functools import cache, partial
-from inspect import Parameter, Signature
+from inspect import Parameter
 from typing import Annotated, NamedTuple, TypeVar, Union, cast
 
 import strawberry
@@ -35,7 +35,7 @@ from shop.platform.access.rules import Authenticator, current_caller
 from shop.platform.graphql.endpoint import Endpoint
 from shop.platform.graphql.scalars import Long, parse_long
 from shop.platform.graphql.schema import Schema
-from shop.platform.graphql.service import TARIFF, ClientRequest, ValueTypes, field_of
+from shop.platform.graphql.service import INFO, TARIFF, ClientRequest, ValueTypes, field_of, make_field
 from shop.platform.incoming import Around, Incoming
 from shop.platform.validation import MAX_IDS
 from shop.values.order import Order
@@ -71,6 +71,7 @@ ENTITIES: Mapping[str, Entity] = {
     "Order": Entity(Order, call_of(Orders.get_order), Orders.batch_get_orders.__name__, USER_ID),
 }
 _REFERENCES = {f"{name.lower()}_{KEY}": name for name in ENTITIES}
+_ROOT = Parameter("root", Parameter.POSITIONAL_OR_KEYWORD, annotation=strawberry.Parent[object])
 _OF_ORDERS = call_of(PaymentClient.batch_get_payments_by_order)
 
 
@@ -142,14 +143,8 @@ class _SubgraphTypes(ValueTypes):
                 raise InvalidArgument(message, field="representations")
             return [self._resolve(info, each) for each in representations]
 
-        resolve.__signature__ = Signature(  # type: ignore[attr-defined]
-            [
-                Parameter("info", Parameter.POSITIONAL_OR_KEYWORD, annotation=strawberry.Info),
-                Parameter("representations", Parameter.KEYWORD_ONLY, annotation=list[FederationAny]),
-            ],
-            return_annotation=list[union | None],
-        )
-        field = cast(StrawberryField, strawberry.field(resolver=resolve, name="_entities"))
+        given = Parameter("representations", Parameter.KEYWORD_ONLY, annotation=list[FederationAny])
+        field = make_field(resolve, [INFO, given], list[union | None], name="_entities")
         field.python_name = "_entities"
         return field
 
@@ -208,7 +203,7 @@ def _reference(field: str, name: str, target: Kind, *, is_own: bool) -> Strawber
             return None
         return _load(info.context, ENTITIES[name], number) if is_own else target(id=number)
 
-    return _make_field(resolve, cast(Kind, target | None), "Null if it is gone, or another customer's.")
+    return make_field(resolve, [_ROOT, INFO], target | None, description="Null if it is gone, or another customer's.")
 
 
 def _payment(target: Kind) -> StrawberryField:
@@ -220,18 +215,7 @@ def _payment(target: Kind) -> StrawberryField:
 
         return info.context.load(_OF_ORDERS.name, read, cast(int, getattr(root, KEY)))
 
-    return _make_field(resolve, cast(Kind, target | None), "Null until the order is paid.")
-
-
-def _make_field(resolve: Callable[..., object], kind: Kind, description: str) -> StrawberryField:
-    resolve.__signature__ = Signature(  # type: ignore[attr-defined]
-        [
-            Parameter("root", Parameter.POSITIONAL_OR_KEYWORD, annotation=strawberry.Parent[object]),
-            Parameter("info", Parameter.POSITIONAL_OR_KEYWORD, annotation=strawberry.Info),
-        ],
-        return_annotation=kind,
-    )
-    return cast(StrawberryField, strawberry.field(resolver=resolve, description=description))
+    return make_field(resolve, [_ROOT, INFO], target | None, description="Null until the order is paid.")
 
 
 def _load(context: SubgraphContext[object], entity: Entity, number: int) -> Awaitable[object]:
