@@ -21,17 +21,12 @@ from dataclasses import dataclass, field
 from graphql import (
     DocumentNode,
     FieldNode,
-    FragmentSpreadNode,
     GraphQLError,
     GraphQLField,
-    GraphQLInterfaceType,
     GraphQLNamedType,
-    GraphQLObjectType,
     GraphQLSchema,
-    InlineFragmentNode,
     ListValueNode,
     OperationDefinitionNode,
-    SelectionSetNode,
     Undefined,
     ValueNode,
     VariableNode,
@@ -39,12 +34,11 @@ from graphql import (
     get_argument_values,
     get_named_type,
     get_variable_values,
-    type_from_ast,
 )
 
 from shop.errors import ResourceExhausted
 from shop.platform.graphql.error_format import RequestError
-from shop.platform.graphql.execution import returns_list
+from shop.platform.graphql.execution import SelectionSum, returns_list
 from shop.platform.graphql.limits import fragments_of, name_of, operations_of, selections_of
 
 MAX_COST = 12_000
@@ -139,7 +133,7 @@ class CostModel:
             if isinstance(coerced, list):
                 raise RequestError(coerced)
             counter = _CostCounter(self._schema, self._document, coerced, self._tariff)
-            cost = counter.cost(operation.selection_set, self._schema.get_root_type(operation.operation))
+            cost = counter.inside(operation.selection_set, self._schema.get_root_type(operation.operation))
             if len(self._known) < _MAX_KNOWN:
                 self._known[key] = cost
         return cost
@@ -161,13 +155,11 @@ class CostModel:
         return cost
 
 
-class _CostCounter:
+class _CostCounter(SelectionSum):
     def __init__(self, schema: GraphQLSchema, document: DocumentNode, values: VariableValues, tariff: Tariff) -> None:
-        self._schema = schema
+        super().__init__(schema, fragments_of(document))
         self._tariff = tariff
-        self._fragments = fragments_of(document)
         self._values = values
-        self._costs: dict[tuple[str, int], int] = {}
         self._wraps = 0
         self._roots = (schema.query_type, schema.mutation_type, schema.subscription_type)
         self._introspected = {
@@ -177,41 +169,18 @@ class _CostCounter:
             **dict.fromkeys(_NAMING_A_TYPE, FIELDS_OF_LARGEST_TYPE // FIELDS_OF_TYPE + 1),
         }
 
-    def cost(self, selection_set: SelectionSetNode, parent: GraphQLNamedType | None) -> int:
-        total = 0
-        for selection in selection_set.selections:
-            if isinstance(selection, FieldNode):
-                total += self._field(selection, parent)
-            elif isinstance(selection, FragmentSpreadNode):
-                total += self._fragment(selection.name.value)
-            elif isinstance(selection, InlineFragmentNode):
-                condition = selection.type_condition
-                total += self.cost(
-                    selection.selection_set, type_from_ast(self._schema, condition) if condition else parent
-                )
-        return total
+    def place(self) -> object:
+        return self._wraps
 
-    def _fragment(self, name: str) -> int:
-        key = (name, self._wraps)
-        if key not in self._costs:
-            fragment = self._fragments[name]
-            self._costs[key] = self.cost(fragment.selection_set, type_from_ast(self._schema, fragment.type_condition))
-        return self._costs[key]
-
-    def _field(self, node: FieldNode, parent: GraphQLNamedType | None) -> int:
-        if not isinstance(parent, GraphQLObjectType | GraphQLInterfaceType):
-            return 1
+    def field(self, node: FieldNode, parent: GraphQLNamedType, definition: GraphQLField) -> int:
         name = node.name.value
-        definition = self._schema.get_field(parent, name)
-        if definition is None:
-            return 1
         is_call = parent in self._roots and not name.startswith("__")
         own = self._tariff.dear.get((parent.name, name), COST_OF_CALL if is_call else 1)
         if node.selection_set is None:
             return own
         items, wraps = self._items(node, parent, definition), self._wraps
         self._wraps = min(wraps + 1, MAX_WRAPS) if name == "ofType" else 0
-        inside = self.cost(node.selection_set, get_named_type(definition.type))
+        inside = self.inside(node.selection_set, get_named_type(definition.type))
         self._wraps = wraps
         return own + items * inside
 

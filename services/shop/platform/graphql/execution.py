@@ -14,12 +14,14 @@ A stopped execution returns no more items, so it ends soon. The error that stopp
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from abc import abstractmethod
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from graphql import (
     FieldNode,
+    FragmentDefinitionNode,
     FragmentSpreadNode,
     GraphQLField,
     GraphQLFieldResolver,
@@ -119,7 +121,8 @@ class Execution:
         for node in info.field_nodes:
             fields = self._fields.get(id(node))
             if fields is None:
-                fields = self._fields[id(node)] = _FieldCounter(info).fields(node, info.return_type)
+                counter = _FieldCounter(info.schema, info.fragments)
+                fields = self._fields[id(node)] = counter.below(node, info.return_type)
             total += fields
         return max(total, 1)
 
@@ -149,41 +152,58 @@ async def _wait(receive: Receive, execution: Execution) -> None:
     deadline.end()
 
 
-class _FieldCounter:
-    """Counts the fields below a node; lists inside are counted when execution reaches them."""
+class SelectionSum:
+    """Adds up numbers of the fields in a selection; each fragment is counted once."""
 
-    def __init__(self, info: GraphQLResolveInfo[Any]) -> None:
-        self._schema = info.schema
-        self._fragments = info.fragments
-        self._known: dict[str, int] = {}
+    def __init__(self, schema: GraphQLSchema, fragments: Mapping[str, FragmentDefinitionNode]) -> None:
+        self._schema = schema
+        self._fragments = fragments
+        self._known: dict[object, int] = {}
 
-    def fields(self, node: FieldNode, returned: Any) -> int:
-        return 0 if node.selection_set is None else self._inside(node.selection_set, get_named_type(returned))
-
-    def _inside(self, selection_set: SelectionSetNode, parent: GraphQLNamedType | None) -> int:
+    def inside(self, selection_set: SelectionSetNode, parent: GraphQLNamedType | None) -> int:
         total = 0
         for selection in selection_set.selections:
             if isinstance(selection, FieldNode):
-                total += 1
-                if isinstance(parent, GraphQLObjectType | GraphQLInterfaceType):
-                    definition = self._schema.get_field(parent, selection.name.value)
-                    if definition is not None and not returns_list(definition):
-                        total += self.fields(selection, definition.type)
+                total += self._one(selection, parent)
             elif isinstance(selection, InlineFragmentNode):
                 condition = selection.type_condition
-                total += self._inside(
-                    selection.selection_set, self._schema.get_type(condition.name.value) if condition else parent
-                )
+                inner = self._schema.get_type(condition.name.value) if condition else parent
+                total += self.inside(selection.selection_set, inner)
             elif isinstance(selection, FragmentSpreadNode):
                 total += self._fragment(selection.name.value)
         return total
 
+    @abstractmethod
+    def field(self, node: FieldNode, parent: GraphQLNamedType, definition: GraphQLField) -> int:
+        """Returns the number of a field that the schema has, including the fields inside it."""
+
+    def place(self) -> object:
+        """Returns what else the number of a fragment depends on at this place."""
+        return None
+
+    def _one(self, node: FieldNode, parent: GraphQLNamedType | None) -> int:
+        if not isinstance(parent, GraphQLObjectType | GraphQLInterfaceType):
+            return 1
+        definition = self._schema.get_field(parent, node.name.value)
+        return 1 if definition is None else self.field(node, parent, definition)
+
     def _fragment(self, name: str) -> int:
-        if name not in self._known:
+        key = (name, self.place())
+        if key not in self._known:
             fragment = self._fragments[name]
             condition = self._schema.get_type(fragment.type_condition.name.value)
-            self._known[name] = self._inside(fragment.selection_set, condition)
-        return self._known[name]
+            self._known[key] = self.inside(fragment.selection_set, condition)
+        return self._known[key]
+
+
+class _FieldCounter(SelectionSum):
+    """Counts the fields below a node; lists inside are counted when execution reaches them."""
+
+    def below(self, node: FieldNode, returned: Any) -> int:
+        return 0 if node.selection_set is None else self.inside(node.selection_set, get_named_type(returned))
+
+    def field(self, node: FieldNode, _parent: GraphQLNamedType, definition: GraphQLField) -> int:
+        return 1 if returns_list(definition) else 1 + self.below(node, definition.type)
 
 
 def returns_list(field: GraphQLField) -> bool:
