@@ -158,9 +158,9 @@ class Sockets:
     """Answers WebSockets; the Authorization header of a subscription's context may come with `connection_init`."""
 
     def __init__(self, schema: Schema, open_context: Open, prepare: Prepare, incoming: Incoming) -> None:
-        self._open = open_context
-        self._prepare = prepare
-        self._incoming = incoming
+        self.open_context = open_context
+        self.prepare = prepare
+        self.incoming = incoming
         self._quota = Quota("WebSockets")
         self._pending: dict[asyncio.Timeout, None] = {}
         self._view = _View(
@@ -177,16 +177,14 @@ class Sockets:
         try:
             async with asyncio.timeout(None) as limit:
                 with ExitStack() as held:
-                    subscriptions = _Subscriptions(
-                        headers, self._open, self._prepare, self._incoming, partial(self._admit, limit, held)
-                    )
+                    subscriptions = _Subscriptions(self, headers, partial(self._admit, limit, held))
                     socket.state.subscriptions = subscriptions
                     try:
                         if scope["path"] != ROUTE:
                             place = scope["path"][:100]
                             raise InvalidArgument(f"there is no WebSocket at {place}; subscriptions run at {ROUTE}")
-                        self._incoming.admit(subscriptions.header)
-                        self._open(headers)
+                        self.incoming.admit(subscriptions.header)
+                        self.open_context(headers)
                         if b"authorization" in headers:
                             subscriptions.admit()
                         else:
@@ -231,20 +229,13 @@ class _Subscriptions:
     """The context of a WebSocket, whose subscriptions have separate ones; Strawberry sets `connection_params`."""
 
     def __init__(
-        self,
-        headers: dict[bytes, bytes],
-        open_context: Open,
-        prepare: Prepare,
-        incoming: Incoming,
-        admit: Callable[[Caller, Caller | None], None],
+        self, sockets: Sockets, headers: dict[bytes, bytes], admit: Callable[[Caller, Caller | None], None]
     ) -> None:
+        self.sockets = sockets
         self.connection_params: dict[str, Any] = {}
         self.caller: Caller | None = None
         self.refusal: ShopError | None = None
-        self.prepare = prepare
         self._headers = headers
-        self._open = open_context
-        self._incoming = incoming
         self._admit = admit
 
     def admit(self) -> None:
@@ -267,7 +258,7 @@ class _Subscriptions:
     ) -> Results:
         """Returns the results of a subscription, or the error that refuses it."""
         asked = GraphQLRequest(query, variable_values or {}, operation_name, None)
-        return self._incoming.follow(_Subscription(self, asked, open_stream))
+        return self.sockets.incoming.follow(_Subscription(self, asked, open_stream))
 
     def header(self, name: str) -> str | None:
         """Returns the value of a header of the opening handshake; None if there is no such header."""
@@ -280,7 +271,7 @@ class _Subscriptions:
         headers = self._headers
         if isinstance(authorization, str):
             headers = {**headers, b"authorization": authorization.encode("latin-1", "replace")}
-        return self._open(headers)
+        return self.sockets.open_context(headers)
 
 
 class _Subscription(Request[Results]):
@@ -305,7 +296,7 @@ class _Subscription(Request[Results]):
     async def work(self) -> Results:
         context = self._socket.context()
         try:
-            operation = await self._socket.prepare(self._asked, context)
+            operation = await self._socket.sockets.prepare(self._asked, context)
             check_kind(operation, streams=True)
         except (RequestError, ShopError) as error:
             return await self.refuse(error)
