@@ -18,11 +18,6 @@ Instant = NewType("Instant", datetime)
 _MAX = 2**63 - 1
 
 
-def serialize_long(value: int) -> int:
-    """Returns the integer as it is; the services return only 64-bit integers."""
-    return value
-
-
 def parse_long(value: object) -> Long:
     """Returns a whole number of 64 bits. Raises `GraphQLError` if the value is anything else."""
     if isinstance(value, bool) or not isinstance(value, int) or not -_MAX - 1 <= value <= _MAX:
@@ -56,7 +51,6 @@ SCALARS: dict[object, ScalarDefinition] = {
     Long: strawberry.scalar(
         name="Long",
         description="A whole number of 64 bits, as a JSON number.",
-        serialize=serialize_long,
         parse_value=parse_long,
     ),
     Moment: strawberry.scalar(
