@@ -265,16 +265,14 @@ class _Guard:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http":
-            headers: list[tuple[bytes, bytes]] = scope["headers"]
-            if any(name == b"content-type" and value.lower().startswith(GRPC) for name, value in headers):
-                await Answer(415, b"", [(b"accept-post", b"application/json, application/proto")])(scope, receive, send)
-                return
-            # The library reads headers and queries as UTF-8; everything else here reads them as Latin-1.
-            query: bytes = scope["query_string"]
-            scope = {
-                **scope,
-                "headers": [(name, value.decode("latin-1").encode()) for name, value in headers],
-                "query_string": query.decode("latin-1").encode(),
-            }
-        await self._app(scope, receive, send)
+        headers: list[tuple[bytes, bytes]] = scope["headers"]
+        if any(name == b"content-type" and value.lower().startswith(GRPC) for name, value in headers):
+            await Answer(415, b"", [(b"accept-post", b"application/json, application/proto")])(scope, receive, send)
+            return
+        # The library reads headers and queries as UTF-8; everything else here reads them as Latin-1.
+        query: bytes = scope["query_string"]
+        read = {
+            "headers": [(name, value.decode("latin-1").encode()) for name, value in headers],
+            "query_string": query.decode("latin-1").encode(),
+        }
+        await self._app({**scope, **read}, receive, send)

@@ -82,11 +82,9 @@ class Endpoint:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "websocket":
             await self._sockets(scope, receive, send)
-        elif scope["type"] == "http":
+        else:
             work = self._works.get(scope["path"], _nothing)
             await self._incoming.answer(_GraphQLHttpRequest(work, scope, receive, send))
-        elif scope["type"] == "lifespan":
-            await _live(receive, send)
 
     async def _graphql(self, request: _GraphQLHttpRequest) -> None:
         received = await _receive(request)
@@ -260,11 +258,3 @@ async def respond(
         }
     )
     await send({"type": "http.response.body", "body": body})
-
-
-async def _live(receive: Receive, send: Send) -> None:
-    while True:
-        message = await receive()
-        await send({"type": f"{message['type']}.complete"})
-        if message["type"] == "lifespan.shutdown":
-            return

@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 import uvicorn
 from starlette.types import ASGIApp
 
-from shop.platform.config import StartError, port_in_use, socket_path, split_address
+from shop.platform.config import port_in_use, socket_path, split_address
 from shop.platform.http.body import MAX_BYTES
 from shop.platform.http.health import with_health
 from shop.platform.process.unix_socket import bind_unix, unlink
@@ -37,11 +37,7 @@ class _Server(uvicorn.Server):
         self.ready = asyncio.Event()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Starts the application. Raises `StartError` if it failed to start."""
-        try:
-            await super().startup(sockets)
-        except SystemExit as error:
-            raise StartError("the application failed to start; its log says why") from error
+        await super().startup(sockets)
         self.ready.set()
 
     async def drain(self, limit_s: float) -> None:
@@ -67,7 +63,7 @@ async def http_server(app: ASGIApp, listen: str, drain_s: float = 0, *, sockets:
     """Serves an ASGI application, and `/healthz`, until the context ends; requests in flight then get `GRACE_S`.
 
     Yields the address that it listens on, in the form of `listen`. Raises `StartError` if the port or the socket is in
-    use, or the application failed to start.
+    use.
 
     Args:
         listen: "host:port", where port 0 selects a free port, or "unix:" and the path of a socket.
@@ -89,7 +85,8 @@ async def http_server(app: ASGIApp, listen: str, drain_s: float = 0, *, sockets:
             ws_per_message_deflate=False,
             # Otherwise the read after a large body may run in the context of the body's request, whose deadline passes.
             reset_contextvars=True,
-            lifespan="auto",
+            # The applications need nothing before the first request, and keep nothing after the last.
+            lifespan="off",
             access_log=False,
             log_config=None,
             server_header=False,
@@ -105,8 +102,7 @@ async def http_server(app: ASGIApp, listen: str, drain_s: float = 0, *, sockets:
         try:
             await asyncio.wait({serving, ready}, return_when=asyncio.FIRST_COMPLETED)
             if serving.done():
-                await serving
-                raise StartError(f"the server on {listen} ended before it was ready; its log says why")
+                await serving  # raises what ended it
             yield address
         finally:
             ready.cancel()

@@ -47,10 +47,7 @@ class Serving:
         self._incoming = incoming
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-        else:
-            await self._incoming.answer(_RestRequest(self._app, scope, receive, send))
+        await self._incoming.answer(_RestRequest(self._app, scope, receive, send))
 
 
 class _RestRequest(HttpRequest):

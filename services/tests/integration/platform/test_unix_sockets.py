@@ -22,7 +22,6 @@ from shop.contract.ports import Clients
 from shop.errors import Unavailable
 from shop.platform.config import StartError
 from shop.platform.deadline import deadline
-from shop.platform.http.server import http_server
 from shop.values.product import Product
 
 # Nothing answers at this host name, so calls arrive only if they go to the socket.
@@ -122,17 +121,6 @@ async def test_missing_folder_is_reported_clearly(protocol: str, path: str) -> N
     with pytest.raises(StartError, match="No such file or directory; the folder must exist"):
         async with serving(protocol, Puppet(), f"unix:{path}/none/product.sock"):
             pass
-
-
-async def test_application_that_fails_to_start_leaves_no_file(path: str) -> None:
-    async def broken(scope: Any, receive: Any, send: Any) -> None:
-        await receive()
-        await send({"type": "lifespan.startup.failed", "message": "no peers"})
-
-    with pytest.raises(StartError, match="failed to start"):
-        async with asyncio.timeout(5), http_server(broken, f"unix:{path}"):
-            pass
-    assert not is_socket(path)
 
 
 async def test_call_under_way_is_answered_before_the_stop_and_the_next_process_keeps_its_socket(
