@@ -66,4 +66,4 @@ def build_schema(*, updates: bool = True) -> Schema:
     types = (Order, Payment, Product, User)
     if not updates:
         return Schema(Query, Mutation, types=types)
-    return Schema(QueryWithUpdates, MutationWithUpdates, Subscription, types)
+    return Schema(QueryWithUpdates, MutationWithUpdates, Subscription, types=types)

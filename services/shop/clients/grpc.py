@@ -54,7 +54,7 @@ def _stream(
     *,
     lasts: bool,
 ) -> Callable[Q, AsyncGenerator[R]]:
-    """Returns a function that yields the rows in each part of a stream, or the event that is a part of an endless one."""
+    """Returns a function that yields the rows of each part; the parts of an endless stream are single events."""
     request, rows_of, value = requests(codec), codec.rows, codec.value
 
     async def stream(*args: Q.args, **kwargs: Q.kwargs) -> AsyncGenerator[R]:

@@ -7,11 +7,9 @@ from typing import TypeVar, cast
 
 from shop.contract.signatures import PortMethod
 from shop.platform.validation import size
-from shop.values.page import MAX_ROWS
+from shop.values.page import DEFAULT_ROWS, MAX_ROWS
 
 R = TypeVar("R")
-
-DEFAULT_ROWS = 1_000
 
 
 async def pages(

@@ -16,11 +16,10 @@ from shop.order.sagas.checkout import CheckoutRequest, CheckoutSaga
 from shop.platform import page_token as page_tokens
 from shop.platform import validation
 from shop.values.order import MAX_LINES, CheckoutLine, JoinedOrderLine, Order, OrderStatus, refused_move
-from shop.values.page import MAX_ROWS
+from shop.values.page import DEFAULT_ROWS, MAX_ROWS
 
 MAX_PIECES = 1_000
 DEFAULT_PAGE, MAX_PAGE = 10, 100
-DEFAULT_STREAM = 1_000
 STREAM_CHUNK = 250
 MAX_TOKEN = 200
 _KEY = re.compile(r"[ -~]{1,64}")
@@ -95,6 +94,6 @@ class OrderService:
     ) -> AsyncGenerator[list[JoinedOrderLine]]:
         """Reads lines in chunks of up to `STREAM_CHUNK`."""
         validation.between(after_line_id, "after_line_id", 0, MAX_ID)
-        wanted = validation.size(limit, "limit", default=DEFAULT_STREAM, maximum=MAX_ROWS)
+        wanted = validation.size(limit, "limit", default=DEFAULT_ROWS, maximum=MAX_ROWS)
         async for lines in self._orders.lines(after=after_line_id, limit=wanted, chunk=STREAM_CHUNK):
             yield lines

@@ -16,7 +16,7 @@ from shop.platform import validation
 from shop.product.domain import NewProduct, ProductChange, must_be_confirmed, reserve, reserved_again
 from shop.product.ports import ProductStore
 from shop.values.order import MAX_LINES
-from shop.values.page import MAX_ROWS
+from shop.values.page import DEFAULT_ROWS, MAX_ROWS
 from shop.values.product import (
     MAX_PRICE_MINOR,
     MAX_REVIEWS,
@@ -40,7 +40,6 @@ REVIEWS = 3
 MAX_PIECES = 1_000
 MAX_STOCK = 1_000_000_000
 """Maximum stock that can be set; the column holds far more, so that reserved pieces can always be returned."""
-ROWS = 1_000
 ROWS_PER_CHUNK = 250
 ROWS_PER_QUERY = 5_000
 """Maximum number of rows per query of a stream: most streams need one query, and the rows need little memory."""
@@ -188,7 +187,7 @@ class ProductService:
     ) -> AsyncIterator[Sequence[ProductRow]]:
         """Yields product rows by ascending id, in chunks of up to `ROWS_PER_CHUNK`."""
         after = validation.between(after_product_id, "after_product_id", 0, MAX_ID)
-        left = validation.size(limit, "limit", default=ROWS, maximum=MAX_ROWS)
+        left = validation.size(limit, "limit", default=DEFAULT_ROWS, maximum=MAX_ROWS)
         while left > 0:
             asked = min(left, ROWS_PER_QUERY)
             rows = await self._store.rows(after=after, limit=asked)

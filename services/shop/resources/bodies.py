@@ -11,7 +11,6 @@ from typing import Annotated
 
 import msgspec
 from msgspec import UNSET, UnsetType
-from msgspec.structs import replace
 
 from shop.fields import INSTANT, Id, describe
 from shop.money import Money
@@ -161,10 +160,8 @@ def payment_document(payment: Payment) -> PaymentDocument:
 
 def inner_payment_document(payment: Payment, *, inside: bool) -> InnerPaymentDocument:
     """Returns a payment's document; `inside` the shop, it has all fields."""
-    shown = InnerPaymentDocument(payment.id, payment.order_id, payment.status, payment.amount)
-    if not inside:
-        return shown
-    return replace(shown, checkout_id=payment.checkout_id, user_id=payment.user_id, placed_at=payment.placed_at)
+    hidden = (payment.checkout_id, payment.user_id, payment.placed_at) if inside else ()
+    return InnerPaymentDocument(payment.id, payment.order_id, payment.status, payment.amount, *hidden)
 
 
 def product_document(product: Product) -> ProductDocument:

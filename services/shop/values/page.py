@@ -6,8 +6,8 @@ from typing import Generic, TypeVar
 
 from msgspec import Struct
 
-MAX_ROWS = 100_000
-"""Maximum number of rows of a listing without pages: of products, of order lines."""
+DEFAULT_ROWS, MAX_ROWS = 1_000, 100_000
+"""Number of rows of a listing without pages, of products or order lines, by default and at most."""
 
 T = TypeVar("T")
 

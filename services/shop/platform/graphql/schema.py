@@ -129,28 +129,13 @@ class Schema(strawberry.Schema):
     """A schema with the shop's scalars, run by `shop.platform.graphql.endpoint`.
 
     Args:
-        types: Types that no field names, such as those behind an interface.
-        further: Arguments of another base class of Strawberry.
+        roots: Types of queries, mutations and subscriptions, in this order; None for a type that is left out.
+        further: Other arguments of Strawberry's schema.
     """
 
-    def __init__(
-        self,
-        query: type,
-        mutation: type | None,
-        subscription: type | None = None,
-        types: tuple[type, ...] = (),
-        **further: Any,
-    ) -> None:
-        super().__init__(
-            query=query,
-            mutation=mutation,
-            subscription=subscription,
-            types=types,
-            extensions=[_Prepared],
-            execution_context_class=_Execution,
-            config=StrawberryConfig(scalar_map=SCALARS),
-            **further,
-        )
+    def __init__(self, *roots: type | None, **further: Any) -> None:
+        config = StrawberryConfig(scalar_map=SCALARS)
+        super().__init__(*roots, extensions=[_Prepared], execution_context_class=_Execution, config=config, **further)
         count_lists(core_schema(self))
 
     async def stream(

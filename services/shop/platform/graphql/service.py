@@ -41,14 +41,14 @@ from shop.platform.graphql.schema import ClientContext, RequestContext, Schema
 from shop.platform.incoming import Around, Incoming
 from shop.values.notification import KEPT
 from shop.values.order import MAX_LINES
-from shop.values.page import MAX_ROWS, Page
+from shop.values.page import DEFAULT_ROWS, MAX_ROWS, Page
 from shop.values.product import MAX_RECORDS, MAX_REVIEWS, MAX_SECTIONS
 
 FieldArguments: TypeAlias = Mapping[str, object]
 """The arguments of a field, by name."""
 P = TypeVar("P")
-DEFAULT_ITEMS, DEFAULT_ORDERS, DEFAULT_ROWS = 20, 10, 1_000
-"""Largest sizes of lists whose length is not given: items of a page, orders of a page, rows of a listing."""
+DEFAULT_ITEMS, DEFAULT_ORDERS = 20, 10
+"""Largest sizes of pages whose size is not given: of items, of orders."""
 
 _ADMITTED = nullcontext()
 

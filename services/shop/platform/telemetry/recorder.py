@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Protocol, TypeAlias
 
 from opentelemetry.trace import Span, SpanContext, SpanKind
@@ -22,6 +23,13 @@ Parent: TypeAlias = Span | SpanContext
 def shared_attributes(attributes: Mapping[str, str | int]) -> SharedAttributes:
     """Returns attributes in the form in which spans share them."""
     return (*attributes, *attributes.values())
+
+
+@lru_cache(maxsize=4096)
+def attributes_by_name(shared: SharedAttributes) -> Mapping[str, str | int]:
+    """Returns shared attributes by their names."""
+    middle = len(shared) // 2
+    return {str(name): value for name, value in zip(shared[:middle], shared[middle:], strict=True)}
 
 
 class Tracing(Protocol):

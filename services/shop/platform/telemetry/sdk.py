@@ -10,7 +10,6 @@ import asyncio
 import threading
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from functools import lru_cache
 
 from opentelemetry import trace
 from opentelemetry.context import Context
@@ -19,7 +18,7 @@ from opentelemetry.sdk.trace import SpanProcessor, TracerProvider
 from opentelemetry.sdk.trace.sampling import ALWAYS_OFF, ParentBased
 from opentelemetry.trace import Link, NonRecordingSpan, Span, SpanContext, SpanKind, StatusCode
 
-from shop.platform.telemetry.recorder import Attributes, Parent, SharedAttributes
+from shop.platform.telemetry.recorder import Attributes, Parent, SharedAttributes, attributes_by_name
 
 FLUSH_S = 3.0
 """How long an ending process waits for the collector, in seconds."""
@@ -34,7 +33,9 @@ class SdkTracing:
     def start(
         self, name: str, kind: int, parent: Parent, attributes: Attributes = None, shared: SharedAttributes = ()
     ) -> Span:
-        return self._tracer.start_span(name, _below(parent), SpanKind(kind), {**_by_name(shared), **(attributes or {})})
+        return self._tracer.start_span(
+            name, _below(parent), SpanKind(kind), {**attributes_by_name(shared), **(attributes or {})}
+        )
 
     def note(
         self,
@@ -48,7 +49,7 @@ class SdkTracing:
     ) -> None:
         links = () if link is None else (Link(link),)
         span = self._tracer.start_span(
-            name, _below(parent), SpanKind(kind), _by_name(attributes), links=links, start_time=start
+            name, _below(parent), SpanKind(kind), attributes_by_name(attributes), links=links, start_time=start
         )
         if error is not None:
             span.set_attribute("error.type", type(error).__qualname__)
@@ -59,12 +60,6 @@ class SdkTracing:
 def _below(parent: Parent) -> Context:
     above = NonRecordingSpan(parent) if isinstance(parent, SpanContext) else parent
     return trace.set_span_in_context(above, Context())
-
-
-@lru_cache(maxsize=4096)
-def _by_name(shared: SharedAttributes) -> Mapping[str, str | int]:
-    middle = len(shared) // 2
-    return {str(name): value for name, value in zip(shared[:middle], shared[middle:], strict=True)}
 
 
 def tracer_provider(processor: SpanProcessor, resource: Mapping[str, str]) -> TracerProvider:

@@ -21,6 +21,7 @@ from shop.platform.rest.answers import Answer
 from shop.platform.rest.problems import answer_http_error
 from shop.platform.rest.requests import RestCall, Serving
 from shop.platform.telemetry.metering import add_details
+from shop.platform.telemetry.recorder import attributes_by_name
 from shop.platform.thrift.encoding import JSON
 from shop.platform.thrift.processor import Processor
 
@@ -40,11 +41,10 @@ def http_app(service: str, processor: Processor, incoming: Incoming) -> Starlett
         call = processor.call(JSON, await received.body())
         if isinstance(call, bytes):
             return _response(received, call)
-        span = trace.get_current_span()
-        span.update_name(call.traced.name)
-        add_details(route=path_of(service), operation=call.traced.name)
-        names = len(call.traced.attributes) // 2
-        span.set_attributes(dict(zip(call.traced.attributes[:names], call.traced.attributes[names:], strict=True)))  # type: ignore[arg-type]
+        span, traced = trace.get_current_span(), call.method.traced
+        span.update_name(traced.name)
+        add_details(route=path_of(service), operation=traced.name)
+        span.set_attributes(attributes_by_name(traced.attributes))
         origin = received.last_header(authenticator.origin_header.encode())
         try:
             message = await call.work(authenticator, received.header(b"authorization"), origin)

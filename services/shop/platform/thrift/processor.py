@@ -27,9 +27,7 @@ from shop.platform.thrift.encoding import (
 )
 from shop.platform.validation import size
 from shop.stubs.thrift.ttypes import ShopError as Failure
-
-DEFAULT_ROWS = 1_000
-"""Number of rows in an answer if the caller does not choose a number."""
+from shop.values.page import DEFAULT_ROWS
 
 
 def attributes_of(service: str, method: str) -> dict[str, str | int]:
@@ -58,25 +56,20 @@ class ReceivedCall:
     """A call that has arrived, with the headers that the caller sent with its request; none over HTTP."""
 
     headers: Mapping[str, str]
-    _method: ServedMethod
+    method: ServedMethod
     _request: Struct
     _reply: Callable[[Struct], bytes] = field(repr=False)
 
-    @property
-    def traced(self) -> TracedMethod:
-        """The attributes that the spans of the call's method have in common."""
-        return self._method.traced
-
     async def work(self, authenticator: Authenticator, authorization: str | None, origin: str | None) -> bytes:
         """Admits the caller and runs the method; returns its answer, or raises its error."""
-        method = self._method
+        method = self.method
         authenticator.admit(method.access, authorization, origin)
         value = await method.work(self._request)
         return self._reply(method.result() if method.answer is None else method.result(success=method.answer(value)))
 
     def refusal(self, error: ShopError) -> bytes:
         failure = Failure(error.code.value, error.message, error.field or None, error.retry_after_s or None)
-        return self._reply(self._method.result(error=failure))
+        return self._reply(self.method.result(error=failure))
 
 
 class Processor:

@@ -116,7 +116,8 @@ class _FramedCall(Request[bytes]):
         return self._origin if name == EDGE_MARK else self._call.headers.get(name)
 
     def describe_span(self) -> tuple[str, Attributes, SharedAttributes]:
-        return self._call.traced.name, None, self._call.traced.attributes
+        traced = self._call.method.traced
+        return traced.name, None, traced.attributes
 
     async def work(self) -> bytes:
         return await self._call.work(self._authenticator, self._call.headers.get("authorization"), self._origin)
@@ -127,7 +128,7 @@ class _FramedCall(Request[bytes]):
     def measure(self, meters: Meters, asked: MeasuredRequest, error: BaseException | None) -> None:
         code = error.code if isinstance(error, ShopError) else "OK" if error is None else "CANCELLED"
         fault = code if code in SERVER_FAULTS else ""
-        meters.rpc_server.note(("thrift", self._call.traced.name, code, fault), asked.seconds, asked.trace_id)
+        meters.rpc_server.note(("thrift", self._call.method.traced.name, code, fault), asked.seconds, asked.trace_id)
 
 
 @asynccontextmanager
