@@ -40,7 +40,6 @@ FIRST_QUERY = """\
 
 
 async def serve(config: ServiceConfig, runtime: Runtime) -> None:
-    """Serves until SIGTERM; raises the errors of `serve_gateway`."""
     sys.setswitchinterval(SWITCH_S)
 
     def build(clients: Clients, incoming: Incoming, streams: Streams | None) -> ASGIApp:

@@ -9,7 +9,6 @@ from shop.platform.process.runtime import Runtime
 
 
 async def serve(config: ServiceConfig, runtime: Runtime) -> None:
-    """Serves until SIGTERM; raises the errors of `serve_gateway`."""
     await serve_gateway(
         config, runtime, lambda clients, incoming, streams: build_app(clients, incoming, config.page_token_key, streams)
     )

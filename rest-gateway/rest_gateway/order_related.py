@@ -30,7 +30,6 @@ Include = Annotated[
 
 
 async def with_related(shop: Clients, orders: Sequence[Order], include: frozenset[str]) -> list[OrderDocument]:
-    """Returns orders with the requested extras."""
     if not include:
         return [order_document(order) for order in orders]
     paid = [order.id for order in orders] if "payment" in include else []

@@ -56,7 +56,6 @@ class Rotation:
 
     @property
     def size(self) -> int:
-        """How many addresses there are."""
         return len(self._addresses)
 
     def next(self) -> str:

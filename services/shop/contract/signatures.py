@@ -153,7 +153,6 @@ def is_optional(kind: object) -> bool:
 
 
 def is_struct(kind: object) -> TypeGuard[type[msgspec.Struct]]:
-    """Returns whether a type is a message type."""
     return isinstance(kind, type) and issubclass(kind, msgspec.Struct)
 
 

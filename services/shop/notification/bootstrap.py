@@ -58,7 +58,6 @@ def offer(service: NotificationService) -> Offer:
 
 
 async def serve(config: ServiceConfig, runtime: Runtime) -> None:
-    """Serves notifications until the process is stopped."""
     async with (
         stop_signal() as stop,
         bootstrap(config, runtime) as parts,

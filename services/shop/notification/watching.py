@@ -36,7 +36,6 @@ class Watchers:
 
     @property
     def count(self) -> int:
-        """Number of open streams."""
         return sum(map(len, self._waiting.values()))
 
     def wake(self, user_id: int | None = None) -> None:

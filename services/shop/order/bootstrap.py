@@ -101,7 +101,6 @@ def offer(service: OrderService, page_token_key: bytes = DEFAULT_KEY) -> Offer:
 
 
 async def serve(config: ServiceConfig, runtime: Runtime, open_stores: OpenStore[OrderStores] = in_postgres) -> None:
-    """Serves orders until the process is stopped."""
     async with (
         stop_signal() as stop,
         bootstrap(config, runtime, open_stores) as parts,

@@ -32,6 +32,5 @@ def offer(service: PaymentService) -> Offer:
 
 
 async def serve(config: ServiceConfig, runtime: Runtime, open_store: OpenStore[PaymentStore] = OPEN_STORE) -> None:
-    """Serves payments until the process is stopped."""
     async with bootstrap(config, runtime, open_store) as service:
         await run_servers(config, offer(service), runtime)

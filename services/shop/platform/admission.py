@@ -82,7 +82,6 @@ class Share:
             self.value = min(1.0, self.value * RISE)
 
     def take(self) -> bool:
-        """Returns whether to admit the next request."""
         self._credit += self.value
         if self._credit < 1.0:
             return False

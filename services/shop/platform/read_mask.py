@@ -63,7 +63,6 @@ def _check(path: tuple[str, ...], known: Fields, argument: str) -> None:
 
 
 def paths_of(resource: type[msgspec.Struct]) -> list[str]:
-    """Returns the paths of all fields of a resource."""
     return list(_paths(_struct_fields(resource)))
 
 

@@ -41,6 +41,5 @@ def offer(service: ProductService, page_token_key: bytes = DEFAULT_KEY) -> Offer
 
 
 async def serve(config: ServiceConfig, runtime: Runtime, open_store: OpenStore[ProductStore] = OPEN_STORE) -> None:
-    """Serves the catalogue until the process is stopped."""
     async with bootstrap(config, runtime, open_store) as service:
         await run_servers(config, offer(service, config.page_token_key), runtime)

@@ -178,7 +178,6 @@ def order_document(
     user: User | UnsetType = UNSET,
     products: Sequence[ProductDocument] | UnsetType = UNSET,
 ) -> OrderDocument:
-    """Returns an order's document, with the requested extras."""
     return OrderDocument(
         order.id,
         order.user_id,

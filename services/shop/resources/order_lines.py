@@ -20,8 +20,6 @@ _SCOPE = "order-lines"
 
 
 def add_order_lines(api: FastAPI, stream: Callable[..., AsyncIterator[JoinedOrderLine]], page_token_key: bytes) -> None:
-    """Declares the route of order lines."""
-
     @api.api_route(**reading("order lines", OrderClient.stream_order_lines))
     async def list_order_lines(
         call: RestCall, after_line_id: AfterLineId = 0, page_size: PageSize10000 = 1000, page_token: PageToken = ""

@@ -15,8 +15,6 @@ from shop.values.order import STATUS_BEFORE, CheckoutLine, OrderStatus, refused_
 
 
 def add_order_changes(api: FastAPI, orders: Orders) -> None:
-    """Declares the routes that change orders."""
-
     @api.api_route(**creating("orders", Orders.checkout, problems=[402, 404, 409, 422]))
     async def create_order(order: NewOrder, idempotency_key: IdempotencyKey) -> Answer[OrderDocument]:
         """Buys: a customer for itself, a partner for any user. Either everything is bought and paid, or nothing."""

@@ -47,8 +47,6 @@ Category = Annotated[
 
 
 def add_products(api: FastAPI, catalogue: Catalogue) -> None:
-    """Declares the routes of the catalogue."""
-
     @api.api_route(**reading("products", Catalogue.list_products))
     async def list_products(
         call: RestCall,

@@ -20,8 +20,6 @@ from shop.values.user import Address, LoginResult, User
 
 
 def add_users(api: FastAPI, users: UserClient) -> None:
-    """Declares the routes of users and sessions."""
-
     @api.api_route(**reading("users", UserClient.list_users))
     async def list_users(
         call: RestCall, ids: Ids = None, page_size: PageSize1000 = 20, page_token: PageToken = ""

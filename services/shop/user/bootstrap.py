@@ -50,7 +50,6 @@ def offer(service: UserService) -> Offer:
 
 
 async def serve(config: ServiceConfig, runtime: Runtime, open_store: OpenStore[UserStore] = OPEN_STORE) -> None:
-    """Serves the accounts until the process is stopped."""
     async with bootstrap(config, runtime, open_store) as service:
         await run_servers(config, offer(service), runtime)
 

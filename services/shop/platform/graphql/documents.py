@@ -228,7 +228,6 @@ def prepare_document(
 
 
 def is_mutation(operation: OperationDefinitionNode) -> bool:
-    """Returns whether an operation changes anything."""
     return operation.operation is OperationType.MUTATION
 
 

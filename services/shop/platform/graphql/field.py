@@ -15,7 +15,6 @@ T = TypeVar("T")
 
 
 def field(*, description: str) -> Callable[[F], F]:
-    """Turns a method into a GraphQL field."""
     return cast(Callable[[F], F], strawberry.field(description=description))
 
 

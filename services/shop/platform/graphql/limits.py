@@ -54,7 +54,6 @@ class Shape:
 
 
 def check_length(text: str) -> None:
-    """Checks the length of a document. Raises `ResourceExhausted` if it is above the limit."""
     if len(text) > MAX_CHARACTERS:
         raise ResourceExhausted(
             f"the document has {len(text)} characters; the limit is {MAX_CHARACTERS}; send values as variables"

@@ -114,7 +114,6 @@ TARIFF = Tariff(
 
 
 def client_path(service: str) -> str:
-    """Returns the path at which a service takes clients' documents."""
     return f"{ROUTE}/{service}"
 
 

@@ -57,7 +57,6 @@ class GrpcCall(OutgoingCall):
 
     @property
     def metadata(self) -> tuple[tuple[str, str], ...]:
-        """The metadata that passes on the trace."""
         return tuple(self.headers().items())
 
     def note_status(self, code: grpc.StatusCode) -> None:

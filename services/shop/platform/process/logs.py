@@ -76,7 +76,6 @@ def redact(error: BaseException) -> None:
 
 
 def is_wanted(record: logging.LogRecord) -> bool:
-    """Returns whether a record is written."""
     return not any(record.name.startswith(name) and str(record.msg).startswith(text) for name, text in _UNWANTED)
 
 

@@ -84,7 +84,6 @@ def representation(
 
 
 def answer_created(document: T, location: str) -> Answer[T]:
-    """Returns the answer to a POST that created something."""
     body = encode(document)
     return Answer(201, body, [(b"location", location.encode()), NO_STORE, _tag(body)])
 

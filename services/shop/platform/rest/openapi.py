@@ -158,7 +158,6 @@ def document(api: FastAPI) -> dict[str, Any]:
 
 
 def as_text(made: dict[str, Any]) -> str:
-    """Returns the document as the text that is committed."""
     return json.dumps(made, indent=2, ensure_ascii=False) + "\n"
 
 

@@ -27,7 +27,6 @@ def shared_attributes(attributes: Mapping[str, str | int]) -> SharedAttributes:
 
 @lru_cache(maxsize=4096)
 def attributes_by_name(shared: SharedAttributes) -> Mapping[str, str | int]:
-    """Returns shared attributes by their names."""
     middle = len(shared) // 2
     return {str(name): value for name, value in zip(shared[:middle], shared[middle:], strict=True)}
 

@@ -56,7 +56,6 @@ def trace_headers(span: Span | None) -> dict[str, str]:
 
 
 def traceparent(context: SpanContext) -> str:
-    """Returns a trace context as the header `traceparent`."""
     return f"00-{context.trace_id:032x}-{context.span_id:016x}-{context.trace_flags:02x}"
 
 

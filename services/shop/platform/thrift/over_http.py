@@ -29,7 +29,6 @@ MEDIA_TYPE = "application/vnd.apache.thrift.json"
 
 
 def path_of(service: str) -> str:
-    """Returns the path that takes a service's messages."""
     return f"/thrift/{service}"
 
 
