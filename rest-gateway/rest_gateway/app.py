@@ -15,7 +15,7 @@ from shop.platform.page_token import DEFAULT_KEY
 from shop.platform.rest.app import add_docs, rest_api
 from shop.resources.examples import PUBLISHED
 from shop.resources.notifications import add_notifications
-from shop.resources.order_lines import add_order_lines
+from shop.resources.orders import add_order_lines
 from shop.resources.products import add_products
 from shop.resources.users import add_users
 

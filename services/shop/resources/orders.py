@@ -1,17 +1,25 @@
-"""Changes of orders, the same in the order service and in a gateway: `/v1/orders`."""
+"""Changes of orders and the bulk read of their lines, the same in the order service and in a gateway."""
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator, Callable
+
 from fastapi import FastAPI
 
-from shop.contract.ports import Orders
+from shop.contract.ports import OrderClient, Orders
 from shop.errors import FailedPrecondition, changed_since
-from shop.platform.rest.answers import Answer, answer_changed, answer_created, as_read
-from shop.platform.rest.openapi import changing, creating
-from shop.platform.rest.parameters import IdempotencyKey, IfMatch, OrderId
-from shop.resources.bodies import OrderDocument, order_document
+from shop.platform.http.caching import PERSONAL
+from shop.platform.rest.answers import Answer, answer_changed, answer_created, as_read, ok
+from shop.platform.rest.openapi import changing, creating, reading
+from shop.platform.rest.parameters import AfterLineId, IdempotencyKey, IfMatch, OrderId, PageSize10000, PageToken
+from shop.platform.rest.requests import RestCall
+from shop.resources.bodies import OrderDocument, OrderLinesPage, order_document
+from shop.resources.pages import next_token, start
 from shop.resources.received import NewOrder, OrderChange
-from shop.values.order import STATUS_BEFORE, CheckoutLine, OrderStatus, refused_move
+from shop.values.order import STATUS_BEFORE, CheckoutLine, JoinedOrderLine, OrderStatus, refused_move
+
+_LINES = "order-lines"
+"""Scope of the page tokens of the bulk read."""
 
 
 def add_order_changes(api: FastAPI, orders: Orders) -> None:
@@ -45,3 +53,20 @@ def add_order_changes(api: FastAPI, orders: Orders) -> None:
     async def cancel_order(order_id: OrderId) -> Answer[OrderDocument]:
         """Cancels a CONFIRMED order and gives stock and money back: a customer's own, any for partners."""
         return answer_changed(order_document(await orders.cancel_order(order_id)))
+
+
+def add_order_lines(api: FastAPI, stream: Callable[..., AsyncIterator[JoinedOrderLine]], page_token_key: bytes) -> None:
+    @api.api_route(**reading("order lines", OrderClient.stream_order_lines))
+    async def list_order_lines(
+        call: RestCall, after_line_id: AfterLineId = 0, page_size: PageSize10000 = 1000, page_token: PageToken = ""
+    ) -> Answer[OrderLinesPage]:
+        """A page of the lines of all orders, by ascending id, joined with their orders; for partners.
+
+        Start anywhere with `after_line_id`, continue with `page_token`. Checkouts that run at the same time may store a
+        line after lines with greater ids. So an export that continues an earlier one should begin 10,000 ids before
+        its end, and skip the lines that it already has.
+        """
+        after = start(_LINES, page_token, "after_line_id", after_line_id, page_token_key)
+        lines = [line async for line in stream(after_line_id=after, limit=page_size)]
+        token = next_token(_LINES, lines, page_size, lambda line: line.id, page_token_key)
+        return ok(call, OrderLinesPage(lines, token), PERSONAL)
