@@ -20,11 +20,19 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import closing
+from functools import partial
 
 import psycopg
+from psycopg.errors import InsufficientPrivilege, UndefinedTable
+from tenacity import RetryCallState, Retrying, retry_if_exception_type, stop_after_delay, wait_fixed
 
 from shop.database.environment import admin_url_of, passwords_of, variable
 from shop.database.schemas import SCHEMAS, ServiceSchema
+
+PAUSE_S = 0.5
+CONNECT_LIMIT_S = 2
+UNFINISHED = (psycopg.OperationalError, InsufficientPrivilege, UndefinedTable, TimeoutError)
+"""Errors of a database that is not migrated yet: no such role or database, no tables, or outdated tables."""
 
 
 def arguments() -> argparse.ArgumentParser:
@@ -44,16 +52,43 @@ def run(argv: Sequence[str], env: Mapping[str, str] = os.environ) -> int:
     options = arguments().parse_args(argv)
     try:
         if options.command == "await":
-            from shop.database.server import until_schema_is_there
-
             url = variable(env, "SHOP_DATABASE_URL", "postgresql://shop_order:password@host:5432/shop")
-            until_schema_is_there(options.wait, url, ServiceSchema(options.service))
+            _await_schema(options.wait, url, ServiceSchema(options.service))
         else:
             _migrate(admin_url_of(env), passwords_of(env))
     except (ValueError, OSError, psycopg.Error) as error:
         print(f"{options.command}: {error}", file=sys.stderr)
         return 2
     return 0
+
+
+def _await_schema(limit_s: float, url: str, schema: ServiceSchema) -> None:
+    """Waits until a schema has every migration of this version; reports what is missing on standard error.
+
+    Raises:
+        TimeoutError: Migrations are still missing at the end; the error names them.
+        psycopg.Error: The database still refuses the role at the end.
+    """
+    reported: list[str] = []
+
+    def say(state: RetryCallState) -> None:
+        error = str(state.outcome.exception() if state.outcome else "").strip()
+        if reported[-1:] != [error]:
+            reported.append(error)
+            print(f"waiting: {error}", file=sys.stderr, flush=True)
+
+    missing = retry_if_exception_type(UNFINISHED)
+    again = Retrying(
+        retry=missing, stop=stop_after_delay(limit_s), wait=wait_fixed(PAUSE_S), before_sleep=say, reraise=True
+    )
+    again(partial(_require_newest, url, schema))
+
+
+def _require_newest(url: str, schema: ServiceSchema) -> None:
+    with psycopg.connect(url, connect_timeout=CONNECT_LIMIT_S) as connection:
+        applied = {name for (name,) in connection.execute("SELECT migration_id FROM _yoyo_migration")}
+    if missing := sorted(schema.migration_names - applied):
+        raise TimeoutError(f"{schema.name} is not migrated to {', '.join(missing)}")
 
 
 def _migrate(admin_url: str, passwords: Mapping[str, str]) -> None:
