@@ -6,7 +6,6 @@ import logging
 import re
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing
-from functools import partial
 from types import GenericAlias
 from typing import Generic, TypeVar, cast, get_args, get_origin
 
@@ -51,21 +50,86 @@ class _Answer(msgspec.Struct, Generic[T]):
     errors: list[_Error] = []
 
 
-class _CallFormat(Generic[Q, R]):
-    """A call in the form of a GraphQL request."""
+def graphql_client(service: Service[P], channel: HttpChannel) -> P:
+    methods = {method.contract: method for method in methods_of(service)}
 
-    def __init__(self, method: PortMethod[Q, R]) -> None:
-        self.method = method
-        self.document = CallDocument(method)
+    def make(row: Call[..., object]) -> Callable[..., object] | None:
+        method = methods.get(row)
+        if method is None:
+            return None
+        call = _GraphQLCall(method, channel)
+        return call.follow if method.watches else call.rows if method.lists else call.run
+
+    return service.implement(make)
+
+
+class _GraphQLCall(Generic[Q, R]):
+    def __init__(self, method: PortMethod[Q, R], channel: HttpChannel) -> None:
+        self._method = method
+        self._channel = channel
+        self._document = CallDocument(method)
         answer = bool if method.answer is type(None) else method.answer
         decoder: msgspec.json.Decoder[_Answer[object]] = msgspec.json.Decoder(GenericAlias(_Answer, answer))
-        self._decode = decoder.decode
+        self._decode_answer = decoder.decode
         self._places = [
             (name, camel(parameter.field).split("."), _encoder(name, parameter.type))
             for name, parameter in method.parameters.items()
         ]
 
-    def variables(self, arguments: Mapping[str, object]) -> Mapping[str, object]:
+    async def run(self, *given: Q.args, **named: Q.kwargs) -> R:
+        """Makes the call; raises the service's error, `Unavailable`, or `InvalidArgument` for what cannot be sent."""
+        return await self._answer(self._method.bind(*given, **named))
+
+    def rows(self, *given: Q.args, **named: Q.kwargs) -> AsyncIterator[object]:
+        """Yields rows page by page, where other protocols stream."""
+        arguments, (after, _) = self._method.bind(*given, **named), self._method.position
+
+        async def page(after_id: int, size: int) -> Sequence[object]:
+            return cast("Sequence[object]", await self._answer({**arguments, after: after_id, "limit": size}))
+
+        return pages(self._method, arguments, page, ROWS_PER_PAGE)
+
+    async def follow(self, *given: Q.args, **named: Q.kwargs) -> AsyncGenerator[R]:
+        """Yields the events of a subscription; raises the same errors as `run`."""
+        arguments = self._method.bind(*given, **named)
+        request = self._request(STREAM_PATH, self._encode(arguments, query=self._document.text), _STREAM_HEADERS)
+        async with aclosing(self._channel.lines(request)) as lines:
+            async for line in lines:
+                # Every event has one line of data, except the event that ends the stream.
+                if line.startswith(_DATA) and (data := line[len(_DATA) :].strip()):
+                    yield self._value(self._decode(data), arguments)
+
+    async def _answer(self, arguments: Mapping[str, object]) -> R:
+        persisted = self._document.persisted
+        answer = await self._send(arguments, self._encode(arguments, extensions=persisted))
+        if answer.errors:
+            body = self._encode(arguments, query=self._document.text, extensions=persisted)
+            answer = await self._send(arguments, body)
+        return self._value(answer, arguments)
+
+    async def _send(self, arguments: Mapping[str, object], body: bytes) -> _Answer[object]:
+        """Returns the answer; its only error is that the hash is unknown. Raises any other error."""
+
+        def read(received: HttpAnswer) -> _Answer[object]:
+            answer = self._decode(received.body)
+            if answer is None:
+                raise self._channel.unreadable(received, self._document.name, "GraphQL")
+            if answer.errors and answer.errors[0].extensions.code != UNKNOWN_HASH:
+                raise self._error(answer.errors[0], arguments)
+            return answer
+
+        return await self._channel.send(self._request(PATH, body, _HEADERS), read, again=self._method.contract.reads)
+
+    def _request(self, path: str, body: bytes, headers: Mapping[str, str]) -> HttpRequest:
+        return HttpRequest("POST", path, self._document.name, self._document.attributes, body, headers)
+
+    def _encode(self, arguments: Mapping[str, object], **body: object) -> bytes:
+        try:
+            return orjson.dumps({**body, "variables": self._variables(arguments)})
+        except TypeError:
+            raise self._method.find_misfit(arguments) or InvalidArgument("an argument is out of range") from None
+
+    def _variables(self, arguments: Mapping[str, object]) -> Mapping[str, object]:
         """Returns the variables for the arguments that are not None."""
         variables: dict[str, object] = {}
         resources: dict[str, dict[str, object]] = {}
@@ -78,10 +142,10 @@ class _CallFormat(Generic[Q, R]):
                 within[place] = value if encode is None else encode(value)
         return {**variables, **resources}
 
-    def decode(self, body: bytes) -> _Answer[object] | None:
+    def _decode(self, body: bytes) -> _Answer[object] | None:
         """Returns the answer in a body; None if it has no answer. An answer with an error may have partial data."""
         try:
-            return self._decode(body)
+            return self._decode_answer(body)
         except UNREADABLE:
             pass
         try:
@@ -90,98 +154,23 @@ class _CallFormat(Generic[Q, R]):
             return None
         return _Answer(None, answer.errors)
 
-
-def graphql_client(service: Service[P], channel: HttpChannel) -> P:
-    caller = _GraphQLCaller(channel)
-    methods = {method.contract: method for method in methods_of(service)}
-
-    def make(row: Call[..., object]) -> Callable[..., object] | None:
-        method = methods.get(row)
-        if method is None:
-            return None
-        kind = caller.follow if method.watches else caller.rows if method.lists else caller.run
-        return partial(kind, _CallFormat(method))
-
-    return service.implement(make)
-
-
-class _GraphQLCaller:
-    def __init__(self, channel: HttpChannel) -> None:
-        self._channel = channel
-
-    async def run(self, call: _CallFormat[Q, R], /, *given: Q.args, **named: Q.kwargs) -> R:
-        """Makes a call; raises the service's error, `Unavailable`, or `InvalidArgument` for what cannot be sent."""
-        return await self._answer(call, call.method.bind(*given, **named))
-
-    def rows(self, call: _CallFormat[Q, R], /, *given: Q.args, **named: Q.kwargs) -> AsyncIterator[object]:
-        """Yields rows page by page, where other protocols stream."""
-        arguments, (after, _) = call.method.bind(*given, **named), call.method.position
-
-        async def page(after_id: int, size: int) -> Sequence[object]:
-            return cast("Sequence[object]", await self._answer(call, {**arguments, after: after_id, "limit": size}))
-
-        return pages(call.method, arguments, page, ROWS_PER_PAGE)
-
-    async def follow(self, call: _CallFormat[Q, R], /, *given: Q.args, **named: Q.kwargs) -> AsyncGenerator[R]:
-        """Yields the events of a subscription; raises the same errors as `run`."""
-        arguments = call.method.bind(*given, **named)
-        document = call.document
-        body = _encode(call, arguments, query=document.text)
-        request = HttpRequest("POST", STREAM_PATH, document.name, document.attributes, body, _STREAM_HEADERS)
-        async with aclosing(self._channel.lines(request)) as lines:
-            async for line in lines:
-                # Every event has one line of data, except the event that ends the stream.
-                if line.startswith(_DATA) and (data := line[len(_DATA) :].strip()):
-                    yield self._value(call.decode(data), call, arguments)
-
-    async def _answer(self, call: _CallFormat[Q, R], arguments: Mapping[str, object]) -> R:
-        document = call.document
-        answer = await self._send(call, arguments, _encode(call, arguments, extensions=document.persisted))
-        if answer.errors:
-            body = _encode(call, arguments, query=document.text, extensions=document.persisted)
-            answer = await self._send(call, arguments, body)
-        return self._value(answer, call, arguments)
-
-    async def _send(self, call: _CallFormat[Q, R], arguments: Mapping[str, object], body: bytes) -> _Answer[object]:
-        """Returns the answer; its only error is that the hash is unknown. Raises any other error."""
-        document = call.document
-        request = HttpRequest("POST", PATH, document.name, document.attributes, body, _HEADERS)
-
-        def read(received: HttpAnswer) -> _Answer[object]:
-            answer = call.decode(received.body)
-            if answer is None:
-                raise self._channel.unreadable(received, document.name, "GraphQL")
-            if answer.errors and answer.errors[0].extensions.code != UNKNOWN_HASH:
-                raise _error(answer.errors[0], call, arguments)
-            return answer
-
-        return await self._channel.send(request, read, again=call.method.contract.reads)
-
-    def _value(self, answer: _Answer[object] | None, call: _CallFormat[Q, R], arguments: Mapping[str, object]) -> R:
+    def _value(self, answer: _Answer[object] | None, arguments: Mapping[str, object]) -> R:
         if answer is not None and answer.errors:
-            raise _error(answer.errors[0], call, arguments)
+            raise self._error(answer.errors[0], arguments)
         if answer is None or not answer.data:
-            _LOG.error("%s answered %s without its data", self._channel.peer, call.document.name)
+            _LOG.error("%s answered %s without its data", self._channel.peer, self._document.name)
             raise Internal("internal error")
-        return call.method.value(next(iter(answer.data.values())))
+        return self._method.value(next(iter(answer.data.values())))
 
-
-def _error(error: _Error, call: _CallFormat[Q, R], arguments: Mapping[str, object]) -> ShopError:
-    """Returns the service's error; an answer with partial data counts as failed."""
-    extensions = error.extensions
-    field = _CAPITAL.sub(lambda capital: f"_{capital[0].lower()}", extensions.field)
-    raised = error_for_code(extensions.code, error.message, field, extensions.retry_after)
-    if type(raised) is InvalidArgument and not field:
-        # GraphQL's own check of a variable does not report the contract's name for the field.
-        return call.method.find_misfit(arguments) or raised
-    return raised
-
-
-def _encode(call: _CallFormat[Q, R], arguments: Mapping[str, object], **body: object) -> bytes:
-    try:
-        return orjson.dumps({**body, "variables": call.variables(arguments)})
-    except TypeError:
-        raise call.method.find_misfit(arguments) or InvalidArgument("an argument is out of range") from None
+    def _error(self, error: _Error, arguments: Mapping[str, object]) -> ShopError:
+        """Returns the service's error; an answer with partial data counts as failed."""
+        extensions = error.extensions
+        field = _CAPITAL.sub(lambda capital: f"_{capital[0].lower()}", extensions.field)
+        raised = error_for_code(extensions.code, error.message, field, extensions.retry_after)
+        if type(raised) is InvalidArgument and not field:
+            # GraphQL's own check of a variable does not report the contract's name for the field.
+            return self._method.find_misfit(arguments) or raised
+        return raised
 
 
 def _encoder(name: str, kind: Kind) -> Callable[[object], object] | None:
