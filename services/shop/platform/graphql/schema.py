@@ -128,14 +128,12 @@ class _Execution(StrawberryGraphQLCoreExecutionContext):
 class Schema(strawberry.Schema):
     """A schema with the shop's scalars, run by `shop.platform.graphql.endpoint`.
 
-    Args:
-        roots: Types of queries, mutations and subscriptions, in this order; None for a type that is left out.
-        further: Other arguments of Strawberry's schema.
+    `further` are other arguments of Strawberry's schema.
     """
 
-    def __init__(self, *roots: type | None, **further: Any) -> None:
-        config = StrawberryConfig(scalar_map=SCALARS)
-        super().__init__(*roots, extensions=[_Prepared], execution_context_class=_Execution, config=config, **further)
+    def __init__(self, query: type, mutation: type | None, subscription: type | None = None, **further: Any) -> None:
+        further |= {"execution_context_class": _Execution, "config": StrawberryConfig(scalar_map=SCALARS)}
+        super().__init__(query, mutation, subscription, extensions=[_Prepared], **further)
         count_lists(core_schema(self))
 
     async def stream(
