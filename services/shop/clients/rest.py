@@ -6,8 +6,7 @@ import json
 import logging
 import re
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from functools import partial
-from types import GenericAlias
+from types import GenericAlias, MappingProxyType
 from typing import Generic, cast, get_args
 from urllib.parse import quote, urlencode
 
@@ -45,8 +44,24 @@ class _Problem(msgspec.Struct):
     errors: list[_FieldError] = []
 
 
+def rest_client(service: Service[P], channel: HttpChannel) -> P:
+    """Returns a client for a service over REST; the client lacks the service's endless streams."""
+    calls: dict[str, _RestCall[..., object]] = {}
+    methods = [method for method in methods_of(service) if not method.watches]
+    by_row = {method.contract: _RestCall(method, channel, calls) for method in methods}
+    calls.update((call.name, call) for call in by_row.values())
+
+    def make(row: Call[..., object]) -> Callable[..., object] | None:
+        call = by_row.get(row)
+        if call is None:
+            return None
+        return call.rows if call.method.lists else call.run
+
+    return service.implement(make)
+
+
 class _RestCall(Generic[Q, R]):
-    """A call in the form of a REST request.
+    """A call in the form of a REST request; `calls` has all calls of the service by their names.
 
     Attributes:
         name: HTTP method and path: "GET /v1/products/{product_id}".
@@ -56,8 +71,12 @@ class _RestCall(Generic[Q, R]):
             name that ends with a dot stands for all names that start with it.
     """
 
-    def __init__(self, method: PortMethod[Q, R]) -> None:
+    def __init__(
+        self, method: PortMethod[Q, R], channel: HttpChannel, calls: Mapping[str, _RestCall[..., object]]
+    ) -> None:
         self.method = method
+        self._channel = channel
+        self._calls = calls
         self.name, _, self.query = method.contract.rest.partition("?")
         self.verb, _, self.template = self.name.partition(" ")
         self.path = re.findall(r"{(\w+)}", self.template)
@@ -71,6 +90,73 @@ class _RestCall(Generic[Q, R]):
                 if is_struct(bare(kind)):
                     self.fields[f"{name}."] = f"{field}."
         self._decode = msgspec.json.Decoder(_type_of_body(method)).decode
+
+    async def run(self, *given: Q.args, **named: Q.kwargs) -> R:
+        """Makes the call; retries a failed read. Raises the service's error, or `Unavailable` for no answer."""
+        arguments = self.method.bind(*given, **named)
+        headers = {}
+        if KEY in arguments:
+            headers[KEY_HEADER] = matching(cast(str, arguments[KEY]), KEY, _KEY, _KEY_FORM)
+        if arguments.get(EXPECTED) is not None:
+            headers["if-match"] = await self._entity_tag(arguments)
+        return self.value(await self.exchange(self.target(arguments), self._body(arguments), headers))
+
+    async def _entity_tag(self, arguments: Mapping[str, object]) -> str:
+        """Reads a resource again and returns its entity tag; raises `PreconditionFailed` if it has changed."""
+        read = self._calls[f"GET {self.template}"]
+        received = await read.exchange(read.target(arguments))
+        if read.value(received) != arguments[EXPECTED]:
+            [name] = self.path
+            raise changed_since(name.removesuffix("_id"), cast(int, arguments[name]))
+        return received.headers["etag"]
+
+    def rows(self, *given: Q.args, **named: Q.kwargs) -> AsyncIterator[object]:
+        """Yields rows page by page, where other protocols stream; raises the same errors as `run`."""
+        after, _ = self.method.position
+
+        async def page(after_id: int, size: int) -> Sequence[object]:
+            target = f"{self.template}?{urlencode({after: after_id, 'page_size': size})}"
+            return cast("Sequence[object]", self.value(await self.exchange(target)))
+
+        return pages(self.method, self.method.bind(*given, **named), page, MAX_PAGE)
+
+    async def exchange(
+        self, target: str, body: bytes | None = None, headers: Mapping[str, str] = MappingProxyType({})
+    ) -> HttpAnswer:
+        """Returns a successful answer to a request; raises the errors of `run`."""
+        sent = {**(JSON if body is not None else {}), **headers}
+        request = HttpRequest(self.verb, target, self.name, {"url.template": self.template}, body, sent)
+
+        def read(received: HttpAnswer) -> HttpAnswer:
+            if not 200 <= received.status < 300:
+                raise self._error(received)
+            return received
+
+        return await self._channel.send(request, read, again=self.method.contract.reads)
+
+    def value(self, received: HttpAnswer) -> R:
+        """Returns the method's result, or the rows of a page, from an answer."""
+        if received.status == 204:
+            return self.method.value(None)
+        try:
+            decoded = self._decode(received.body)
+        except UNREADABLE as error:
+            _LOG.error("%s answered %s with another body: %s", self._channel.peer, self.name, error)
+            raise Internal("internal error") from error
+        if self.method.field:
+            items = getattr(decoded, self.method.field)
+            decoded = Page(items, decoded.next_page_token) if self.method.pages else items
+        return self.method.value(decoded)
+
+    def _error(self, received: HttpAnswer) -> ShopError:
+        """Returns the service's error, or an error for the status if a proxy answered."""
+        if received.headers.get("content-type", "").startswith(PROBLEM):
+            try:
+                problem = msgspec.json.decode(received.body, type=_Problem)
+                return _restore(problem, self.fields, received.retry_after_s)
+            except UNREADABLE:
+                pass
+        return self._channel.unreadable(received, self.name, "problem")
 
     def target(self, arguments: Mapping[str, object]) -> str:
         """Returns path and query, without the contract's defaults; raises `InvalidArgument` for an empty path part."""
@@ -91,104 +177,11 @@ class _RestCall(Generic[Q, R]):
         query = urlencode(given, quote_via=quote, safe=",", errors="backslashreplace")
         return "?".join(filter(None, (path, "&".join(filter(None, (self.query, query))))))
 
-    def body(self, arguments: Mapping[str, object]) -> bytes | None:
+    def _body(self, arguments: Mapping[str, object]) -> bytes | None:
         """Returns the body of a change, without values that are None; None if the call has no body."""
         if self.verb == "GET" or not self.others:
             return None
         return _encode({name: arguments[name] for name in self.others if arguments[name] is not None})
-
-    def answer(self, body: bytes) -> R:
-        """Returns the method's result, or the rows of a page. Raises `UNREADABLE` if the body is not an answer."""
-        decoded = self._decode(body)
-        if self.method.field:
-            items = getattr(decoded, self.method.field)
-            decoded = Page(items, decoded.next_page_token) if self.method.pages else items
-        return self.method.value(decoded)
-
-
-def rest_client(service: Service[P], channel: HttpChannel) -> P:
-    """Returns a client for a service over REST; the client lacks the service's endless streams."""
-    calls = {method.contract: _RestCall(method) for method in methods_of(service) if not method.watches}
-    caller = _RestCaller(channel, {call.name: call for call in calls.values()})
-
-    def make(row: Call[..., object]) -> Callable[..., object] | None:
-        call = calls.get(row)
-        if call is None:
-            return None
-        return partial(caller.rows if call.method.lists else caller.run, call)
-
-    return service.implement(make)
-
-
-class _RestCaller:
-    def __init__(self, channel: HttpChannel, by_name: Mapping[str, _RestCall[..., object]]) -> None:
-        self._channel = channel
-        self._by_name = by_name
-
-    async def run(self, call: _RestCall[Q, R], /, *given: Q.args, **named: Q.kwargs) -> R:
-        """Makes a call; retries a failed read. Raises the service's error, or `Unavailable` for no answer."""
-        arguments = call.method.bind(*given, **named)
-        headers = {}
-        if KEY in arguments:
-            headers[KEY_HEADER] = matching(cast(str, arguments[KEY]), KEY, _KEY, _KEY_FORM)
-        if arguments.get(EXPECTED) is not None:
-            headers["if-match"] = await self._entity_tag(call, arguments)
-        return self._answer(call, await self._exchange(call, call.target(arguments), call.body(arguments), headers))
-
-    async def _entity_tag(self, call: _RestCall[Q, R], arguments: Mapping[str, object]) -> str:
-        """Reads a resource again and returns its entity tag; raises `PreconditionFailed` if it has changed."""
-        read = self._by_name[f"GET {call.template}"]
-        received = await self._exchange(read, read.target(arguments))
-        if self._answer(read, received) != arguments[EXPECTED]:
-            [name] = call.path
-            raise changed_since(name.removesuffix("_id"), cast(int, arguments[name]))
-        return received.headers["etag"]
-
-    def rows(self, call: _RestCall[Q, R], /, *given: Q.args, **named: Q.kwargs) -> AsyncIterator[object]:
-        """Yields rows page by page, where other protocols stream; raises the same errors as `run`."""
-        after, _ = call.method.position
-
-        async def page(after_id: int, size: int) -> Sequence[object]:
-            target = f"{call.template}?{urlencode({after: after_id, 'page_size': size})}"
-            return cast("Sequence[object]", self._answer(call, await self._exchange(call, target)))
-
-        return pages(call.method, call.method.bind(*given, **named), page, MAX_PAGE)
-
-    async def _exchange(
-        self,
-        call: _RestCall[..., object],
-        target: str,
-        body: bytes | None = None,
-        headers: Mapping[str, str] | None = None,
-    ) -> HttpAnswer:
-        sent = {**(JSON if body is not None else {}), **(headers or {})}
-        request = HttpRequest(call.verb, target, call.name, {"url.template": call.template}, body, sent)
-
-        def read(received: HttpAnswer) -> HttpAnswer:
-            if not 200 <= received.status < 300:
-                raise self._error(received, call)
-            return received
-
-        return await self._channel.send(request, read, again=call.method.contract.reads)
-
-    def _answer(self, call: _RestCall[..., R], received: HttpAnswer) -> R:
-        if received.status == 204:
-            return call.method.value(None)
-        try:
-            return call.answer(received.body)
-        except UNREADABLE as error:
-            _LOG.error("%s answered %s with another body: %s", self._channel.peer, call.name, error)
-            raise Internal("internal error") from error
-
-    def _error(self, received: HttpAnswer, call: _RestCall[..., object]) -> ShopError:
-        """Returns the service's error, or an error for the status if a proxy answered."""
-        if received.headers.get("content-type", "").startswith(PROBLEM):
-            try:
-                problem = msgspec.json.decode(received.body, type=_Problem)
-                return _restore(problem, call.fields, received.retry_after_s)
-            except UNREADABLE:
-                pass
-        return self._channel.unreadable(received, call.name, "problem")
 
 
 def _type_of_body(method: PortMethod[..., object]) -> object:
