@@ -69,7 +69,7 @@ def build_app(
     add_orders(api, checked)
     add_payments(api, checked)
     if streams is not None:
-        add_notifications(api, checked.notification, checked.order.get_order, streams.hold)
+        add_notifications(api, checked.notification, checked.order, streams)
     add_order_lines(api, checked.order.stream_order_lines, page_token_key)
     add_docs(api)
     return api

@@ -26,10 +26,7 @@ TAGS = {TAG: "Changes of orders, sent to their buyers."}
 def build_app(service: NotificationService, incoming: Incoming) -> FastAPI:
     api = service_api("notification", "Customers' notifications of their orders", TAGS, incoming)
 
-    # The service itself checks whose order it is, and ends the streams.
-    async def checked_by_the_service(_order_id: int) -> None: ...
-
-    add_notifications(api, service, checked_by_the_service, lambda updates: updates)
+    add_notifications(api, service)
 
     @api.api_route(**changing(TAG, NotificationClient.notify, problems=[409]))
     async def notify(new: NewEvents) -> Answer[Stored]:

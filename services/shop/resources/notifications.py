@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator
 
 from fastapi import FastAPI
 
-from shop.contract.ports import Notifications
+from shop.contract.ports import Notifications, Orders
+from shop.platform.access.streams import Streams
 from shop.platform.http.caching import PERSONAL
 from shop.platform.rest.answers import Answer, answer_changed, ok
 from shop.platform.rest.events import EventStream, LastEventId, StreamEvent, event_stream
@@ -23,16 +24,13 @@ TAG = "notifications"
 
 
 def add_notifications(
-    api: FastAPI,
-    notifications: Notifications,
-    require_order: Callable[[int], Awaitable[object]],
-    lasting: Callable[[AsyncGenerator[Update]], AsyncGenerator[Update]],
+    api: FastAPI, notifications: Notifications, orders: Orders | None = None, streams: Streams | None = None
 ) -> None:
     """Declares the routes of notifications.
 
     Args:
-        require_order: Checks that an order exists and that the caller may see it; otherwise raises `NotFound`.
-        lasting: Limits a caller's streams, and ends a stream when the caller's token expires or the process stops.
+        orders: Shows callers only the orders that they may see; None where `notifications` itself checks the order.
+        streams: Limits and ends the streams of updates; None where `notifications` itself does.
     """
 
     @api.api_route(**reading(TAG, Notifications.list_notifications))
@@ -51,14 +49,15 @@ def add_notifications(
     async def watch_notifications(user_id: UserId, last_event_id: LastEventId = None) -> EventStream[Notification]:
         """A stream of updates of a customer's orders: a customer's own, any for partners."""
         updates = notifications.watch_notifications(user_id, _position(last_event_id))
-        return await event_stream("order", _events(lasting(updates)))
+        return await event_stream("order", _events(updates if streams is None else streams.hold(updates)))
 
     @api.api_route(**streaming(TAG, Notifications.watch_order))
     async def watch_order(order_id: OrderId, last_event_id: LastEventId = None) -> EventStream[Notification]:
         """A stream of updates of one order: a customer's own, any for partners."""
-        await require_order(order_id)
+        if orders is not None:
+            await orders.get_order(order_id)
         updates = notifications.watch_order(order_id, _position(last_event_id))
-        return await event_stream("order", _events(lasting(updates)))
+        return await event_stream("order", _events(updates if streams is None else streams.hold(updates)))
 
 
 async def _events(updates: AsyncGenerator[Update]) -> AsyncGenerator[StreamEvent[Notification]]:
