@@ -1,4 +1,4 @@
-"""The caller's side of gRPC: a channel to a service, and calls with trace, deadline and restored errors.
+"""The caller's side of gRPC: a channel to a service, and the spans and metrics of calls.
 
 Calls are wrapped here because interceptors of grpc.aio would add a task and a second call object to each call.
 We do not use opentelemetry-instrumentation-grpc. Its server side leaves the span of a rich status at OK. Its client
@@ -8,24 +8,19 @@ side never ends the span of a cancelled call. Both sides build attributes for ca
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncGenerator, Sequence
-from typing import TypeVar
+from collections.abc import Sequence
 
 import grpc
 from opentelemetry.trace import Span, StatusCode
 
 from shop.platform.config import is_ipv4, split_address
-from shop.platform.deadline import DEFAULT_S, remaining
-from shop.platform.grpc.status import STATUS, restore, traced_method
+from shop.platform.grpc.status import STATUS
 from shop.platform.outgoing import OutgoingCall
-from shop.platform.process.runtime import BARE, Runtime
+from shop.platform.process.runtime import Runtime
 from shop.platform.process.unix_socket import grpc_target
 from shop.platform.retries import grpc_retries
 from shop.platform.telemetry.meters import Meters, Timing
 from shop.platform.telemetry.tracing import TracedMethod
-
-Q = TypeVar("Q")
-S = TypeVar("S")
 
 
 def grpc_channel(address: str, service: str, reads: Sequence[str], socket: str | None = None) -> grpc.aio.Channel:
@@ -78,54 +73,6 @@ class GrpcCall(OutgoingCall):
     def _status_of(self, error: BaseException | None) -> grpc.StatusCode:
         # An error without a recorded status ended the call on this side.
         return grpc.StatusCode.OK if error is None else self._code or grpc.StatusCode.CANCELLED
-
-
-class Peer:
-    """One service as a caller sees it; messages have its short name, and spans have its full name and address."""
-
-    def __init__(self, name: str, service: str, address: str, runtime: Runtime = BARE) -> None:
-        self._runtime = runtime
-        self._name = name
-        self._service = service
-        # gRPC does not say which replica a call goes to.
-        self._address: dict[str, str | int] = {"server.address": f"ipv4:{address}"}
-        if "," not in address:
-            host, port = split_address(address)
-            self._address = {"server.address": host, "server.port": port}
-
-    def trace(self, name: str) -> TracedMethod:
-        """Returns what the spans of a method have in common; `name` is the contract's name for it: "GetProduct"."""
-        return traced_method(self._service, name, self._address)
-
-    async def unary(self, method: grpc.aio.UnaryUnaryMultiCallable[Q, S], traced: TracedMethod, request: Q) -> S:
-        """Calls a method with one answer; raises the service's error, or `Unavailable` if it does not answer."""
-        limit = remaining() or DEFAULT_S
-        with GrpcCall(traced, self._runtime) as span:
-            try:
-                return await method(request, timeout=limit, metadata=span.metadata)
-            except grpc.aio.AioRpcError as error:
-                span.note_status(error.code())
-                raise restore(error, self._name) from None
-
-    async def stream(
-        self, method: grpc.aio.UnaryStreamMultiCallable[Q, S], traced: TracedMethod, request: Q, *, lasts: bool = False
-    ) -> AsyncGenerator[S]:
-        """Calls a method that answers with a stream; its span ends when the stream ends, or the caller gives up.
-
-        With `lasts`, the stream lasts until either side ends it. Raises the service's error, or `Unavailable` if it
-        does not answer.
-        """
-        limit = None if lasts else remaining() or DEFAULT_S
-        with GrpcCall(traced, self._runtime) as span:
-            call = method(request, timeout=limit, metadata=span.metadata)
-            try:
-                async for message in call:
-                    yield message
-            except grpc.aio.AioRpcError as error:
-                span.note_status(error.code())
-                raise restore(error, self._name) from None
-            finally:
-                call.cancel()
 
 
 def _options(service: str, reads: Sequence[str], address: str = "") -> list[tuple[str, str | int]]:
