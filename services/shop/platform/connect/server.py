@@ -6,7 +6,7 @@ them. A message that cannot be decoded is refused with an error of the shop.
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import aclosing, nullcontext
 from typing import NamedTuple, TypeAlias, TypeVar
 
@@ -77,6 +77,7 @@ class _Method(NamedTuple):
     authenticator: Authenticator
     codec: Codec[..., object]
     use_case: Callable[..., object]
+    answer: Callable[[object], Awaitable[Message]]
     around: Around
 
     def decode(self, message: EncodedMessage) -> object:
@@ -137,7 +138,7 @@ class _Unary(_ConnectRequest["bytes"]):
     async def work(self) -> bytes:
         method, asked = self._method, self.admit()
         with method.around(self._headers):
-            return method.encode(await answering(method.codec, method.use_case)(asked), self._message.encoding)
+            return method.encode(await method.answer(asked), self._message.encoding)
 
     async def refuse(self, error: ShopError) -> bytes:
         self.refusal = error
@@ -197,7 +198,7 @@ def connect_app(
         for call in service.calls
         if not call.lasts
     }
-    return _Guard(_App(service, endpoints, compresses=compresses))
+    return _guard(_App(service, endpoints, compresses=compresses))
 
 
 class _App(ConnectASGIApplication[None]):
@@ -221,12 +222,14 @@ class _App(ConnectASGIApplication[None]):
 def _endpoint(
     call: Call[..., object], service: Service[object], use_cases: object, incoming: Incoming, around: Around | None
 ) -> Endpoint[EncodedMessage, bytes]:
+    codec, use_case = protobuf_codec(call), getattr(use_cases, call.port)
     method = _Method(
         TracedMethod.of({"rpc.system": SYSTEM, "rpc.service": service.full_name, "rpc.method": call.name}),
         call.access,
         incoming.authenticator,
-        protobuf_codec(call),
-        getattr(use_cases, call.port),
+        codec,
+        use_case,
+        answering(codec, use_case),
         around or (lambda _: nullcontext()),
     )
     info = MethodInfo(
@@ -258,13 +261,10 @@ def _endpoint(
     return Endpoint.server_stream(info, stream) if call.streams else Endpoint.unary(info, answer)
 
 
-class _Guard:
-    """Handles requests that the library would answer with INTERNAL."""
+def _guard(app: ConnectASGIApplication[None]) -> ASGIApp:
+    """Returns the application behind answers to requests that the library would answer with INTERNAL."""
 
-    def __init__(self, app: ConnectASGIApplication[None]) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
         headers: list[tuple[bytes, bytes]] = scope["headers"]
         if any(name == b"content-type" and value.lower().startswith(GRPC) for name, value in headers):
             await Answer(415, b"", [(b"accept-post", b"application/json, application/proto")])(scope, receive, send)
@@ -275,4 +275,6 @@ class _Guard:
             "headers": [(name, value.decode("latin-1").encode()) for name, value in headers],
             "query_string": query.decode("latin-1").encode(),
         }
-        await self._app({**scope, **read}, receive, send)
+        await app({**scope, **read}, receive, send)
+
+    return answer

@@ -73,10 +73,22 @@ class ReceivedCall:
 
 
 class Processor:
-    """Decodes messages into calls of one service."""
+    """Decodes messages into calls of one service; Thrift lacks some of the calls."""
 
     def __init__(self, service: Service[object], use_cases: object) -> None:
-        self._methods = _methods(service, use_cases)
+        stubs, name_in_spans = thrift_stubs(service), service.full_name.rpartition(".")[2]
+        self._methods = {
+            row.name: ServedMethod(
+                row.access,
+                TracedMethod.of(attributes_of(name_in_spans, row.name)),
+                getattr(stubs, f"{row.name}_args"),
+                getattr(stubs, f"{row.name}_result"),
+                _work(row, codec, getattr(use_cases, row.port)),
+                codec.answer,
+            )
+            for row in service.calls
+            if (codec := thrift_codec(row)) is not None
+        }
 
     def call(self, encoding: TProtocolFactory, message: bytes) -> ReceivedCall | bytes:
         """Returns the call in a message, or the answer to an unknown method; raises `Undecodable` without a call."""
@@ -95,24 +107,6 @@ class Processor:
         except ShopError as error:
             return ReceivedCall({}, method, asked.request, reply).refusal(error)
         return ReceivedCall(asked.headers, method, asked.request, reply)
-
-
-def _methods(service: Service[object], use_cases: object) -> dict[str, ServedMethod]:
-    """Returns the methods of a service by their names; Thrift lacks some of them."""
-    stubs = thrift_stubs(service)
-    name_in_spans = service.full_name.rpartition(".")[2]
-    return {
-        row.name: ServedMethod(
-            row.access,
-            TracedMethod.of(attributes_of(name_in_spans, row.name)),
-            getattr(stubs, f"{row.name}_args"),
-            getattr(stubs, f"{row.name}_result"),
-            _work(row, codec, getattr(use_cases, row.port)),
-            codec.answer,
-        )
-        for row in service.calls
-        if (codec := thrift_codec(row)) is not None
-    }
 
 
 class _ListRequest(Struct, Protocol):
