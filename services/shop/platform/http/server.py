@@ -32,14 +32,6 @@ UNREAD_S = 30
 class _Server(uvicorn.Server):
     """uvicorn's server, which leaves it to the process to handle signals and to exit."""
 
-    def __init__(self, config: uvicorn.Config) -> None:
-        super().__init__(config)
-        self.ready = asyncio.Event()
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets)
-        self.ready.set()
-
     async def drain(self, limit_s: float) -> None:
         """Makes each answer the last answer over its connection, and waits until no connection is left.
 
@@ -98,14 +90,13 @@ async def http_server(app: ASGIApp, listen: str, drain_s: float = 0, *, sockets:
     )
     with contextlib.closing(listener):
         serving = asyncio.create_task(server.serve(sockets=[listener]))
-        ready = asyncio.create_task(server.ready.wait())
         try:
-            await asyncio.wait({serving, ready}, return_when=asyncio.FIRST_COMPLETED)
+            while not (server.started or serving.done()):  # noqa: ASYNC110 - nothing signals it, and it takes few turns
+                await asyncio.sleep(0)
             if serving.done():
                 await serving  # raises what ended it
             yield address
         finally:
-            ready.cancel()
             if drain_s and not serving.done():
                 await server.drain(drain_s)
             unlink(listen)
