@@ -251,22 +251,14 @@ def http_session(socket: str | None = None, *, connections: int = CONNECTIONS) -
     )
 
 
-class HttpChannels:
-    """Opens the channels of a process, with one pool of connections for each Unix domain socket of a service."""
+async def open_channel(
+    stack: AsyncExitStack, peer: str, address: str, socket: str | None, runtime: Runtime, *, lasts: bool
+) -> HttpChannel:
+    """Opens a channel with its own connections to an address, or to replicas' addresses with commas.
 
-    def __init__(self, stack: AsyncExitStack, sockets: Mapping[str, str], runtime: Runtime) -> None:
-        self._runtime = runtime
-        self._stack = stack
-        self._sockets = sockets
-        self._sessions: dict[tuple[str | None, bool], aiohttp.ClientSession] = {}
-
-    async def open(self, peer: str, address: str, *, lasts: bool) -> HttpChannel:
-        """Opens a channel to an address, or to replicas' addresses with commas; `lasts` is for long-lived answers."""
-        socket = self._sockets.get(peer)
-        if (socket, lasts) not in self._sessions:
-            session = http_session(socket, connections=0 if lasts else CONNECTIONS)
-            self._sessions[socket, lasts] = await self._stack.enter_async_context(session)
-        session_of = self._sessions[socket, lasts]
-        channel = HttpChannel(session_of, peer, address.split(","), self._runtime, follow=socket is None)
-        self._stack.push_async_callback(channel.close)
-        return channel
+    A Unix domain socket replaces the addresses; with `lasts`, there may be any number of long-lived answers.
+    """
+    session = await stack.enter_async_context(http_session(socket, connections=0 if lasts else CONNECTIONS))
+    channel = HttpChannel(session, peer, address.split(","), runtime, follow=socket is None)
+    stack.push_async_callback(channel.close)
+    return channel

@@ -6,16 +6,13 @@ import importlib
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NoReturn, TypeVar
+from typing import NoReturn, TypeVar
 from urllib.parse import urlsplit
 
 from shop.contract.calls import NOTIFICATION, ORDER, PAYMENT, PRODUCT, USER, Call, Service
 from shop.contract.ports import Clients
 from shop.platform.config import ConfigError, ServiceConfig
 from shop.platform.process.runtime import BARE, Runtime
-
-if TYPE_CHECKING:
-    from shop.clients.http_channel import HttpChannels
 
 P = TypeVar("P")
 HTTP_SCHEMES = ("http", "graphql", "thrift-json")
@@ -51,29 +48,26 @@ async def connect(
         sockets: Paths of Unix domain sockets, by service name; calls go to the socket instead of the service's address.
     """
     async with AsyncExitStack() as stack:
-        channels: HttpChannels | None = None
 
         async def client(service: Service[P]) -> P:
-            nonlocal channels
             address = peers.get(service.name)
             if address is None:
                 return _not_connected(service, component)
-            parts = urlsplit(address)
+            parts, socket = urlsplit(address), sockets.get(service.name)
             # Imported here, so that a process loads only the protocols that it uses for calls.
             if parts.scheme == "grpc":
                 from shop.clients.grpc import grpc_client
 
-                return grpc_client(stack, service, parts.netloc, sockets.get(service.name), runtime)
+                return grpc_client(stack, service, parts.netloc, socket, runtime)
             if parts.scheme == "thrift":
                 from shop.clients.thrift import framed_client
 
-                return framed_client(stack, service, parts.netloc, sockets.get(service.name), runtime)
+                return framed_client(stack, service, parts.netloc, socket, runtime)
             if parts.scheme in HTTP_SCHEMES:
-                from shop.clients.http_channel import HttpChannels
+                from shop.clients.http_channel import open_channel
 
-                channels = channels or HttpChannels(stack, sockets, runtime)
                 lasts = parts.scheme == "graphql" and service.name == NOTIFICATION.name
-                channel = await channels.open(service.name, parts.netloc, lasts=lasts)
+                channel = await open_channel(stack, service.name, parts.netloc, socket, runtime, lasts=lasts)
                 if parts.scheme == "http":
                     from shop.clients.rest import rest_client
 
