@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import NamedTuple, TypeVar
@@ -107,28 +106,23 @@ def _is_left(error: BaseException | None) -> bool:
 
 
 class HttpChannel:
-    """One service as its callers see it over HTTP.
+    """One service as its callers see it over HTTP; call `close` at the end.
 
     Args:
         addresses: "host:port" of each replica; the replicas get the requests in turn. Or a single address whose host is
-            a name.
-        follow: Whether to look up that name; false if a sidecar at the session's socket routes the requests.
+            a name, which is looked up.
+        socket: Path of a Unix domain socket to connect to instead; the sidecar there routes the requests.
+        lasts: Whether answers are long-lived, so that the number of connections has no limit.
     """
 
     def __init__(
-        self,
-        session: aiohttp.ClientSession,
-        peer: str,
-        addresses: Sequence[str],
-        runtime: Runtime = BARE,
-        *,
-        follow: bool = True,
+        self, peer: str, addresses: Sequence[str], socket: str | None = None, runtime: Runtime = BARE, *, lasts: bool
     ) -> None:
         self.peer = peer
         self._runtime = runtime
-        self._session = session
+        self._session = _session(socket, connections=0 if lasts else CONNECTIONS)
         self._retries = Retries()
-        self._replicas = Rotation(session, addresses, follow=follow)
+        self._replicas = Rotation(self._session, addresses, follow=socket is None)
         self._attributes: dict[str, dict[str, AttributeValue]] = {}
         for address in addresses:
             host, port = split_address(address)
@@ -193,6 +187,7 @@ class HttpChannel:
 
     async def close(self) -> None:
         await self._replicas.close()
+        await self._session.close()
 
     async def _once(self, request: HttpRequest) -> HttpAnswer:
         # A request that could not be sent to one replica goes to the next, even if it changes something.
@@ -231,11 +226,8 @@ async def _next_line(content: aiohttp.StreamReader) -> bytes:
         return await content.readline()
 
 
-def http_session(socket: str | None = None, *, connections: int = CONNECTIONS) -> aiohttp.ClientSession:
-    """Returns a pool of connections, to a Unix domain socket if given; each connection opens on its first request.
-
-    For 0 `connections`, there are as many as concurrent requests.
-    """
+def _session(socket: str | None, *, connections: int) -> aiohttp.ClientSession:
+    """Returns a pool of up to so many connections, 0 for no limit; each connection opens on its first request."""
     connector: aiohttp.BaseConnector
     if socket is None:
         connector = aiohttp.TCPConnector(limit=connections, keepalive_timeout=KEEP_ALIVE_S)
@@ -249,16 +241,3 @@ def http_session(socket: str | None = None, *, connections: int = CONNECTIONS) -
         skip_auto_headers=("user-agent",),
         timeout=aiohttp.ClientTimeout(total=None),
     )
-
-
-async def open_channel(
-    stack: AsyncExitStack, peer: str, address: str, socket: str | None, runtime: Runtime, *, lasts: bool
-) -> HttpChannel:
-    """Opens a channel with its own connections to an address, or to replicas' addresses with commas.
-
-    A Unix domain socket replaces the addresses; with `lasts`, there may be any number of long-lived answers.
-    """
-    session = await stack.enter_async_context(http_session(socket, connections=0 if lasts else CONNECTIONS))
-    channel = HttpChannel(session, peer, address.split(","), runtime, follow=socket is None)
-    stack.push_async_callback(channel.close)
-    return channel

@@ -49,7 +49,7 @@ async def connect(
     """
     async with AsyncExitStack() as stack:
 
-        async def client(service: Service[P]) -> P:
+        def client(service: Service[P]) -> P:
             address = peers.get(service.name)
             if address is None:
                 return _not_connected(service, component)
@@ -64,10 +64,11 @@ async def connect(
 
                 return framed_client(stack, service, parts.netloc, socket, runtime)
             if parts.scheme in HTTP_SCHEMES:
-                from shop.clients.http_channel import open_channel
+                from shop.clients.http_channel import HttpChannel
 
                 lasts = parts.scheme == "graphql" and service.name == NOTIFICATION.name
-                channel = await open_channel(stack, service.name, parts.netloc, socket, runtime, lasts=lasts)
+                channel = HttpChannel(service.name, parts.netloc.split(","), socket, runtime, lasts=lasts)
+                stack.push_async_callback(channel.close)
                 if parts.scheme == "http":
                     from shop.clients.rest import rest_client
 
@@ -83,11 +84,11 @@ async def connect(
             raise ConfigError(f"SHOP_PEER_{service.name.upper()} is {address!r}; valid: {valid}")
 
         yield Clients(
-            product=await client(PRODUCT),
-            user=await client(USER),
-            order=await client(ORDER),
-            payment=await client(PAYMENT),
-            notification=await client(NOTIFICATION),
+            product=client(PRODUCT),
+            user=client(USER),
+            order=client(ORDER),
+            payment=client(PAYMENT),
+            notification=client(NOTIFICATION),
         )
 
 

@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator
 import grpc.aio
 from aiohttp import web
 
-from shop.clients.http_channel import HttpChannel, HttpRequest, http_session
+from shop.clients.http_channel import HttpChannel, HttpRequest
 from shop.platform.grpc.client import grpc_channel
 from shop.platform.grpc.server import GRACE_S, options
 
@@ -147,13 +147,12 @@ async def test_http_requests_to_any_address_name_the_service() -> None:
     site = web.TCPSite(runner, "127.0.0.1", 0)
     await site.start()
     _, port = runner.addresses[0][:2]
-    async with http_session() as session:
-        channel = HttpChannel(session, "product", [f"localhost:{port}"])
-        try:
-            for _ in range(3):
-                await channel.send(HttpRequest("GET", "/", "GET"), lambda answer: answer)
-                await asyncio.sleep(0.05)
-        finally:
-            await channel.close()
-            await runner.cleanup()
+    channel = HttpChannel("product", [f"localhost:{port}"], lasts=False)
+    try:
+        for _ in range(3):
+            await channel.send(HttpRequest("GET", "/", "GET"), lambda answer: answer)
+            await asyncio.sleep(0.05)
+    finally:
+        await channel.close()
+        await runner.cleanup()
     assert hosts == [f"localhost:{port}"] * 3
