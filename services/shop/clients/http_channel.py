@@ -11,10 +11,12 @@ from types import MappingProxyType
 from typing import NamedTuple, TypeVar
 
 import aiohttp
+import msgspec
 from opentelemetry.trace import Span, StatusCode
 from opentelemetry.util.types import AttributeValue
 
 from shop.clients.replicas import Rotation
+from shop.contract.signatures import UNREADABLE
 from shop.errors import Internal, ShopError, Unavailable, away, late
 from shop.platform.config import split_address
 from shop.platform.deadline import DEFAULT_S, remaining
@@ -34,6 +36,20 @@ _LOG = logging.getLogger(__name__)
 T = TypeVar("T")
 
 
+class FieldError(msgspec.Struct):
+    field: str
+    message: str
+
+
+class Problem(msgspec.Struct):
+    """An error that a service has answered with (RFC 9457), as far as clients read it."""
+
+    code: str
+    detail: str
+    field: str = ""
+    errors: list[FieldError] = []
+
+
 @dataclass(frozen=True, slots=True)
 class HttpAnswer:
     """An answer, read to its end."""
@@ -47,6 +63,13 @@ class HttpAnswer:
         """In how many seconds a retry may succeed; 0 if the answer does not say."""
         seconds = self.headers.get("retry-after", "")
         return int(seconds) if seconds.isdecimal() else 0
+
+    def problem(self) -> Problem | None:
+        """Returns the problem in an answer; None if it is not one that a service writes."""
+        if self.headers.get("content-type", "").startswith("application/problem+json"):
+            with contextlib.suppress(*UNREADABLE):
+                return msgspec.json.decode(self.body, type=Problem)
+        return None
 
 
 class _NotSent(Unavailable):

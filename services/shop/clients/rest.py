@@ -12,7 +12,7 @@ from urllib.parse import quote, urlencode
 
 import msgspec
 
-from shop.clients.http_channel import HttpAnswer, HttpChannel, HttpRequest
+from shop.clients.http_channel import HttpAnswer, HttpChannel, HttpRequest, Problem
 from shop.clients.pages import pages
 from shop.contract.calls import Call, P, Q, R, Service
 from shop.contract.signatures import EXPECTED, UNREADABLE, PortMethod, bare, is_struct, methods_of
@@ -21,7 +21,6 @@ from shop.platform.error_codes import error_for_code
 from shop.platform.validation import matching
 from shop.values.page import Page
 
-PROBLEM = "application/problem+json"
 JSON = {"content-type": "application/json"}
 KEY, KEY_HEADER = "idempotency_key", "Idempotency-Key"
 MAX_PAGE = 10_000
@@ -30,18 +29,6 @@ _KEY = re.compile(r"([!-~]([ -~]{0,62}[!-~])?)?")
 """The form of a key that arrives as it was sent: HTTP strips spaces at the ends of a header's value."""
 _KEY_FORM = "1 to 64 printable ASCII characters, without a space at either end"
 _LOG = logging.getLogger(__name__)
-
-
-class _FieldError(msgspec.Struct):
-    field: str
-    message: str
-
-
-class _Problem(msgspec.Struct):
-    code: str
-    detail: str
-    field: str = ""
-    errors: list[_FieldError] = []
 
 
 def rest_client(service: Service[P], channel: HttpChannel) -> P:
@@ -150,13 +137,10 @@ class _RestCall(Generic[Q, R]):
 
     def _error(self, received: HttpAnswer) -> ShopError:
         """Returns the service's error, or an error for the status if a proxy answered."""
-        if received.headers.get("content-type", "").startswith(PROBLEM):
-            try:
-                problem = msgspec.json.decode(received.body, type=_Problem)
-                return _restore(problem, self.fields, received.retry_after_s)
-            except UNREADABLE:
-                pass
-        return self._channel.unreadable(received, self.name, "problem")
+        problem = received.problem()
+        if problem is None:
+            return self._channel.unreadable(received, self.name, "problem")
+        return _restore(problem, self.fields, received.retry_after_s)
 
     def target(self, arguments: Mapping[str, object]) -> str:
         """Returns path and query, without the contract's defaults; raises `InvalidArgument` for an empty path part."""
@@ -195,7 +179,7 @@ def _type_of_body(method: PortMethod[..., object]) -> object:
     return msgspec.defstruct(method.contract.name, [(method.field, items), ("next_page_token", str)])
 
 
-def _restore(problem: _Problem, fields: Mapping[str, str], retry_s: int) -> ShopError:
+def _restore(problem: Problem, fields: Mapping[str, str], retry_s: int) -> ShopError:
     message, field = problem.detail, problem.field
     if problem.errors:
         # All of FastAPI's validation errors, with the contract's names instead of REST's.

@@ -13,8 +13,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from contextlib import AsyncExitStack
 from typing import Generic
 
-import msgspec
-
 from shop.clients.http_channel import KEEP_ALIVE_S, HttpAnswer, HttpChannel, HttpRequest
 from shop.clients.pages import pages
 from shop.contract.calls import Call, P, Q, R, Service
@@ -106,12 +104,6 @@ class ThriftCall(OutgoingCall):
         return meters.rpc_client, ("thrift", self._method, code or "OK", code)
 
 
-class _Problem(msgspec.Struct):
-    code: str
-    detail: str
-    field: str = ""
-
-
 class ThriftPeer(ABC, Generic[P]):
     """A service as its callers see it over Thrift."""
 
@@ -166,10 +158,9 @@ class HttpPeer(ThriftPeer[P]):
         def read(received: HttpAnswer) -> object:
             if received.status == 200:
                 return self.answer(JSON, method, received.body)
-            try:
-                problem = msgspec.json.decode(received.body, type=_Problem)
-            except msgspec.DecodeError:
-                raise self._channel.unreadable(received, method, "problem") from None
+            problem = received.problem()
+            if problem is None:
+                raise self._channel.unreadable(received, method, "problem")
             raise error_for_code(problem.code, problem.detail, problem.field, received.retry_after_s)
 
         return await self._channel.send(call, read, again=method in self.service.reads)
