@@ -65,14 +65,14 @@ def _client(peer: ThriftPeer[P]) -> P:
             return None
         if call.streams:
             return _rows(peer, PortMethod(getattr(service.port, call.port), call), codec)
-        return _unary(peer, call.name, codec)
+        return _unary(peer, call, codec)
 
     return service.implement(make)
 
 
-def _unary(peer: ThriftPeer[P], name: str, codec: Codec[Q, R]) -> Callable[Q, Awaitable[R]]:
+def _unary(peer: ThriftPeer[P], row: Call[..., object], codec: Codec[Q, R]) -> Callable[Q, Awaitable[R]]:
     async def answer(*args: Q.args, **kwargs: Q.kwargs) -> R:
-        return codec.value(await peer.call(name, complete(codec.request(*args, **kwargs))))
+        return codec.value(await peer.call(row, complete(codec.request(*args, **kwargs))))
 
     return answer
 
@@ -82,7 +82,7 @@ def _rows(peer: ThriftPeer[P], method: PortMethod[Q, object], codec: Codec[..., 
 
     async def page(behind: int, size: int) -> Sequence[R]:
         request = complete(codec.request(**{after: behind, "limit": size}))
-        return list(codec.rows(await peer.call(method.contract.name, request)))
+        return list(codec.rows(await peer.call(method.contract, request)))
 
     def rows(*args: Q.args, **kwargs: Q.kwargs) -> AsyncIterator[R]:
         return pages(method, method.bind(*args, **kwargs), page, MAX_ROWS)
@@ -114,7 +114,7 @@ class ThriftPeer(ABC, Generic[P]):
         self._sequence = itertools.count(1)
 
     @abstractmethod
-    async def call(self, method: str, request: object) -> object:
+    async def call(self, row: Call[..., object], request: object) -> object:
         """Calls a method; retries a failed read. Raises the service's error, or `Unavailable` for no answer."""
 
     def message(self, encoding: object, method: str, headers: Mapping[str, str], request: object) -> bytes:
@@ -145,7 +145,8 @@ class HttpPeer(ThriftPeer[P]):
         self._channel = channel
         self._path = path_of(service.name)
 
-    async def call(self, method: str, request: object) -> object:
+    async def call(self, row: Call[..., object], request: object) -> object:
+        method = row.name
         call = HttpRequest(
             "POST",
             self._path,
@@ -163,7 +164,7 @@ class HttpPeer(ThriftPeer[P]):
                 raise self._channel.unreadable(received, method, "problem")
             raise error_for_code(problem.code, problem.detail, problem.field, received.retry_after_s)
 
-        return await self._channel.send(call, read, again=method in self.service.reads)
+        return await self._channel.send(call, read, again=row.reads)
 
 
 class _Connection:
@@ -213,8 +214,8 @@ class FramedPeer(ThriftPeer[P]):
             call.name: TracedMethod.of({**attributes_of(self._name, call.name), **place}) for call in service.calls
         }
 
-    async def call(self, method: str, request: object) -> object:
-        return await self._retries.run(lambda: self._once(method, request), again=method in self.service.reads)
+    async def call(self, row: Call[..., object], request: object) -> object:
+        return await self._retries.run(lambda: self._once(row.name, request), again=row.reads)
 
     async def close(self) -> None:
         for connections in self._idle.values():
