@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from bisect import bisect_left, bisect_right
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping, Sequence, Set
 from datetime import UTC, datetime
 from itertools import islice
 from typing import TypeVar
@@ -87,7 +87,7 @@ class MemoryOrders:
         order = self._move(order_id, current, wanted)
         return None if order is None else self._hide_gone_user(order)
 
-    async def lines(self, *, after: int, limit: int, chunk: int) -> AsyncIterator[list[JoinedOrderLine]]:
+    async def lines(self, *, after: int, limit: int, chunk: int) -> AsyncGenerator[list[JoinedOrderLine]]:
         rows = self._join_lines(after, limit)
         while joined := list(islice(rows, chunk)):
             yield joined

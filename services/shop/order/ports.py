@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import NamedTuple, Protocol
 
@@ -53,7 +53,7 @@ class OrderStore(Protocol):
     async def move(self, order_id: int, *, current: OrderStatus, wanted: OrderStatus) -> Order | None:
         """Changes an order's status to `wanted`; returns None if its status is not `current`, or it does not exist."""
 
-    def lines(self, *, after: int, limit: int, chunk: int) -> AsyncIterator[list[JoinedOrderLine]]:
+    def lines(self, *, after: int, limit: int, chunk: int) -> AsyncGenerator[list[JoinedOrderLine]]:
         """Reads order lines with ids above `after`, joined with their orders, in chunks by ascending id.
 
         A long read has several statements, so it may contain lines and statuses that were stored after it began.

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
 from itertools import groupby
 
 import asyncpg
@@ -83,7 +83,7 @@ class PostgresOrders:
         rows = await self._database.fetch(statement, order_id, current.value, wanted.value, *context)
         return next(orders_of(rows), None)
 
-    async def lines(self, *, after: int, limit: int, chunk: int) -> AsyncIterator[list[JoinedOrderLine]]:
+    async def lines(self, *, after: int, limit: int, chunk: int) -> AsyncGenerator[list[JoinedOrderLine]]:
         while limit > 0:
             asked = min(limit, ROWS_AT_ONCE)
             # The connection is free again before a chunk is passed on, because readers may be slow.

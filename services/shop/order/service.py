@@ -89,11 +89,8 @@ class OrderService:
         validation.identifier(order_id, "id")
         return await self._background.shield(self._cancellations.run(order_id))
 
-    async def stream_order_lines(
-        self, *, after_line_id: int = 0, limit: int = 0
-    ) -> AsyncGenerator[list[JoinedOrderLine]]:
+    def stream_order_lines(self, *, after_line_id: int = 0, limit: int = 0) -> AsyncGenerator[list[JoinedOrderLine]]:
         """Reads lines in chunks of up to `STREAM_CHUNK`."""
         validation.between(after_line_id, "after_line_id", 0, MAX_ID)
         wanted = validation.size(limit, "limit", default=DEFAULT_ROWS, maximum=MAX_ROWS)
-        async for lines in self._orders.lines(after=after_line_id, limit=wanted, chunk=STREAM_CHUNK):
-            yield lines
+        return self._orders.lines(after=after_line_id, limit=wanted, chunk=STREAM_CHUNK)
