@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator
-from contextlib import aclosing, asynccontextmanager, contextmanager
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import aclosing, contextmanager
 from typing import TypeVar, cast
 
 from shop.errors import DeadlineExceeded, TooManyRequests, Unauthenticated, Unavailable
@@ -99,15 +99,13 @@ class Streams:
         expires = expiry(caller)
         async with aclosing(stream):
             with self._quota.hold(caller):
-                async with self._slot():
-                    item = await self._first(stream, expires)
+                item = await self._first(stream, expires)
                 while item is not _END:
                     yield cast(T, item)
                     item = await self._next(stream, expires)
 
-    @asynccontextmanager
-    async def _slot(self) -> AsyncIterator[None]:
-        """Waits until one more stream may be opened; the caller opens it inside the context."""
+    async def _first(self, stream: AsyncGenerator[T], expires: float | None) -> object:
+        """Waits until one more stream may be opened, and opens it."""
         try:
             async with asyncio.timeout(MAX_WAIT_S):
                 await self._opening.acquire()
@@ -115,16 +113,12 @@ class Streams:
             # Not UNAVAILABLE, which would make a proxy eject this instance.
             raise TooManyRequests("too many streams are being opened; try again in 1 s", retry_after_s=1) from error
         try:
-            yield
-        finally:
-            self._opening.release()
-
-    async def _first(self, stream: AsyncGenerator[T], expires: float | None) -> object:
-        try:
             async with asyncio.timeout(MAX_START_S):
                 return await self._next(stream, expires)
         except TimeoutError as error:
             raise DeadlineExceeded("the stream did not begin in time; open it again") from error
+        finally:
+            self._opening.release()
 
     async def _next(self, stream: AsyncGenerator[T], expires: float | None) -> object:
         if not self._closed:
