@@ -139,10 +139,9 @@ async def connect_database(
     give_up_at = asyncio.get_running_loop().time() + limit_s
     while True:
         try:
-            if meters is None:
-                return Database(await _open(url, pool_size, settings))
-            pool = await _open(url, pool_size, settings, metered_connection(meters))
-            return Database(MeteredPool(pool, name, meters))
+            kind = TracedConnection if meters is None else metered_connection(meters)
+            pool = await _open(url, pool_size, settings, kind)
+            return Database(pool if meters is None else MeteredPool(pool, name, meters))
         except (OSError, TimeoutError, asyncpg.CannotConnectNowError) as error:
             if asyncio.get_running_loop().time() >= give_up_at:
                 raise StartError(f"the database at {_place(url)} does not answer: {error}; is it running?") from error
@@ -152,7 +151,7 @@ async def connect_database(
 
 
 def _open(
-    url: str, pool_size: int, settings: Mapping[str, str], connection_class: type[TracedConnection] = TracedConnection
+    url: str, pool_size: int, settings: Mapping[str, str], connection_class: type[TracedConnection]
 ) -> asyncpg.Pool[asyncpg.Record]:
     """Returns a pool, which opens when it is awaited."""
     return asyncpg.create_pool(
