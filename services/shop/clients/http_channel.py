@@ -65,7 +65,7 @@ class HttpAnswer:
         return int(seconds) if seconds.isdecimal() else 0
 
     def problem(self) -> Problem | None:
-        """Returns the problem in an answer; None if it is not one that a service writes."""
+        """Returns the problem in an answer; None if a proxy has answered instead."""
         if self.headers.get("content-type", "").startswith("application/problem+json"):
             with contextlib.suppress(*UNREADABLE):
                 return msgspec.json.decode(self.body, type=Problem)
