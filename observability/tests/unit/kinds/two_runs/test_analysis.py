@@ -22,7 +22,7 @@ from hops.statistics.over_blocks import sections_of
 from synthetic.of_axes import arms_at_rates
 
 
-def changed(run: RunFiles, **values: Any) -> RunFiles:
+def change(run: RunFiles, **values: Any) -> RunFiles:
     """Returns the run with some values in its manifest changed; `seeds__data` is `data` within `seeds`."""
     manifest = copy.deepcopy(run.manifest)
     for key, value in values.items():
@@ -36,7 +36,7 @@ def changed(run: RunFiles, **values: Any) -> RunFiles:
 
 def with_load_of(other: RunFiles, run: RunFiles) -> RunFiles:
     """Returns the run as if it had been made with the tape of another run."""
-    return changed(run, **{name: other.manifest[name] for name in ("tapes", "seeds", "profile")})
+    return change(run, **{name: other.manifest[name] for name in ("tapes", "seeds", "profile")})
 
 
 @pytest.fixture(scope="module")
@@ -110,7 +110,7 @@ def test_a_threshold_applies_to_the_given_metrics(found):
 )
 def test_incomparable_runs_are_refused_with_the_reason(runs, changes, reason):
     with pytest.raises(NotComparableError, match=reason):
-        compare_runs(runs[0], changed(runs[1], **changes))
+        compare_runs(runs[0], change(runs[1], **changes))
 
 
 @pytest.fixture(scope="module")
@@ -119,7 +119,7 @@ def at_rates(make_run) -> list[RunFiles]:
     run = make_run(kind="rates", arms=arms_at_rates(("rest",), (20.0, 40.0)), blocks=3, journeys_per_trial=400)
     watch = {"rest-40": {"topology": "rest", "interval_s": 5.0}}
     return [
-        changed(run, watch=watch, **{"loads__rest-40__sending": {"connections": 4, f"only_in_{name}": 1}})
+        change(run, watch=watch, **{"loads__rest-40__sending": {"connections": 4, f"only_in_{name}": 1}})
         for name in ("a", "b")
     ]
 
@@ -136,12 +136,12 @@ def at_rates(make_run) -> list[RunFiles]:
 )  # fmt: skip
 def test_each_arm_must_have_the_same_load(at_rates, changes, reason):
     with pytest.raises(NotComparableError, match=reason):
-        compare_runs(at_rates[0], changed(at_rates[1], **changes))
+        compare_runs(at_rates[0], change(at_rates[1], **changes))
 
 
 def test_all_reasons_are_given_at_once(runs):
     with pytest.raises(NotComparableError, match=r"warm-up.*; the data differ"):
-        compare_runs(runs[0], changed(runs[1], seeds__data=7, profile__warmup_s=9))
+        compare_runs(runs[0], change(runs[1], seeds__data=7, profile__warmup_s=9))
 
 
 def test_one_topology_each_are_a_pair_under_any_names(at_rates):
@@ -152,12 +152,12 @@ def test_one_topology_each_are_a_pair_under_any_names(at_rates):
 
 def test_several_topologies_without_one_in_common_are_refused(runs):
     with pytest.raises(NotComparableError, match="no topology in common: rest, hybrid against grpc"):
-        pairs(runs[0], changed(runs[1], topologies={"grpc": {}}))
+        pairs(runs[0], change(runs[1], topologies={"grpc": {}}))
 
 
 def differing(runs, **changes):
     """Returns what differs between run a and the changed run b, with the values of both."""
-    first, second = runs[0], changed(runs[1], **changes)
+    first, second = runs[0], change(runs[1], **changes)
     return {row["what"]: (row["a"], row["b"]) for row in what_differs(first, second, pairs(first, second))}
 
 
@@ -186,7 +186,7 @@ def test_switches_of_each_arm_count(runs):
         "2", "1"
     )  # fmt: skip
     with pytest.raises(NotComparableError, match="the data differ for hybrid: scale 1 against 3"):
-        compare_runs(runs[0], changed(runs[1], arms={"rest": switches, "hybrid": {**switches, "scale": 3}}))
+        compare_runs(runs[0], change(runs[1], arms={"rest": switches, "hybrid": {**switches, "scale": 3}}))
 
 
 def test_a_run_from_before_a_switch_existed_had_its_default(runs):
@@ -200,7 +200,7 @@ def test_a_run_from_before_a_switch_existed_had_its_default(runs):
 
 def test_a_run_that_was_slowed_on_purpose_says_so(at_rates):
     slowed = at_rates[1].manifest["switches"] | {"delay_ms": {"payment": 2.0}}
-    compared = compare_runs(at_rates[0], changed(at_rates[1], switches=slowed))
+    compared = compare_runs(at_rates[0], change(at_rates[1], switches=slowed))
     assert "b: DELAY INJECTED: 2 ms in payment" in " ".join(headline(compared))
 
 
