@@ -83,12 +83,10 @@ class PowerProof(Proof):
     cells: list[Power]
 
 
-def measure_power(
-    experiments: int, seed: int, progress: Progress = lambda _: None, chosen: Sequence[Condition] = CELLS
-) -> PowerProof:
+def measure_power(experiments: int, seed: int, progress: Progress = lambda _: None) -> PowerProof:
     """Measure how often a true difference is detected, by its size, the number of blocks and the noise; never fails."""
     cells: list[Power] = []
-    for about, blocks, noise, name, step in chosen:
+    for about, blocks, noise, name, step in CELLS:
         journey_step = JOURNEY_STEP if about != "step" else step
         setting = Setting(blocks, DEFAULT[1], noise)
         one = partial(_power, setting=setting, step=step, journey_step=journey_step)
