@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import io
+import shutil
 from pathlib import Path
 
 import polars as pl
@@ -32,17 +33,30 @@ from synthetic.run import Noise, write_generated_run
 
 QUIET = Noise(sigma=0.1, correlation=0.1, block=0.01, trial=0.002)
 DELAYS = [InjectedDelay("payment", 2.0), InjectedDelay("product", 5.0)]
+SLOW_PAYMENT = {"payment-2ms": {"work:payment": 2.0}}
 
 
-def write_run(folder: Path, delays_ms: dict[str, dict[str, float]], noise: Noise = QUIET, blocks: int = 4) -> Path:
+def write_run(folder: Path, delays_ms: dict[str, dict[str, float]]) -> Path:
     """Writes a run of a proof; in its synthetic traces every crossing is on the path."""
     names = (BASELINE, *(delay.label for delay in DELAYS))
     write_generated_run(
-        folder, topologies=names, blocks=blocks, journeys_per_trial=1500, traced=1.0, noise=noise, delays_ms=delays_ms
+        folder, topologies=names, blocks=4, journeys_per_trial=1500, traced=1.0, noise=QUIET, delays_ms=delays_ms
     )
     hops = folder / "hops.parquet"
     add_pauses(pl.read_parquet(hops).with_columns(on_path=pl.col("crossings"))).write_parquet(hops)
     return folder
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run in which only the payment service is slow, as requested."""
+    return write_run(tmp_path_factory.mktemp("shared"), SLOW_PAYMENT)
+
+
+@pytest.fixture
+def slow_payment(shared: Path, tmp_path: Path) -> Path:
+    """A copy of this run, which a test may change."""
+    return shutil.copytree(shared, tmp_path / "run")
 
 
 def add_pauses(hops: pl.DataFrame, over_ms: float = 0.0) -> pl.DataFrame:
@@ -82,15 +96,13 @@ def test_a_delay_at_another_place_or_of_another_size_is_reported(
     assert message in "; ".join(row.failed)
 
 
-def test_work_that_the_delay_moved_onto_the_path_is_expected_too(tmp_path: Path) -> None:
-    there = {"payment-2ms": {"work:payment": 2.0}}
-    folder = write_run(tmp_path, there)
-    hops = pl.read_parquet(folder / "hops.parquet")
+def test_work_that_the_delay_moved_onto_the_path_is_expected_too(slow_payment: Path) -> None:
+    hops = pl.read_parquet(slow_payment / "hops.parquet")
     # Two crossings on the path instead of one: both with the delay, and the second with its own work.
     twice = (pl.col("topology") == "payment-2ms") & (pl.col("part") == "work:payment")
     doubled = hops.with_columns(on_path=pl.when(twice).then(2).otherwise(pl.col("on_path")))
-    add_pauses(doubled).write_parquet(folder / "hops.parquet")
-    (row,) = judge(folder, DELAYS[:1])
+    add_pauses(doubled).write_parquet(slow_payment / "hops.parquet")
+    (row,) = judge(slow_payment, DELAYS[:1])
     before = hops.filter((pl.col("topology") == BASELINE) & (pl.col("part") == "work:payment"))
     own = before.filter(pl.col("journey") == "checkout")["ns"].mean()
     assert isinstance(own, float)
@@ -120,20 +132,19 @@ def test_a_pause_may_slow_the_rest_of_the_request_a_little() -> None:
     assert not row.agrees((0.50, 0.52))
 
 
-def test_a_delay_is_compared_with_all_trials_without_one(tmp_path: Path) -> None:
-    folder = write_run(tmp_path, {"payment-2ms": {"work:payment": 2.0}})
+def test_a_delay_is_compared_with_all_trials_without_one(slow_payment: Path) -> None:
     for name in ("hops", "journeys", "resources"):
-        rows = pl.read_parquet(folder / f"{name}.parquet")
+        rows = pl.read_parquet(slow_payment / f"{name}.parquet")
         # There was a second arm without a delay.
         renamed = rows.with_columns(pl.col("topology").replace("product-5ms", "baseline-2"))
-        renamed.write_parquet(folder / f"{name}.parquet")
-    (row,) = judge(folder, DELAYS[:1])
+        renamed.write_parquet(slow_payment / f"{name}.parquet")
+    (row,) = judge(slow_payment, DELAYS[:1])
     assert row.holds
     assert row.traces[1] == pytest.approx(2 * row.traces[0], rel=0.01)
 
 
-def test_the_table_has_a_row_for_each_delay(tmp_path: Path) -> None:
-    rows = judge(write_run(tmp_path, {"payment-2ms": {"work:payment": 2.0}}), DELAYS)
+def test_the_table_has_a_row_for_each_delay(shared: Path) -> None:
+    rows = judge(shared, DELAYS)
     out = io.StringIO()
     terminal(out, width=200).print(render([delays_table(rows)]))
     shown = out.getvalue()
