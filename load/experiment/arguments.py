@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeVar
 
 from experiment.errors import UsageError
 from mesh.description.topology import Topology, load_topology
 from mesh.paths import ROOT
+from user_files.words import valid
 
 Profile = TypeVar("Profile")
 T = TypeVar("T")
@@ -40,6 +41,24 @@ def float_or_nan(text: str) -> float:
         return math.nan
 
 
+def number_in(name: str, given: str, lowest: float, highest: float, unit: str) -> float:
+    """Reads a number; raises UsageError, which gives the range, for any other text."""
+    value = float_or_nan(given)
+    if not lowest <= value <= highest:
+        raise UsageError(f"{name}={given} is not valid: give {unit} from {lowest:g} to {highest:g}")
+    return value
+
+
+def percentage(name: str, given: str, lowest: float, highest: float, example: str) -> float:
+    """Reads a percentage such as `5%` as a share; raises UsageError unless it is in the range, in percent."""
+    percent = float_or_nan(given.removesuffix("%"))
+    if not given.endswith("%") or not lowest <= percent <= highest:
+        raise UsageError(
+            f"{name}={given} is not valid: give a percentage from {lowest:g}% to {highest:g}%, such as {example}"
+        )
+    return percent / 100
+
+
 def whole_number(name: str, given: str, lowest: int, highest: int) -> int:
     """Reads an integer; raises UsageError, which gives the range, for any other value."""
     if not (given.isascii() and given.isdigit() and lowest <= int(given) <= highest):
@@ -64,6 +83,26 @@ def read_items(name: str, given: str, read: Callable[[str], T]) -> list[T]:
     return items
 
 
+def choice(name: str, given: str, known: Iterable[str]) -> str:
+    """Returns a value that must be known; raises UsageError, which lists the known values, for any other."""
+    known = list(known)
+    if given not in known:
+        raise UsageError(f"{name}={given} is unknown; {valid(given, known)}")
+    return given
+
+
+def choices(name: str, given: str, known: Iterable[str]) -> list[str]:
+    """Reads comma-separated known values; raises UsageError if one is unknown or is given twice."""
+    known = list(known)
+
+    def one(item: str) -> str:
+        if item not in known:
+            raise UsageError(f"{name}={given}: {item or 'an empty item'} is unknown; {valid(item, known)}")
+        return item
+
+    return read_items(name, given, one)
+
+
 def checked_seed(given: str) -> int:
     """Reads a seed; raises UsageError unless it is an integer from 0 to 2^53 - 1."""
     return whole_number("seed", given, 0, MAX_SEED)
@@ -79,9 +118,7 @@ def duration_s(name: str, given: str, lowest: str, highest: str) -> float:
 
 def profile_of(profiles: Mapping[str, Profile], name: str) -> Profile:
     """Finds a profile by its name; raises UsageError, which lists all profiles, if there is none."""
-    if name not in profiles:
-        raise UsageError(f"profile={name} is not known: choose one of {', '.join(profiles)}")
-    return profiles[name]
+    return profiles[choice("profile", name, profiles)]
 
 
 def topologies_of(given: str, *, updates: str = "off") -> list[Topology]:

@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import typer
 
-from experiment.arguments import checked_seed, number
+from experiment.arguments import checked_seed, choices, number_in
 from fuzz.inputs import read_kept
 from fuzz.judge import CLASSES
 from fuzz.run import PLACES, SURFACES, Budget, Outcome, fuzz, open_place
@@ -31,9 +30,8 @@ app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 def command(*, minutes: str, surfaces: str, seed: str, again: str, as_json: Json = False) -> None:
     """Send bad inputs to the shop and to the harness. Exit code 1 if an input failed."""
     with reported():
-        chosen, length = surfaces_of(surfaces), number("minutes", minutes)
-        if length is None or not MIN_MINUTES <= length <= MAX_MINUTES:
-            raise InputError(f"minutes={minutes} is not valid: give {MIN_MINUTES:g} to {MAX_MINUTES:g} minutes")
+        chosen = choices("surfaces", surfaces, SURFACES)
+        length = number_in("minutes", minutes, MIN_MINUTES, MAX_MINUTES, "minutes")
         ports = load_ports(os.environ)
         folder = RunFolder.of(ports.base)
         if again:
@@ -51,16 +49,6 @@ def command(*, minutes: str, surfaces: str, seed: str, again: str, as_json: Json
             elif outcome.inputs:
                 _print(outcome)
     raise SystemExit(1 if outcome.failures else 0)
-
-
-def surfaces_of(given: str) -> Sequence[str]:
-    """Reads comma-separated names of surfaces. Raises InputError if one is unknown."""
-    chosen = [name.strip() for name in given.split(",")]
-    if unknown := [name for name in chosen if name not in SURFACES]:
-        raise InputError(
-            f"surfaces={given}: {', '.join(unknown) or 'nothing'} is unknown; valid: {', '.join(SURFACES)}"
-        )
-    return chosen
 
 
 def send_again(file: Path, ports: Ports, folder: RunFolder) -> dict[str, Any]:

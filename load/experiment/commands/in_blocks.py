@@ -12,7 +12,7 @@ from typing import Any
 
 import typer
 
-from experiment.arguments import checked_seed, number, topologies_of, whole_number
+from experiment.arguments import checked_seed, topologies_of, whole_number
 from experiment.blocks import THE_SHOP, Makers, expected_s
 from experiment.commands import options
 from experiment.commands.own_targets import begin_targets, run_targets
@@ -115,7 +115,7 @@ class Common:
             name=f"{kind}{of}",
             arms=arms,
             blocks=whole_number("blocks", self.blocks, 1, MAX_BLOCKS),
-            profile=profile_named(self.profile, rate=number("rate", self.rate)),
+            profile=profile_named(self.profile, rate=self.rate),
             seed=checked_seed(self.seed),
             workload=self.file,
             closed=closed,

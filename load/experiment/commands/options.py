@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.style import Style
 from rich.text import Text
 
-from experiment.errors import UsageError
+from experiment.arguments import choice
 from experiment.progress import short_path
 from hops.errors import HopsError
 from hops.run.documents.gate import NOISY, WRONG, Verdict
@@ -89,16 +89,7 @@ def in_ci() -> bool:
 
 def is_on(name: str, given: str) -> bool:
     """Returns whether an option is on; raises UsageError if it is neither on nor off."""
-    if given not in ("on", "off"):
-        raise UsageError(f"{name}={given} is unknown; valid: on, off")
-    return given == "on"
-
-
-def is_yes(name: str, given: str) -> bool:
-    """Returns whether an option is `yes`; raises UsageError if it is neither yes nor no."""
-    if given not in ("yes", "no"):
-        raise UsageError(f"{name}={given} is not valid: give yes or no")
-    return given == "yes"
+    return choice(name, given, ("on", "off")) == "on"
 
 
 def is_doubtful(verdict: Verdict, *, strict: bool) -> bool:

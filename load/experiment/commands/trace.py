@@ -12,7 +12,8 @@ from pathlib import Path
 
 from rich.console import Console, RenderableType
 
-from experiment.commands.options import console, is_yes, reported_errors
+from experiment.arguments import choice
+from experiment.commands.options import console, reported_errors
 from experiment.errors import UsageError
 from experiment.results.folder import RESULTS, find_run
 from experiment.trial import exemplars
@@ -112,7 +113,7 @@ def print_exemplars(loaded: Loaded, query_url: str, console: Console, *, journey
 @takes_settings("trace")
 def trace_command(*, run: str, journey: str, topology: str, wait: str) -> None:
     with reported_errors():
-        stays = is_yes("wait", wait)
+        stays = choice("wait", wait, ("yes", "no")) == "yes"
         folder = find_run(RESULTS, run)
         shown = _by_topology(folder)
         if not shown:

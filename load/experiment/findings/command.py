@@ -10,20 +10,19 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
 
-from experiment.arguments import read_items
+from experiment.arguments import choices
 from experiment.commands.options import reported_errors
 from experiment.errors import UsageError
 from experiment.findings.figures import Figure
 from experiment.findings.kept import keep, read_kept
 from experiment.findings.page import EXAMPLE, PAGE, Stated, all_stated, read_all, write_pages
-from experiment.findings.table import Run, Table, read_table
+from experiment.findings.table import Run, read_table
 from experiment.results.folder import RESULTS, find_run
 from hops.elements.numbers import seconds
 from hops.run.files import SUMMARY
 from mesh.description.options import takes_settings
 from mesh.paths import ROOT
 from mesh.supervisor.child import child_process
-from user_files.words import valid
 
 ALL, NONE = "all", "none"
 _DONE = (0, 2)
@@ -37,7 +36,8 @@ _OF_MAKE = ("MAKEFLAGS", "MFLAGS", "MAKEOVERRIDES", "MAKELEVEL")
 def command(*, runs: str, run: str) -> None:
     with reported_errors():
         table = read_table()
-        names = _names(table, runs)
+        every = {ALL: list(table.runs), NONE: []}
+        names = every[runs] if runs in every else choices("runs", runs, [*every, *table.runs])
         if run and len(names) != 1:
             raise UsageError("run= keeps one finished run: also name its entry in the table, such as runs=default")
         before, failed = all_stated(table, read_all(table)), []
@@ -85,18 +85,6 @@ def _moved(was: Figure, now: Figure) -> bool:
     is_below = new_high is not None and low is not None and new_high < low
     is_above = new_low is not None and high is not None and new_low > high
     return is_below or is_above
-
-
-def _names(table: Table, runs: str) -> list[str]:
-    if runs in (ALL, NONE):
-        return list(table.runs) if runs == ALL else []
-
-    def one(name: str) -> str:
-        if name not in table.runs:
-            raise UsageError(f"runs={name}: there is no such run; {valid(name, [ALL, NONE, *table.runs])}")
-        return name
-
-    return read_items("runs", runs, one)
 
 
 def _time_needed(names: list[str]) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from experiment.arguments import number, topologies_of
+from experiment.arguments import topologies_of
 from experiment.errors import UsageError
 from experiment.findings.table import FOLDER, Run
 from experiment.plan.axis import compared_arms
@@ -86,7 +86,7 @@ def _settings(run: Run, manifest: Mapping[str, Any]) -> Iterator[tuple[str, Any,
     arms = _arms(wanted, {name: value for name, value in given.items() if name in SWITCHES})
     wanted["topologies"] = ",".join(arms)
     yield from ((name, value, wanted[name]) for name, value in made.items())
-    profile = profile_named(wanted["profile"], rate=number("rate", wanted["rate"]))
+    profile = profile_named(wanted["profile"], rate=wanted["rate"])
     yield "profile", manifest["profile"]["name"], profile.name
     # A closed loop has no rate.
     yield "rate", manifest["profile"]["rate"], None if wanted["vus"] else profile.rate

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from experiment.arguments import checked_seed, number
+from experiment.arguments import checked_seed
 from experiment.commands import options
 from experiment.commands.preflight import Preflight
 from experiment.plan.arms_in_blocks import Plan, arms_of
@@ -46,7 +46,7 @@ def command(
             name=measured.name,
             arms=arms_of([measured], chosen),
             blocks=1,
-            profile=profile_named(profile, rate=number("rate", rate)),
+            profile=profile_named(profile, rate=rate),
             seed=checked_seed(seed),
             workload=file,
             closed=parse_closed_loop(vus=vus, think=think, rate=rate),

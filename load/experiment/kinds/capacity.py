@@ -12,9 +12,9 @@ from dataclasses import asdict, dataclass, replace
 from itertools import count
 from math import ceil
 from pathlib import Path
-from typing import Any, cast, get_args
+from typing import Any, cast
 
-from experiment.arguments import ascending, duration_s, float_or_nan, number, profile_of, whole_number
+from experiment.arguments import ascending, choice, duration_s, number_in, profile_of, whole_number
 from experiment.blocks import TRIAL_OVERHEAD_S, Makers, Measure
 from experiment.commands import in_blocks
 from experiment.errors import UsageError
@@ -39,7 +39,7 @@ MIN_JOURNEYS = 420
 367. The margin allows for failures, and for tapes that have fewer journeys than their rate implies."""
 DEFAULT_OBJECTIVE, MAX_OBJECTIVE = "100ms", "5s"
 """Default and maximum of the latency objective. The generator abandons journeys that take longer than the maximum."""
-DEFAULT_MAX, MAX_RATE = 1_000.0, 10_000.0
+DEFAULT_MAX, MAX_RATE, RATE_UNIT = 1_000.0, 10_000.0, "journeys per second"
 DEFAULT_USERS, DEFAULT_THINK, MAX_STEPS = "100,300,1000,3000,10000", "10s", 20
 DEFAULT_FACTORS, MAX_FACTOR = "1,2,5,10", 100
 USERS_PER_CONNECTION = 100
@@ -184,9 +184,7 @@ def command(
     switches: Given,
     **chosen: str | None,
 ) -> Plan:
-    if load not in get_args(Load):
-        raise UsageError(f"load={load} is unknown; valid: {', '.join(get_args(Load))}")
-    kind = cast("Load", load)
+    kind = cast("Load", choice("load", load, OF_LOAD))
     given = {**chosen, "connections": connections}
     for name, value in given.items():
         loads = [of for of, names in OF_LOAD.items() if name in names]
@@ -233,12 +231,8 @@ def bounds_of(lengths: Lengths, start: float, highest: float) -> SearchBounds:
 
 def rates(start: str | None, highest: str | None) -> tuple[float, float]:
     """Reads a sweep's first and highest rate; raises UsageError unless both are from 1 to 10,000 and ascend."""
-    first, last = number("start", start), number("max", highest) if highest else DEFAULT_MAX
-    for name, value in (("start", first), ("max", last)):
-        if value is not None and not 1 <= value <= MAX_RATE:
-            raise UsageError(f"{name}={value:g} is out of range: give journeys per second, from 1 to {MAX_RATE:g}")
-    assert last is not None
-    first = min(DEFAULT_RATE, last) if first is None else first
+    last = number_in("max", highest, 1, MAX_RATE, RATE_UNIT) if highest else DEFAULT_MAX
+    first = number_in("start", start, 1, MAX_RATE, RATE_UNIT) if start else min(DEFAULT_RATE, last)
     if first > last:
         raise UsageError(f"start={first:g} is above max={last:g}: give a start of at most max")
     return first, last
@@ -259,10 +253,7 @@ def parse_capacity(given: str, measured: list[str]) -> Mapping[str, float]:
         name, _, rate = part.partition(":")
         if name not in measured:
             raise UsageError(f"capacity={given}: {name} is not measured; measured topologies: {', '.join(measured)}")
-        value = float_or_nan(rate)
-        if not 1 <= value <= MAX_RATE:
-            raise UsageError(f"capacity={given}: give journeys per second, from 1 to {MAX_RATE:g}")
-        capacities[name] = value
+        capacities[name] = number_in("capacity", rate.strip(), 1, MAX_RATE, RATE_UNIT)
     return capacities
 
 

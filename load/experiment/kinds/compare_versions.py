@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from experiment.arguments import whole_number
+from experiment.arguments import choices, whole_number
 from experiment.blocks import Makers
 from experiment.commands import in_blocks
 from experiment.errors import ParityError, UsageError
@@ -63,7 +63,8 @@ def command(
         raise UsageError(
             f"blocks={common.blocks} is too few to check threshold={threshold}: give at least {MIN_BLOCKS} blocks"
         )
-    allowed = journeys_of(common, allow_differences)
+    kinds = sorted({kind for kind, _ in common.mix})
+    allowed = choices("allow-differences", allow_differences, kinds) if allow_differences else []
     delays: Mapping[str, str | None] = {A: None, B: delay_b}
     checkouts = {side: find_checkout(side, given) for side, given in ((A, a), (B, b))}
     arms = tuple(
@@ -79,15 +80,3 @@ def command(
         "threshold": None if limit is None else limit.share,
     }
     return replace(common.plan(KIND, arms, topology=base), about=about)
-
-
-def journeys_of(common: in_blocks.Common, given: str | None) -> list[str]:
-    """Reads the kinds of journeys whose answers may differ; raises UsageError, which lists all, for an unknown one."""
-    names = [name.strip() for name in given.split(",")] if given else []
-    kinds = sorted({kind for kind, _ in common.mix})
-    if unknown := [name for name in names if name not in kinds]:
-        raise UsageError(
-            f"allow-differences={','.join(unknown)}: the workload {common.workload} has no such journeys; "
-            f"valid: {', '.join(kinds)}"
-        )
-    return names

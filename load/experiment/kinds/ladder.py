@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from experiment.arguments import read_items
+from experiment.arguments import choices
 from experiment.commands import in_blocks
 from experiment.errors import UsageError
 from experiment.plan.arms_in_blocks import Arm, Plan, arm_of
@@ -64,12 +64,7 @@ def _all(topology: Topology, http: str | None) -> Sequence[str]:
 
 
 def _parse_steps(steps: str) -> Sequence[str]:
-    def read_step(name: str) -> str:
-        if name not in ladder.ARMS:
-            raise UsageError(f"steps={steps}: {name or 'an empty item'} is unknown; valid: {', '.join(ladder.ARMS)}")
-        return name
-
-    given = read_items("steps", steps, read_step)
+    given = choices("steps", steps, ladder.ARMS)
     compared = {arm for step in ladder.steps_of(given) for arm in (step.lower, step.upper)}
     alone = [name for name in given if name not in compared]
     partners = {name: ladder.CLUSTER if name == ladder.CLUSTER_ISTIO else ladder.EDGE for name in alone}

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from experiment.arguments import duration_s, number
+from experiment import arguments
 from experiment.commands import in_blocks
 from experiment.errors import UsageError
 from experiment.own_target.measured import switches_given
@@ -17,7 +17,6 @@ from experiment.plan.networks import channel_networks
 from experiment.plan.profiles import Profile
 
 KIND = "load"
-MAX_RATE = 10_000.0
 SHORTEST, LONGEST = "1s", "60m"
 
 
@@ -37,13 +36,12 @@ def command(
     common = replace(common, target=file)
     if common.own is None:
         raise UsageError("give a target file, such as docs/example/target/library.yaml")
-    length = Profile(
-        KIND, _seconds("warmup", warmup), _seconds("duration", duration), _rate(common.rate or ""), parity_samples=0
-    )
+    warmup_s, duration_s = _seconds("warmup", warmup), _seconds("duration", duration)
     targets, given = common.read_measured(""), switches_given(common.own, {"trace": trace})
     arms = arms_of(targets, read_switches(targets, given, channel_networks(common.file)))
-    plan = replace(common, rate=None).plan(KIND, arms)
-    return replace(plan, name=common.own.target.name, profile=length)
+    plan = common.plan(KIND, arms)
+    profile = Profile(KIND, warmup_s, duration_s, plan.profile.rate, parity_samples=0)
+    return replace(plan, name=common.own.target.name, profile=profile)
 
 
 def _begin_file(har: Path, out: Path) -> None:
@@ -56,14 +54,7 @@ def _begin_file(har: Path, out: Path) -> None:
 
 
 def _seconds(name: str, given: str) -> int:
-    seconds = duration_s(name, given, SHORTEST, LONGEST)
+    seconds = arguments.duration_s(name, given, SHORTEST, LONGEST)
     if seconds != int(seconds):
         raise UsageError(f"{name}={given} is not valid: give whole seconds, such as 20s")
     return int(seconds)
-
-
-def _rate(given: str) -> float:
-    rate = number("rate", given)
-    if rate is None or not 0 < rate <= MAX_RATE:
-        raise UsageError(f"rate={given} is out of range: give journeys per second, above 0 and at most {MAX_RATE:g}")
-    return rate

@@ -6,10 +6,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from math import ceil
 
-from experiment.arguments import number
+from experiment.arguments import number_in
 from experiment.blocks import expected_s
 from experiment.commands import in_blocks
-from experiment.errors import UsageError
 from experiment.plan.arms_in_blocks import Plan, arms_of, read_switches
 from experiment.plan.networks import refuse_networks
 from experiment.plan.probes import Looking
@@ -34,9 +33,7 @@ def announce(plan: Plan) -> Iterator[str]:
 
 @in_blocks.experiment(KIND, announce=announce)
 def command(*, topologies: str, minutes: str, common: in_blocks.Common, switches: Given) -> Plan:
-    length = number("minutes", minutes)
-    if length is None or not MIN_MINUTES <= length <= MAX_MINUTES:
-        raise UsageError(f"minutes={minutes} is not valid: give {MIN_MINUTES:g} to {MAX_MINUTES:g} minutes")
+    length = number_in("minutes", minutes, MIN_MINUTES, MAX_MINUTES, "minutes")
     refuse_networks(common.file, KIND)
     measured = common.read_measured(topologies, updates=switches.get("updates") or "off")
     duration_s = ceil(MINUTE_S * length)

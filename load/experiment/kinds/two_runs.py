@@ -7,14 +7,13 @@ from pathlib import Path
 
 import typer
 
-from experiment.arguments import float_or_nan
+from experiment.arguments import choice, choices, percentage
 from experiment.commands.options import (
     DOUBTFUL,
     UNCHECKED,
     console,
     is_doubtful,
     is_strict,
-    is_yes,
     reported_errors,
 )
 from experiment.errors import UsageError
@@ -58,7 +57,7 @@ def command(
         # A device would be replaced by a file.
         if out and (not Path(out).parent.is_dir() or (Path(out).exists() and not Path(out).is_file())):
             raise UsageError(f"out={out} is not a file in an existing folder: give a file, such as out=change.md")
-        allowed, ends_noisy = is_yes("allow-wrong", allow_wrong), is_strict(strict)
+        allowed, ends_noisy = choice("allow-wrong", allow_wrong, ("yes", "no")) == "yes", is_strict(strict)
         folders = [find_run(RESULTS, run, name, (MANIFEST, SUMMARY)) for name, run in (("a", a), ("b", b))]
         if folders[0] == folders[1]:
             raise UsageError(f"a and b are both the run {folders[0].name}: give two different runs")
@@ -105,11 +104,5 @@ def checked_threshold(given: str | None, metrics: str | None) -> Threshold | Non
         if metrics:
             raise UsageError("metrics= needs a threshold: add threshold=10%")
         return None
-    share = float_or_nan(given.removesuffix("%")) / 100
-    if not given.endswith("%") or not 0 <= share <= 100:
-        raise UsageError(f"threshold={given} is not valid: give a percentage from 0% to 10000%, such as 10%")
-    names = tuple(dict.fromkeys(name.strip() for name in metrics.split(","))) if metrics else WATCHED
-    unknown = [name for name in names if name not in KNOWN_METRICS]
-    if unknown:
-        raise UsageError(f"metrics={','.join(unknown)} is not known: choose from {', '.join(KNOWN_METRICS)}")
-    return Threshold(share, names)
+    share = percentage("threshold", given, 0, 10_000, "10%")
+    return Threshold(share, tuple(choices("metrics", metrics, KNOWN_METRICS)) if metrics else WATCHED)

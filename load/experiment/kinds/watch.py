@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import product
 
-from experiment.arguments import ascending, duration_s, topologies_of
+from experiment.arguments import ascending, choice, choices, duration_s, topologies_of
 from experiment.commands import in_blocks
-from experiment.errors import UsageError
 from experiment.plan.arms_in_blocks import Plan, arms_of
 from experiment.plan.probes import Watching
 from hops.kinds.watch.document import KIND, POLL, PUSH, Asked
@@ -24,8 +23,8 @@ MAX_WATCHERS = 9_800
 def command(
     *, topologies: str, ways: str, watchers: str, channel: str, interval: str, common: in_blocks.Common, switches: Given
 ) -> Plan:
-    counts, chosen = ascending("watchers", watchers, 1, MAX_WATCHERS), parse_ways(ways)
-    interval_s, entering = duration_s("interval", interval, "1s", "60s"), parse_channel(channel)
+    counts, chosen = ascending("watchers", watchers, 1, MAX_WATCHERS), choices("ways", ways, WAYS)
+    interval_s, entering = duration_s("interval", interval, "1s", "60s"), choice("channel", channel, Channel)
     measured = topologies_of(topologies, updates="on")
     arms, asked = [], dict[str, Asked]()
     for arm in arms_of(measured, parse_switches(**switches, updates="on")):
@@ -37,20 +36,3 @@ def command(
             arms.append(replace(arm, label=label, probe=Watching(way, count, interval_s, entering)))
             asked[label] = Asked(topology=arm.label, way=way, watchers=count, interval_s=interval_s)
     return replace(common.plan(KIND, tuple(arms)), about={KIND: asked})
-
-
-def parse_channel(given: str) -> Channel:
-    """Reads a channel; raises UsageError if it is unknown."""
-    if given not in list(Channel):
-        raise UsageError(f"channel={given} is unknown; valid: {', '.join(Channel)}")
-    return Channel(given)
-
-
-def parse_ways(given: str) -> tuple[str, ...]:
-    """Reads the comma-separated ways to wait; raises UsageError if one is unknown or is named twice."""
-    ways = tuple(part.strip() for part in given.split(","))
-    if unknown := [way for way in ways if way not in WAYS]:
-        raise UsageError(f"ways={given}: {unknown[0]!r} is unknown; valid: {', '.join(WAYS)}")
-    if len(set(ways)) < len(ways):
-        raise UsageError(f"ways={given} is not valid: give each way once")
-    return ways

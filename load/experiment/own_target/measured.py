@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from experiment.arguments import read_items
+from experiment.arguments import choices, read_items
 from experiment.errors import UsageError
 from experiment.own_target.addresses import require_mine
 from experiment.own_target.file import HERE, Place, TargetFile, read_target
@@ -62,10 +62,7 @@ def read_targets(files: str, chosen: str = "") -> TargetFile:
             raise UsageError(f"{other.path}: another file has a target {twice[0]} too; rename one of the two")
         targets |= other.target.targets
     if chosen:
-        names = read_items("targets", chosen, str)
-        if unknown := [name for name in names if name not in targets]:
-            raise UsageError(f"targets={chosen}: there is no target {unknown[0]}; the targets are {', '.join(targets)}")
-        targets = {name: targets[name] for name in names}
+        targets = {name: targets[name] for name in choices("targets", chosen, targets)}
     return replace(first, target=first.target.model_copy(update={"targets": targets}))
 
 

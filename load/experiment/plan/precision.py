@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from experiment.arguments import float_or_nan
+from experiment.arguments import percentage
 from experiment.errors import UsageError
 from experiment.plan.arms_in_blocks import MAX_BLOCKS, Plan
 from experiment.progress import minutes
@@ -26,19 +26,13 @@ Figure = TypeVar("Figure")
 """A figure from a finished run."""
 USUAL_SCATTER = 0.05
 """Expected scatter of the p50 of trials, as a share, if no earlier run shows their scatter."""
-TIGHTEST, LOOSEST = 0.0001, 0.5
+PERCENT = 0.01, 50
+"""Range of a precision, in percent."""
 
 
 def parse_precision(given: str | None) -> float | None:
     """Reads a precision such as `5%` as a share, or None without one; raises UsageError for any other text."""
-    if not given:
-        return None
-    share = float_or_nan(given.removesuffix("%")) / 100
-    if not given.endswith("%") or not TIGHTEST <= share <= LOOSEST:
-        raise UsageError(
-            f"precision={given} is not valid: give a percentage from {TIGHTEST:.2%} to {LOOSEST:.0%}, such as 5%"
-        )
-    return share
+    return percentage("precision", given, *PERCENT, "5%") if given else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from experiment.arguments import profile_of
+from experiment.arguments import float_or_nan, profile_of
 from experiment.errors import UsageError
 
 DEFAULT_RATE = 20.0
@@ -44,11 +44,12 @@ PROFILES = {
 }
 
 
-def profile_named(name: str, *, rate: float | None = None) -> Profile:
-    """Returns a profile, at another rate (above 0, at most 10,000) if one is given; raises UsageError otherwise."""
+def profile_named(name: str, *, rate: str | None = None) -> Profile:
+    """Returns a profile, at another rate if one is given; raises UsageError if the name or the rate is not valid."""
     profile = profile_of(PROFILES, name)
-    if rate is None:
+    if not rate:
         return profile
-    if not 0 < rate <= 10_000:
-        raise UsageError(f"rate={rate:g} is out of range: give journeys per second, above 0 and at most 10000")
-    return replace(profile, rate=rate)
+    per_s = float_or_nan(rate)
+    if not 0 < per_s <= 10_000:
+        raise UsageError(f"rate={rate} is not valid: give journeys per second, above 0 and at most 10000")
+    return replace(profile, rate=per_s)

@@ -30,12 +30,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import polars as pl
 import typer
 from scipy import stats
 
+from experiment.arguments import choices, read_items
 from experiment.errors import UsageError
 from experiment.plan.arms_in_blocks import Arm, Plan
 from experiment.plan.profiles import Profile
@@ -148,20 +150,15 @@ def parse_delays(hops: str, sizes: str) -> list[InjectedDelay]:
         UsageError: No journey waits for a component in sequence, or a component or size is given twice.
         SwitchError: The switch `delay` does not accept a size.
     """
-    components = [name.strip() for name in hops.split(",")]
-    for component in components:
-        if component not in JOURNEYS:
-            raise UsageError(
-                f"hops={hops}: {component or 'an empty item'} is not valid; choose from {', '.join(JOURNEYS)}"
-            )
-    delays = [
-        InjectedDelay(component, parse_switches(delay=f"{component}:{size.strip()}").delay_ms[component])
-        for component in components
-        for size in sizes.split(",")
+    return [
+        delay
+        for component in choices("hops", hops, JOURNEYS)
+        for delay in read_items("sizes", sizes, partial(_read_delay, component))
     ]
-    if len(set(delays)) < len(delays):
-        raise UsageError(f"hops={hops} sizes={sizes}: a component or size is given twice; give each once")
-    return delays
+
+
+def _read_delay(component: str, size: str) -> InjectedDelay:
+    return InjectedDelay(component, parse_switches(delay=f"{component}:{size}").delay_ms[component])
 
 
 def proof_plan(delays: Sequence[InjectedDelay], topology: Topology, *, blocks: int, seed: int) -> Plan:

@@ -17,6 +17,7 @@ from typing import Annotated, Any, TypeAlias
 import psutil
 import typer
 
+from experiment.arguments import choices
 from experiment.progress import Progress
 from hops.elements.element import Points
 from hops.elements.table import Cell, Column, Table, whole, words
@@ -114,15 +115,6 @@ class Outcome:
             counted = {what: value for what, value in vars(figures).items() if what != "latencies_ms"}
             windows[name] = counted | figures.percentiles_ms | {"share": figures.share, "cores": figures.cores}
         return {"attack": self.attack, "holds": self.holds, "windows": windows}
-
-
-def attacks_of(given: str) -> Sequence[str]:
-    """Reads comma-separated names of attacks. Raises InputError if one is unknown."""
-    chosen = [name.strip() for name in given.split(",")]
-    if unknown := [name for name in chosen if name not in ATTACKS]:
-        valid = f"valid: {', '.join(ATTACKS)}"
-        raise InputError(f"attacks={given}: {', '.join(unknown) or 'an empty item'} is unknown; {valid}")
-    return chosen
 
 
 def _target(system: System) -> Target:
@@ -247,7 +239,7 @@ def prove_fairness(
     Exit code 1 if fewer requests are served during an attack than with 16 valid clients that use as much CPU, or if
     requests also fail without other clients.
     """
-    chosen = attacks_of(attacks)
+    chosen = choices("attacks", attacks, ATTACKS)
     attacked = load_topology(topology, updates="on")
     if len(attacked.gateways) < 2:
         raise InputError(f"topology={topology} has no REST and GraphQL gateways to attack; valid: hybrid")

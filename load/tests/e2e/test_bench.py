@@ -56,7 +56,7 @@ def test_the_newest_run_can_be_audited_and_an_older_one_is_refused(terminal, two
         (["topology=soap"], "hybrid"),
         (["profile=huge"], "smoke, compare, quick, full"),
         (["rate=-1"], "rate=-1"),
-        (["rate=fast"], "rate=fast is not a number"),
+        (["rate=fast"], "rate=fast is not valid"),
         (["seed=x"], "seed=x"),
         (["trace=2"], "trace=2"),
         (["scale=0"], "scale=0"),

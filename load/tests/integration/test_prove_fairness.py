@@ -8,11 +8,12 @@ import subprocess
 import sys
 
 import pytest
+from typer.testing import CliRunner
 
 from mesh.description.ports import Ports
-from mesh.errors import InputError
 from mesh.paths import ROOT
-from proofs.under_faults.fairness import Figures, Outcome, attacks_of
+from proofs.__main__ import app
+from proofs.under_faults.fairness import Figures, Outcome
 
 pytestmark = pytest.mark.integration
 SECONDS, RATE = 2, 10
@@ -41,12 +42,13 @@ def test_an_attack_may_not_cost_others_more_than_valid_clients_do(alone: int, se
     assert Outcome("idle", windows).holds is holds
 
 
-def test_the_attacks_need_an_edge() -> None:
-    command = [sys.executable, "-m", "proofs", "fairness", "--attacks", "idle", "--edge", "none"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
-    assert (done.returncode, "edge=none: only an edge leads to both gateways" in done.stderr) == (2, True), done.stderr
-
-
-def test_an_unknown_attack_is_named_with_the_valid_ones() -> None:
-    with pytest.raises(InputError, match=r"attacks=idle,smoke: smoke is unknown; valid: recursive, wide, head"):
-        attacks_of("idle,smoke")
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        (["--edge", "none"], "edge=none: only an edge leads to both gateways"),
+        (["--attacks", "idle,fire"], "attacks=idle,fire: fire is unknown; "),
+    ],
+)
+def test_a_wrong_setting_is_refused(option: list[str], message: str) -> None:
+    done = CliRunner().invoke(app, ["fairness", *option])
+    assert (done.exit_code, message in " ".join(done.stderr.split())) == (2, True), done.stderr

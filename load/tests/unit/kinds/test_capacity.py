@@ -5,12 +5,10 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from experiment.arguments import ascending, duration_s
 from experiment.cli import app
 from experiment.errors import UsageError
 from experiment.kinds.capacity import (
     DEFAULT_USERS,
-    MAX_OBJECTIVE,
     MIN_JOURNEYS,
     PROFILES,
     connections_for,
@@ -22,18 +20,6 @@ from experiment.kinds.capacity import (
 )
 from experiment.plan.closed_loop import ClosedLoop
 from hops.kinds.capacity.document import Asked
-from mesh.description.switches import MAX_CONNECTIONS
-
-
-class TestObjective:
-    @pytest.mark.parametrize(("given", "expected"), [("100ms", 100.0), ("1ms", 1.0), ("0.5s", 500.0), ("5s", 5000.0)])
-    def test_given(self, given: str, expected: float) -> None:
-        assert 1e3 * duration_s("objective", given, "1ms", MAX_OBJECTIVE) == expected
-
-    @pytest.mark.parametrize("given", ["foo", "", "100", "0ms", "0.5ms", "6s", "-1s", "1m", "٣ms"])
-    def test_bad_input_is_named_with_what_is_valid(self, given: str) -> None:
-        with pytest.raises(UsageError, match=rf"objective={given} is not valid: give a duration from 1ms to 5s"):
-            duration_s("objective", given, "1ms", MAX_OBJECTIVE)
 
 
 class TestRates:
@@ -52,11 +38,8 @@ class TestRates:
     @pytest.mark.parametrize(
         ("start", "highest", "message"),
         [
-            ("0", "1000", "start=0 is out of range: give journeys per second, from 1 to 10000"),
-            (None, "0.5", "max=0.5 is out of range"),
-            (None, "10001", "max=10001 is out of range"),
-            ("nan", "1000", "start=nan is out of range"),
-            ("fast", "1000", "start=fast is not a number"),
+            ("0", "1000", "start=0 is not valid: give journeys per second from 1 to 10000"),
+            (None, "10001", "max=10001 is not valid"),
             ("30", "20", "start=30 is above max=20"),
         ],
     )
@@ -70,12 +53,9 @@ class TestUsers:
         assert parse_users(DEFAULT_USERS) == (100, 300, 1000, 3000, 10000)
         assert parse_users("20, 50") == (20, 50)
 
-    @pytest.mark.parametrize("given", ["0", "-1", "many", "10001", "20,,50", "1.5", "20;50"])
-    def test_bad_input_is_named_with_what_is_valid(self, given: str) -> None:
-        with pytest.raises(UsageError, match=r"users=.* is not valid: give an integer from 1 to 10000"):
-            parse_users(given)
-
-    def test_there_is_a_limit(self) -> None:
+    def test_there_are_limits(self) -> None:
+        with pytest.raises(UsageError, match="users=10001 is not valid: give an integer from 1 to 10000"):
+            parse_users("20,10001")
         with pytest.raises(UsageError, match="at most 20"):
             parse_users(",".join(str(count) for count in range(1, 22)))
 
@@ -103,27 +83,11 @@ class TestLength:
             assert step_s(lowest, profile, "confirm") * lowest >= MIN_JOURNEYS
 
 
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ("0,1001", "connections=1001 is not valid: give an integer from 0 to 1000"),
-        ("10,x", "connections=x is not valid"),
-        ("10,10", "connections=10,10 is not valid: each number must be above the one before it"),
-        ("20,10", "connections=20,10 is not valid: each number must be above the one before it"),
-    ],
-)
-def test_numbers_of_connections_ascend(given: str, message: str) -> None:
-    assert ascending("connections", "0, 10,1000", 0, MAX_CONNECTIONS) == (0, 10, 1000)
-    with pytest.raises(UsageError, match=message):
-        ascending("connections", given, 0, MAX_CONNECTIONS)
-
-
 class TestOverload:
     @pytest.mark.parametrize(
         ("given", "message"),
         [
-            ("rest:fast", "capacity=rest:fast: give journeys per second, from 1 to 10000"),
-            ("rest:0", "capacity=rest:0: give journeys per second, from 1 to 10000"),
+            ("grpc:9,rest:0", "capacity=0 is not valid: give journeys per second from 1 to 10000"),
             ("soap:9", "capacity=soap:9: soap is not measured; measured topologies: rest, grpc"),
         ],
     )
@@ -167,7 +131,8 @@ def test_users_get_connections_and_a_tape_that_lasts() -> None:
         ("--users 100", "users=100 is for load=stress; the load is sweep"),
         ("--load stress --objective 50ms", "objective=50ms is for load=sweep or load=overload; the load is stress"),
         ("--load overload --connections 9", "connections=9 is for load=sweep or load=stress; the load is overload"),
-        ("--profile huge", "profile=huge is not known: choose one of smoke, quick, full"),
+        ("--objective 6s", "objective=6s is not valid: give a duration from 1ms to 5s"),
+        ("--profile huge", "profile=huge is unknown; valid: smoke, quick, full"),
     ],
 )
 def test_a_setting_of_another_load_is_refused(arguments: str, message: str) -> None:

@@ -4,20 +4,17 @@ import pytest
 from typer.testing import CliRunner
 
 from experiment.cli import app
-from experiment.errors import UsageError
-from experiment.kinds.watch import parse_ways
 
 
 @pytest.mark.parametrize(
-    ("given", "message"),
-    [("pull", "'pull' is unknown; valid: push, poll"), ("push,push", "give each way once"), ("", "'' is unknown")],
+    ("setting", "given", "message"),
+    [
+        ("ways", "pull", "ways=pull: pull is unknown; did you mean poll? valid: push, poll"),
+        ("channel", "fax", "channel=fax is unknown; valid: web, mobile, partner"),
+        ("watchers", "100,9801", "watchers=9801 is not valid: give an integer from 1 to 9800"),
+    ],
 )
-def test_other_ways_are_refused(given: str, message: str) -> None:
-    with pytest.raises(UsageError, match=message):
-        parse_ways(given)
-
-
-def test_more_watchers_than_customers_are_refused_before_anything_starts() -> None:
-    done = CliRunner().invoke(app, ["watch", "--watchers", "100,9801"])
+def test_a_wrong_setting_is_refused_before_anything_starts(setting: str, given: str, message: str) -> None:
+    done = CliRunner().invoke(app, ["watch", f"--{setting}", given])
     assert done.exit_code == 2
-    assert "watchers=9801 is not valid: give an integer from 1 to 9800" in done.stderr
+    assert message in done.stderr

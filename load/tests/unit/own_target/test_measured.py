@@ -152,7 +152,7 @@ def test_targets_at_distances_and_rates_and_without_a_journey(books: TargetFile,
         ("soak --updates off", "updates=off with target=: it changes how the shop is started"),
         ("isolate --journey look", "`make isolate` measures one target; give targets= one of old, new"),
         ("isolate --targets old", "journey=bulk_lines: the workload books has no such journey; valid: look"),
-        ("rates --targets gone", "targets=gone: there is no target gone; the targets are old, new"),
+        ("rates --targets gone", "targets=gone: gone is unknown; valid: old, new"),
     ],
 )
 def test_a_setting_that_fits_no_target_is_refused_with_the_reason(file: Path, arguments: str, message: str) -> None:
@@ -171,4 +171,4 @@ def test_settings_of_targets_need_a_target(setting: str) -> None:
 def test_load_chooses_targets_of_its_file(file: Path) -> None:
     done = CliRunner().invoke(app, ["load", str(file), "--targets", "nowhere"])
     assert done.exit_code == 2
-    assert "targets=nowhere: there is no target nowhere; the targets are" in done.stderr
+    assert "targets=nowhere: nowhere is unknown; valid: old, new" in done.stderr

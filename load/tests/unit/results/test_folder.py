@@ -123,16 +123,16 @@ def test_an_unwritable_folder_is_refused(tmp_path: Path) -> None:
 
 
 def test_profiles_are_listed_when_the_name_is_wrong() -> None:
-    with pytest.raises(UsageError, match="profile=huge is not known: choose one of smoke, compare, quick, full"):
+    with pytest.raises(UsageError, match="profile=huge is unknown; valid: smoke, compare, quick, full"):
         profile_named("huge")
 
 
-@pytest.mark.parametrize("rate", [0.0, -1.0, 10_001.0, float("nan")])
-def test_rates_out_of_range_are_refused(rate: float) -> None:
-    with pytest.raises(UsageError, match="out of range"):
+@pytest.mark.parametrize("rate", ["0", "-1", "10001", "nan", "fast"])
+def test_rates_out_of_range_are_refused(rate: str) -> None:
+    with pytest.raises(UsageError, match=f"rate={rate} is not valid: give journeys per second, above 0 and at most 1"):
         profile_named("smoke", rate=rate)
 
 
 def test_a_rate_replaces_the_profiles_own() -> None:
-    assert profile_named("smoke", rate=7.5).rate == 7.5
+    assert profile_named("smoke", rate="7.5").rate == 7.5
     assert profile_named("smoke") == PROFILES["smoke"]
