@@ -40,9 +40,7 @@ from experiment.runner import begin, load_line, run_plan
 from hops.conclusions.wording import plural
 from hops.kinds import show_run
 from hops.run.documents.summary import Summary
-from hops.run.files import MANIFEST, SUMMARY, read_document
 from hops.run.switches import is_of_the_shop
-from hops.statistics.over_blocks import MIN_BLOCKS
 from mesh.description.options import Json, takes_settings
 from mesh.description.ports import load_ports
 from mesh.description.switches import SWITCHES
@@ -128,14 +126,22 @@ class Common:
 class Running:
     """The user's values for the options that control how an experiment runs and ends."""
 
-    resume: str
-    retry: str
-    strict: str | None
+    resume: str = ""
+    retry: str = "0"
+    strict: str | None = None
     verbose: str = "on"
 
 
+Details = Callable[[Summary, Mapping[str, Any]], Iterator[str]]
+"""Yields lines about a run, from its summary and its manifest."""
+
+
 def experiment(
-    kind: str, *, makers: Makers = THE_SHOP, announce: Callable[[Plan], Iterator[str]] | None = None
+    kind: str,
+    *,
+    makers: Makers = THE_SHOP,
+    announce: Callable[[Plan], Iterator[str]] | None = None,
+    details: Details | None = None,
 ) -> Callable[[Callable[..., Plan]], Callable[..., None]]:
     """Makes the command of a kind of experiment from the function that makes its plan.
 
@@ -146,6 +152,7 @@ def experiment(
     Args:
         makers: Factories for what the trials need, and `choose` if the kind chooses its arms during a run.
         announce: Says beforehand what will run; `announcement` by default.
+        details: Yields the lines to print before the places of the results, unless only the main figures are shown.
     """
     announce = announce or announcement
 
@@ -174,34 +181,41 @@ def experiment(
                     folder = begin(plan, results) if is_of_the_shop(plan.about) else begin_targets(plan, results)
                 run = run_plan if is_of_the_shop(plan.about) else run_targets
                 summary, path = run(plan, folder, ports, retry=repeats, brief=in_brief, makers=makers)
-                show(summary, path, strict=is_strict, as_json=as_json, brief=in_brief)
+                show(summary, path, strict=is_strict, as_json=as_json, brief=in_brief, details=details)
 
         return command
 
     return decorate
 
 
-def show(summary: Summary, path: Path, *, strict: bool, as_json: bool, brief: bool = False) -> None:
+def show(
+    summary: Summary, path: Path, *, strict: bool, as_json: bool, brief: bool = False, details: Details | None = None
+) -> None:
     """Shows a run's results, or its summary as JSON, and ends the program with an exit code."""
+    # Modules that read rows take a moment to import, so wrong options are reported before.
+    from hops.conclusions.notes import verdict_sentence
+    from hops.run.files import MANIFEST, SUMMARY, read_document
+
     if as_json:
         options.print_file(path / SUMMARY)
     elif brief:
         out = options.console()
         out.print(show_run(summary, brief=True))
         options.print_links(out, path)
-        of_the_shop = is_of_the_shop(read_document(path / MANIFEST))
-        # Without run=, `make decide` reads the newest run of the default folder.
+        # Without run=, `make decide` and `make trace` read the newest run of the default folder.
         run = "" if path.parent.resolve() == RESULTS.resolve() else f" run={shlex.quote(short_path(path))}"
-        decide = f"Decide:  make decide{run}   " if summary["comparisons"] and of_the_shop else ""
-        out.print(f"{decide}(verbose=on prints all tables of the report)", soft_wrap=True)
+        following = f"Decide:  make decide{run}   " if summary["comparisons"] else f"Traces:  make trace{run}    "
+        following = following if is_of_the_shop(read_document(path / MANIFEST)) else ""
+        out.print(f"{following}(verbose=on prints all tables of the report)", soft_wrap=True)
     else:
         out = options.console()
         out.print(show_run(summary))
         options.print_seconds(out, path)
-        out.print(f"Load:    {load_line(read_document(path / MANIFEST))}, {plural(summary['blocks'], 'block')}")
+        manifest = read_document(path / MANIFEST)
+        out.print(f"Load:    {load_line(manifest)}, {plural(summary['blocks'], 'block')}")
+        for line in details(summary, manifest) if details else ():
+            out.print(line)
         options.print_places(out, path)
-    from hops.conclusions.notes import verdict_sentence
-
     options.end(summary["verdict"], strict=strict, why="" if brief else verdict_sentence(summary))
     if too_wide(summary) or summary.get("beyond_threshold"):
         raise SystemExit(TOO_WIDE)
@@ -239,6 +253,8 @@ def foreseen(plan: Plan) -> Foreseen:
 
 def announcement(plan: Plan) -> Iterator[str]:
     """Says which trials will run, and how long they take."""
+    from hops.statistics.over_blocks import MIN_BLOCKS
+
     few = len(plan.arms) <= MAX_ARMS
     names = ", ".join(arm.label for arm in plan.arms) if few else f"{len(plan.arms)} arms"
     of_first_stage = "" if plan.precision is None else " in a first stage"
@@ -263,6 +279,8 @@ def foresee_run(plan: Plan, results: Path) -> Iterator[str]:
     """Says what the blocks of a long run can show, and how fast the machine is now; says nothing in CI."""
     if options.in_ci() or not (plan.chosen or len(plan.trials()) >= LONG):
         return
+    from hops.statistics.over_blocks import MIN_BLOCKS
+
     if not plan.chosen and len(plan.arms) > 1 and plan.blocks >= MIN_BLOCKS and plan.precision is None:
         yield visible_sentence(plan, results)
     yield from speed_sentences(results)

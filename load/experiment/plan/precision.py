@@ -16,7 +16,6 @@ from experiment.progress import minutes
 from experiment.results.folder import read_json
 from hops.errors import HopsError
 from hops.run.documents import SCHEMA
-from hops.run.files import MANIFEST, SUMMARY, read_document
 from hops.units import ALL
 
 if TYPE_CHECKING:
@@ -144,6 +143,8 @@ def _of_runs_like(
     plan: Plan, results: Path, figure: Callable[[Mapping[str, Any]], Figure | None]
 ) -> Iterator[tuple[Figure, str]]:
     """Yields a figure from each finished run that is like the plan, and the run's name; the newest run comes first."""
+    from hops.run.files import MANIFEST, SUMMARY, read_document
+
     for path in sorted(results.glob(f"2*-{plan.name}*/{MANIFEST}"), reverse=True):
         try:
             if _is_like(plan, read_json(path)) and (value := figure(read_document(path.parent / SUMMARY))):

@@ -101,7 +101,7 @@ def test_as_many_blocks_run_as_the_first_stage_calls_for(tmp_path: Path, capsys:
 
 def test_more_run_if_later_blocks_scatter_more_than_the_first(tmp_path: Path) -> None:
     planned = math.ceil(FIRST * (width_after_first_stage() / half_width_of(0.05)) ** 2)
-    assert run(tmp_path, FakeRuns(latency_ms=scattering(*CALM, then=0.12))) > planned
+    assert run(tmp_path, FakeRuns(latency_ms=scattering(*CALM, then=0.09))) > planned
 
 
 def test_a_precision_that_takes_too_many_blocks_ends_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

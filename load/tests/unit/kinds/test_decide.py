@@ -18,16 +18,23 @@ from hops.run.files import MANIFEST, SUMMARY, read_run, write_summary
 from synthetic.of_axes import arms_at_rates
 from synthetic.run import Arm, scale_parts, write_generated_run
 
+SLOW_AT_PERCENTAGES = [
+    Arm(f"{name}-{percent}pct", name, rate=percent / 100 * held, parts=scale_parts(10.0))
+    for percent in (25, 50)
+    for name, held in {"hybrid": 80.0, "rest": 120.0}.items()
+]
+"""Slow arms, of which one of hybrid has a rate of 40 journeys a second too."""
+
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory):
-    """A folder of results: a comparison, a NOISY comparison, a comparison at a distance of 1 ms, and a bench."""
+    """A folder of results: a comparison, a NOISY comparison, one at a distance of 1 ms, a bench, and several rates."""
     root = tmp_path_factory.mktemp("results")
     made = {
         "20260101T000000Z-compare": {},
-        "20260102T000000Z-compare": {"failing": {(2, "rest"): "steal_share"}},
+        "20260102T000000Z-compare": {"failing": {(2, "rest"): "steal_share"}, "journeys_per_trial": 100},
         "20260103T000000Z-compare": {},
-        "20260104T000000Z-hybrid": {"topologies": ["hybrid"], "blocks": 1},
+        "20260104T000000Z-hybrid": {"topologies": ["hybrid"], "blocks": 1, "journeys_per_trial": 100},
     }
     for name, options in made.items():
         folder = write_generated_run(
@@ -38,9 +45,9 @@ def results(tmp_path_factory):
     manifest = json.loads(at_a_distance.read_text(encoding="utf-8"))
     manifest["switches"] |= {"network": "loopback", "rtt_ms": 1.0, "bandwidth": ""}
     at_a_distance.write_text(json.dumps(manifest), encoding="utf-8")
-    rates = arms_at_rates(("hybrid", "rest"), (10.0, 40.0))
+    rates = [*arms_at_rates(("hybrid", "rest"), (10.0, 40.0)), *SLOW_AT_PERCENTAGES]
     over = write_generated_run(
-        root / "20260105T000000Z-rates", kind="rates", arms=rates, blocks=3, journeys_per_trial=500
+        root / "20260105T000000Z-rates", kind="rates", arms=rates, blocks=3, journeys_per_trial=300
     )
     (over / WORKLOAD).write_bytes((WORKLOADS / "default.yaml").read_bytes())
     for name in (*made, over.name):
@@ -244,21 +251,14 @@ def test_a_run_of_watchers_may_be_in_another_folder(tmp_path):
 
 
 def test_arms_at_percentages_are_not_part_of_a_decision_at_a_rate(tmp_path, monkeypatch):
-    slow = [
-        Arm(f"{name}-{percent}pct", name, rate=percent / 100 * held, parts=scale_parts(10.0))
-        for percent in (25, 50)
-        for name, held in {"hybrid": 80.0, "rest": 120.0}.items()
-    ]
-    whole = {"over": [*arms_at_rates(("hybrid", "rest"), (40.0, 80.0)), *slow], "shares": slow}
-    for name, arms in whole.items():
-        folder = write_generated_run(tmp_path / name, kind="rates", arms=arms, blocks=3, journeys_per_trial=500)
-        (folder / WORKLOAD).write_bytes((WORKLOADS / "default.yaml").read_bytes())
-        write_summary(analyse(read_run(folder), name=name), folder / SUMMARY)
-    monkeypatch.setattr(decide, "RESULTS", tmp_path)
-    at_40, at_80 = (
-        document("--rate", rate, run="over")["web"]["quickest"]["values"]["hybrid"]["value"] for rate in (40, 80)
+    at_10, at_40 = (
+        document("--rate", rate, run="20260105T000000Z-rates")["web"]["quickest"]["values"]["hybrid"]["value"]
+        for rate in (10, 40)
     )
-    assert at_40 == pytest.approx(at_80, rel=0.2)
+    assert at_10 == pytest.approx(at_40, rel=0.2)
+    write_generated_run(tmp_path / "shares", kind="rates", arms=SLOW_AT_PERCENTAGES, blocks=1, journeys_per_trial=40)
+    (tmp_path / "shares" / SUMMARY).write_text("{}", encoding="utf-8")
+    monkeypatch.setattr(decide, "RESULTS", tmp_path)
     refused = invoke("--rate", "40", run="shares")
     assert refused.exit_code == 2
     assert "run=shares has no rate at which all topologies ran" in refused.stderr

@@ -103,6 +103,15 @@ def test_a_run_is_resumed_and_recomputed(name: str, tmp_path: Path, monkeypatch:
     assert (folder / "summary.json").read_bytes() == summary
 
 
+def test_a_single_trial_shows_its_figures_and_what_follows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    brief = invoke("bench --topology rest --profile smoke --trace 0", Trials(), tmp_path, monkeypatch)
+    whole = invoke("bench --topology rest --profile smoke --trace 0 --verbose on", Trials(), tmp_path, monkeypatch)
+    assert "One trial of rest, about " in brief.stderr
+    assert "Traces:  make trace    (verbose=on prints all tables" in brief.stdout
+    for line in ("Load:    open loop, 20 journeys a second", "Memory:  50 MiB at most", "Tape:    ", "Answers: ab"):
+        assert line in whole.stdout
+
+
 def test_wrong_answers_of_a_version_name_the_setting_that_allows_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
