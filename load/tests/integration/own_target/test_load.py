@@ -27,7 +27,7 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from experiment.cli import app
-from experiment.commands import in_blocks
+from experiment.commands import in_blocks, preflight
 from experiment.commands.trace import read_exemplars
 from experiment.kinds import capacity, soak
 from experiment.own_target import traces
@@ -342,9 +342,10 @@ def busy() -> Iterator[int]:
 
 
 def test_a_run_next_to_a_busy_program_is_noisy_and_names_it(
-    loaded: Loaded, text: str, busy: int, monkeypatch: pytest.MonkeyPatch
+    loaded: Loaded, text: str, busy: int, look_s: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("CI", raising=False)  # in CI there is no warning beforehand
+    monkeypatch.setattr(preflight, "LOOK_S", look_s)
     for module in (programs, summary):  # other tests may run programs that use more CPU
         monkeypatch.setattr(module, "MAX_PROGRAMS", 99)
     done = loaded(text, "--rate", "20")  # the library needs a tenth of a core for this rate

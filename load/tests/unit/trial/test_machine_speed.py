@@ -9,7 +9,14 @@ import pytest
 
 from experiment.commands.preflight import speed_sentences
 from experiment.results.manifest import machine
-from experiment.trial.machine_speed import MAX_FURTHER, REPETITIONS, ROUNDS, machine_speed, usual_speed
+from experiment.trial.machine_speed import MAX_FURTHER, REPETITIONS, machine_speed, usual_speed
+
+ROUNDS = 1_000
+
+
+@pytest.fixture(autouse=True)
+def _short_pieces_of_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("experiment.trial.machine_speed.ROUNDS", ROUNDS)
 
 
 def taking(durations_ns: Iterable[int]) -> Callable[[], int]:
