@@ -11,13 +11,17 @@ from typing import Any
 import typer
 
 from experiment.arguments import checked_seed, choices, number_in
+from experiment.commands.options import console
+from experiment.progress import short_path
 from fuzz.inputs import read_kept
 from fuzz.judge import CLASSES
 from fuzz.run import PLACES, SURFACES, Budget, Outcome, fuzz, open_place
+from hops.elements.table import Column, Table, whole, words
+from hops.terminal.render import render
 from mesh.description.options import Json, takes_settings
 from mesh.description.ports import Ports, load_ports
 from mesh.errors import InputError
-from mesh.paths import ROOT, RunFolder
+from mesh.paths import RunFolder
 from mesh.supervisor.reporting import reported
 
 MIN_MINUTES, MAX_MINUTES = 0.1, 24 * 60.0
@@ -70,27 +74,19 @@ def _say(what: str) -> None:
 
 
 def _print(outcome: Outcome) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
-    # Brackets in failed inputs are text, not markup.
-    console = Console(markup=False, emoji=False, width=None if sys.stdout.isatty() else 110)
-    table = Table(title=f"{outcome.inputs:,} bad inputs, seed {outcome.seed}", title_justify="left")
-    table.add_column("surface")
-    for heading in ("inputs", *CLASSES, "failed"):
-        table.add_column(heading, justify="right")
+    columns = [Column("surface", numeric=False), *map(Column, ("inputs", *CLASSES, "failed"))]
+    rows = []
     for name, counts in outcome.counts.items():
         figures = (counts.total(), *(counts[kind] for kind in CLASSES), outcome.count_failures(name))
-        table.add_row(name, *(f"{figure:,}" for figure in figures))
-    console.print(table)
+        rows.append([words(name), *map(whole, figures)])
+    out = console()
+    out.print(render([Table("fuzz", f"{outcome.inputs:,} bad inputs, seed {outcome.seed}", columns, rows)]))
     for failure in outcome.failures:
-        console.print(f"FAILED {failure.count:,} times {failure.surface}: {failure.what}", style="red", soft_wrap=True)
-        shown = [
-            str(Path(file).relative_to(ROOT)) if Path(file).is_relative_to(ROOT) else file for file in failure.files
-        ]
-        console.print(f"  first case {failure.case}, kept in {' '.join(shown)}", soft_wrap=True)
+        out.print(f"FAILED {failure.count:,} times {failure.surface}: {failure.what}", style="red", soft_wrap=True)
+        shown = " ".join(short_path(Path(file)) for file in failure.files)
+        out.print(f"  first case {failure.case}, kept in {shown}", soft_wrap=True)
     if outcome.failures:
-        console.print("Send one again: make fuzz again=FILE")
+        out.print("Send one again: make fuzz again=FILE")
 
 
 if __name__ == "__main__":

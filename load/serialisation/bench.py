@@ -10,16 +10,7 @@ from hops.elements.table import Cell as TableCell
 from hops.elements.table import Column, Table, estimate, number, whole, words
 from serialisation.go_half import GoHalf
 from serialisation.python_half import cells as python_cells
-from serialisation.python_half import pack_parts
-from serialisation.rounds import GUNZIP, GZIP, OPERATIONS, Cell, Row, Subject, measure_rounds
-
-
-@dataclass(frozen=True, slots=True)
-class Size:
-    """The total size of an answer's bodies in an encoding, in bytes."""
-
-    plain: int
-    gzip: int
+from serialisation.rounds import GUNZIP, GZIP, OPERATIONS, Cell, Row, Size, Subject, measure_rounds
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,10 +66,7 @@ def bench(
     """Measures every operation on every answer in every encoding, in both languages, for about these seconds."""
     cells: list[Cell] = []
     sizes: dict[Subject, Size] = {}
-    for subject, parts, found in python_cells(answers):
-        sizes[subject] = Size(sum(map(len, parts)), sum(map(len, pack_parts(parts))))
-        cells += found
-    for subject, plain, gzip, found in go.cells():
-        sizes[subject] = Size(plain, gzip)
-        cells += found
+    for subject, size, of_subject in (*python_cells(answers), *go.cells()):
+        sizes[subject] = size
+        cells += of_subject
     return Result(sizes, measure_rounds(cells, rounds=rounds, seconds=seconds, seed=seed, say=say))

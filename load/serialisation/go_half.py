@@ -15,7 +15,7 @@ from experiment.errors import GeneratorError, UsageError
 from mesh.paths import ROOT
 from mesh.supervisor.processes import guard
 from serialisation.encodings import OF_GO, encode_for_go
-from serialisation.rounds import DECODE, ENCODE, GUNZIP, GZIP, Cell, Subject
+from serialisation.rounds import DECODE, ENCODE, GUNZIP, GZIP, Cell, Size, Subject
 
 BINARY = ROOT / ".tools" / "bin" / "serialisation"
 OPERATIONS = (ENCODE, DECODE, GZIP, GUNZIP)
@@ -54,13 +54,13 @@ class GoHalf:
     ) -> None:
         self._stop()
 
-    def cells(self) -> Iterator[tuple[Subject, int, int, list[Cell]]]:
-        """Yields the subjects that Go can measure, with each answer's size in bytes, plain and compressed."""
+    def cells(self) -> Iterator[tuple[Subject, Size, list[Cell]]]:
+        """Yields the subjects that Go can measure, with each answer's size."""
         for size in self._sizes:
             encoding, journey = size["encoding"], size["journey"]
             subject = Subject("Go", OF_GO[encoding], encoding, journey)
             operations = [Cell(subject, operation, self._lap(journey, encoding, operation)) for operation in OPERATIONS]
-            yield subject, size["bytes"], size["gzip_bytes"], operations
+            yield subject, Size(size["bytes"], size["gzip_bytes"]), operations
 
     def _lap(self, journey: str, encoding: str, operation: str) -> Callable[[float], float]:
         cell = {"journey": journey, "encoding": encoding, "operation": operation}

@@ -8,14 +8,14 @@ from typing import Any
 from isal import isal_zlib
 
 from serialisation.encodings import ENCODINGS, Parts
-from serialisation.rounds import BUILD, DECODE, ENCODE, GUNZIP, GZIP, READ, Cell, Lap, Subject
+from serialisation.rounds import BUILD, DECODE, ENCODE, GUNZIP, GZIP, READ, Cell, Lap, Size, Subject
 from shop.platform.http.compression import gzip
 
 _GZIP_CONTAINER = 31
 
 
-def cells(answers: Mapping[str, Any]) -> Iterator[tuple[Subject, Parts, list[Cell]]]:
-    """Yields the subjects that Python can measure, with each answer's bytes."""
+def cells(answers: Mapping[str, Any]) -> Iterator[tuple[Subject, Size, list[Cell]]]:
+    """Yields the subjects that Python can measure, with each answer's size."""
     for journey, answer in answers.items():
         for encoding in ENCODINGS:
             codec = encoding.codec(journey)
@@ -33,7 +33,8 @@ def cells(answers: Mapping[str, Any]) -> Iterator[tuple[Subject, Parts, list[Cel
                 laps[BUILD] = Lap(codec.build, answer)
             if codec.read:
                 laps[READ] = Lap(codec.read, codec.decode(parts))
-            yield subject, parts, [Cell(subject, operation, lap) for operation, lap in laps.items()]
+            size = Size(sum(map(len, parts)), sum(map(len, packed)))
+            yield subject, size, [Cell(subject, operation, lap) for operation, lap in laps.items()]
 
 
 def pack_parts(parts: Parts) -> Parts:

@@ -29,6 +29,14 @@ class Subject:
 
 
 @dataclass(frozen=True, slots=True)
+class Size:
+    """The total size of an answer's bodies in an encoding, in bytes."""
+
+    plain: int
+    gzip: int
+
+
+@dataclass(frozen=True, slots=True)
 class Cell:
     """One of `OPERATIONS` on a subject; `measure` repeats it for some seconds, and returns µs of CPU time each."""
 

@@ -161,7 +161,7 @@ def _read_delay(component: str, size: str) -> InjectedDelay:
     return InjectedDelay(component, parse_switches(delay=f"{component}:{size}").delay_ms[component])
 
 
-def proof_plan(delays: Sequence[InjectedDelay], topology: Topology, *, blocks: int, seed: int) -> Plan:
+def proof_plan(delays: Sequence[InjectedDelay], topology: Topology, blocks: int, seed: int) -> Plan:
     """Plans an arm per delay and baseline arms in each block. Raises UsageError for too few blocks or too many arms."""
     if blocks < MIN_BLOCKS:
         raise UsageError(f"blocks={blocks} is too few for meaningful intervals: give at least {MIN_BLOCKS}")
@@ -295,7 +295,7 @@ def delays_view(rows: Sequence[FoundDelay], path: Path) -> list[Element]:
 def prove_delays(*, hops: str, sizes: str, trials: Trials, given: typer.Context, as_json: Json = False) -> None:
     """Inject known delays and check that the hop budgets show them; fails unless every one is found."""
     trials.prove(
-        lambda topology, blocks, seed: proof_plan(parse_delays(hops, sizes), topology, blocks=blocks, seed=seed),
+        lambda topology, blocks, seed: proof_plan(parse_delays(hops, sizes), topology, blocks, seed),
         lambda folder, plan: judge(folder, delays_of(plan)),
         describe,
         delays_view,

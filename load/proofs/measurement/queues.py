@@ -84,7 +84,7 @@ class FoundQueue:
         return not self.failed
 
 
-def proof_plan(topology: Topology, *, blocks: int, seed: int) -> Plan:
+def proof_plan(topology: Topology, blocks: int, seed: int) -> Plan:
     """Makes the plan: an arm for each component and size in every block."""
     arms = [
         Arm(f"{component}-{ms}ms", topology, parse_switches(trace=1, hold=f"{component}:{ms}ms/{every}"))
@@ -167,7 +167,7 @@ def _end(ms: float | None) -> str:
 def prove_queues(*, trials: Trials, given: typer.Context, as_json: Json = False) -> None:
     """Hold event loops for known times and check that hop budgets show the waits; fails unless every hold is found."""
     trials.prove(
-        lambda topology, blocks, seed: proof_plan(topology, blocks=blocks, seed=seed),
+        proof_plan,
         judge,
         describe,
         lambda rows, _: [queues_table(rows)],

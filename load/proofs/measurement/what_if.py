@@ -103,7 +103,7 @@ def outcome(rows: Sequence[PredictedFigure]) -> dict[str, Any]:
     return {"holds": inside >= MIN_SHARE and telling > 0, "inside": inside, "telling": telling, "rows": documents}
 
 
-def proof_plan(delays: Sequence[InjectedDelay], topology: Topology, *, blocks: int, seed: int) -> Plan:
+def proof_plan(delays: Sequence[InjectedDelay], topology: Topology, blocks: int, seed: int) -> Plan:
     """Makes the plan: every block has an arm for each delay, and arms without a delay that keep their traces."""
     return Plan("proof", NAME, arms_of(delays, topology, keep_traces=True), blocks, PROFILE, seed, WORKLOAD)
 
@@ -218,7 +218,7 @@ def predictions_view(rows: Sequence[PredictedFigure]) -> list[Element]:
 def prove_what_if(*, hops: str, sizes: str, trials: Trials, given: typer.Context, as_json: Json = False) -> None:
     """Predict the effect of delays, then inject them; fails unless 90 % of the figures are in predicted intervals."""
     trials.prove(
-        lambda topology, blocks, seed: proof_plan(parse_delays(hops, sizes), topology, blocks=blocks, seed=seed),
+        lambda topology, blocks, seed: proof_plan(parse_delays(hops, sizes), topology, blocks, seed),
         lambda folder, plan: judge(folder, delays_of(plan)),
         outcome,
         lambda rows, _: predictions_view(rows),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -70,29 +69,20 @@ def test_the_same_trial_runs_once_and_each_experiment_gets_a_copy(trials: Trials
     assert (trials.count, imported) == (1, [True])
 
 
-@pytest.mark.parametrize(
-    "other",
-    [
-        pytest.param(lambda trials: trials.run(GRPC), id="topology"),
-        pytest.param(
-            lambda trials: trials.run(replace(HYBRID, switches=replace(HYBRID.switches, http=1))), id="switch"
-        ),
-        pytest.param(
-            lambda trials: trials.run(
-                tapes=replace(TAPES, loads={HYBRID.tape: Load(tape("warm-up"), tape("another seed"))})
-            ),
-            id="tape",
-        ),
-        pytest.param(lambda trials: trials.run(parity_in_full=False), id="parity sample"),
-        pytest.param(
-            lambda trials: trials.run(plan=replace(PLAN, profile=replace(PLAN.profile, duration_s=6))), id="length"
-        ),
-        pytest.param(lambda trials: trials.run(block=2), id="block"),
-        pytest.param(lambda trials: trials.run(replace(HYBRID, keeps_traces=True)), id="traces"),
-    ],
-)
-def test_any_difference_makes_another_trial(trials: Trials, other: Callable[[Trials], tuple[int, str]]) -> None:
-    assert [trials.run(), other(trials), trials.run()] == [(1, "trial 1"), (2, "trial 2"), (1, "trial 1")]
+DIFFERENCES: dict[str, dict[str, Any]] = {
+    "topology": {"arm": GRPC},
+    "switch": {"arm": replace(HYBRID, switches=replace(HYBRID.switches, http=1))},
+    "tape": {"tapes": replace(TAPES, loads={HYBRID.tape: Load(tape("warm-up"), tape("another seed"))})},
+    "parity sample": {"parity_in_full": False},
+    "length": {"plan": LONGER},
+    "block": {"block": 2},
+    "traces": {"arm": replace(HYBRID, keeps_traces=True)},
+}
+
+
+@pytest.mark.parametrize("difference", DIFFERENCES.values(), ids=DIFFERENCES)
+def test_any_difference_makes_another_trial(trials: Trials, difference: dict[str, Any]) -> None:
+    assert [trials.run(), trials.run(**difference), trials.run()] == [(1, "trial 1"), (2, "trial 2"), (1, "trial 1")]
 
 
 def test_a_failed_trial_is_not_shared(trials: Trials) -> None:

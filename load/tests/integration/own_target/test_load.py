@@ -115,6 +115,7 @@ def loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shop_ports: Ports) -
     """Loads the targets of a file, and checks that nothing is left running."""
     monkeypatch.setattr(in_blocks, "RESULTS", tmp_path / "results")
     monkeypatch.setenv("SHOP_PORT_BASE", str(shop_ports.base))
+    monkeypatch.setattr(traces, "QUIET_S", 3.0)  # the library sends its spans every 0.5 s
 
     def run(text: str, *options: str) -> Result:
         file = tmp_path / "library.yaml"
