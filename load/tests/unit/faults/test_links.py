@@ -1,30 +1,13 @@
 from __future__ import annotations
 
-import json
-import threading
-from http.server import BaseHTTPRequestHandler, HTTPServer
-
 import pytest
 
 from experiment.faults.links import _Toxiproxy
 
-
-class Answering(BaseHTTPRequestHandler):
-    """Answers as Toxiproxy does when it has made a proxy."""
-
-    def do_POST(self) -> None:
-        self.rfile.read(int(self.headers["Content-Length"]))
-        self.send_response(201)
-        self.end_headers()
-        self.wfile.write(json.dumps({"listen": "127.0.0.1:9"}).encode())
-
-    def log_message(self, *_: object) -> None:
-        """Logs nothing."""
+from ...http_server import http_server
 
 
 def test_a_proxy_of_the_environment_is_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
-    with HTTPServer(("127.0.0.1", 0), Answering) as server:
-        threading.Thread(target=server.handle_request, daemon=True).start()
-        made = _Toxiproxy(f"http://127.0.0.1:{server.server_port}").add("link-1", "127.0.0.1:5")
-    assert made == "127.0.0.1:9"
+    with http_server(lambda *_: (201, {"listen": "127.0.0.1:9"})) as url:
+        assert _Toxiproxy(url).add("link-1", "127.0.0.1:5") == "127.0.0.1:9"
