@@ -8,10 +8,11 @@ from pathlib import Path
 from string import Formatter
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from experiment.errors import UsageError
 from experiment.findings.figures import FIGURES
+from experiment.plan.workload import StrictModel
 from hopwise.table import TARGETS
 from mesh.paths import ROOT
 from user_files.mistakes import validate
@@ -30,15 +31,11 @@ A noisy run has a wide interval, which includes more values. So `ratio includes 
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]{0,39}$")]
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Run(_Strict):
+class Run(StrictModel):
     """A run: the target of make, the target's settings, and whether the run's report is the documentation's example."""
 
     make: str
-    settings: dict[str, str | int] = {}
+    settings: dict[str, str | int] = Field(default_factory=dict)
     example: bool = False
 
     @property
@@ -47,15 +44,15 @@ class Run(_Strict):
         return ["make", self.make, *(f"{name}={value}" for name, value in self.settings.items())]
 
 
-class Chart(_Strict):
+class Chart(StrictModel):
     """A chart: one figure with its interval, for the named topologies or, if none are named, for all."""
 
     title: str
     figure: Annotated[list[str], Field(min_length=1)]
-    topologies: list[str] = []
+    topologies: list[str] = Field(default_factory=list)
 
 
-class Finding(_Strict):
+class Finding(StrictModel):
     """A sentence, the figures in it, and the rules under which it is true.
 
     Attributes:
@@ -75,7 +72,7 @@ class Finding(_Strict):
     readme: bool = False
 
 
-class Answer(_Strict):
+class Answer(StrictModel):
     """A row of the first table: a situation, which topology to choose in it, and the findings that support this."""
 
     have: str
@@ -83,7 +80,7 @@ class Answer(_Strict):
     because: Annotated[list[str], Field(min_length=1)]
 
 
-class Table(_Strict):
+class Table(StrictModel):
     """The content of `findings.yaml`."""
 
     runs: dict[Name, Run]

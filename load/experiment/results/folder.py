@@ -49,8 +49,11 @@ class ResultsFolder:
     @property
     def existing(self) -> Path:
         """Current path of the folder, which is in use or set aside."""
-        kept = self.final.with_name(self.final.name + INCOMPLETE)
-        return self.path if self.path.exists() else kept
+        return self.path if self.path.exists() else self._aside
+
+    @property
+    def _aside(self) -> Path:
+        return self.final.with_name(self.final.name + INCOMPLETE)
 
     @property
     def has_trials(self) -> bool:
@@ -92,9 +95,7 @@ class ResultsFolder:
         if {entry.name for entry in self.path.iterdir()} <= {LOCK}:
             shutil.rmtree(self.path)
             return None
-        kept = self.final.with_name(self.final.name + INCOMPLETE)
-        self.path.rename(kept)
-        return kept
+        return self.path.rename(self._aside)
 
     def _take(self) -> None:
         # The kernel releases the lock when the process that holds it ends, even if it crashes.

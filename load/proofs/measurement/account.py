@@ -29,7 +29,7 @@ from experiment.parity.answers import check_answers
 from experiment.plan.closed_loop import ClosedLoop
 from experiment.plan.workload import workload_file
 from experiment.trial.sender import LocalSender
-from hops.elements.table import Cell, Column, Table, estimate, table_of, whole, words
+from hops.elements.table import Column, Table, table_of, whole, words
 from hops.run.rows import read_rows
 from hops.statistics.intervals import CONFIDENCE
 from mesh.description.options import Json
@@ -38,6 +38,7 @@ from mesh.description.switches import parse_switches
 from mesh.description.topology import Topology, load_topology
 from mesh.native.system import System
 from proofs.outcome import give, proves
+from proofs.statistics.cells import show_percent
 
 SLOT_S = 0.3
 MIN_PAIRS, MAX_PAIRS = 10, 10_000
@@ -166,9 +167,6 @@ def _estimate(ratios: Sequence[float]) -> tuple[float, tuple[float, float]]:
 
 
 def account_table(rows: Sequence[AccountCost]) -> Table:
-    def share(value: float, ends: tuple[float, float]) -> Cell:
-        return estimate(100 * value, [100 * end for end in ends], signed=True)
-
     return table_of(
         "account",
         "How much the event loops' account of busy times adds to latencies",
@@ -177,8 +175,8 @@ def account_table(rows: Sequence[AccountCost]) -> Table:
             (Column("topology", numeric=False), lambda row: words(row.topology)),
             (Column("pairs"), lambda row: whole(row.pairs)),
             (Column("journeys"), lambda row: whole(row.journeys)),
-            (Column("adds to p50", "%", interval=True), lambda row: share(row.p50, row.p50_ci95)),
-            (Column("to the mean", "%", interval=True), lambda row: share(row.mean, row.mean_ci95)),
+            (Column("adds to p50", "%", interval=True), lambda row: show_percent(row.p50, row.p50_ci95, signed=True)),
+            (Column("to the mean", "%", interval=True), lambda row: show_percent(row.mean, row.mean_ci95, signed=True)),
             (
                 Column("verdict", numeric=False),
                 lambda row: words("at most 1 %" if row.holds else "NOT SHOWN to be at most 1 %"),

@@ -25,7 +25,7 @@ from experiment.arguments import checked_seed, whole_number
 from experiment.plan.arms_in_blocks import Plan, arms_of
 from experiment.plan.profiles import Profile
 from experiment.progress import short_path
-from experiment.results.folder import INCOMPLETE, PARTIAL, RESULTS, ResultsFolder, read_json
+from experiment.results.folder import PARTIAL, RESULTS, ResultsFolder, read_json
 from experiment.runner import begin
 from experiment.trial.finished_trials import RECORD
 from experiment.trial.outcome import VEGETA
@@ -242,8 +242,7 @@ def _belonging(*marks: str) -> list[str]:
 
 
 def _where(folder: ResultsFolder) -> Path:
-    kept = folder.final.with_name(folder.final.name + INCOMPLETE)
-    return next((path for path in (folder.final, folder.path, kept) if path.is_dir()), folder.final)
+    return folder.final if folder.final.is_dir() else folder.existing
 
 
 def _last_output(log: Path, offset: int) -> str:
@@ -298,6 +297,5 @@ def prove_resume(*, kills: str, blocks: str, seed: str, as_json: Json = False) -
     proof = with_progress(
         "Starts", how_often + 1, lambda step: prove(plan, folder, log, kills=how_often, seed=number, progress=step)
     )
-    path = folder.final if folder.final.exists() else folder.existing
     document = {"holds": proof.holds, **asdict(proof)}
-    give(document, [*kills_view(proof), Text(f"Results: {short_path(path)}")], as_json=as_json)
+    give(document, [*kills_view(proof), Text(f"Results: {short_path(_where(folder))}")], as_json=as_json)

@@ -30,7 +30,7 @@ from mesh.errors import InputError
 from mesh.native.system import System
 from mesh.resting import cpu_seconds, pids_of, wait_for_rest
 from proofs.outcome import give, proves
-from proofs.under_faults.attacks import ATTACKS, CLIENTS, PROBES, Target, attack, prepare, probe, use, warm_up
+from proofs.under_faults.attacks import ATTACKS, CLIENTS, PROBES, Target, Window, attack, prepare, probe, use, warm_up
 from shop.platform.access.jwt import Principal, TokenSigner
 
 FIRST_USER = 8_001
@@ -55,27 +55,21 @@ _Others: TypeAlias = Callable[[Target, float], Mapping[str, int]]
 
 
 @dataclass
-class Figures:
+class Figures(Window):
     """Results of the probe in all windows of one kind.
 
     Attributes:
-        served: Requests answered in full.
         cpu_s: CPU seconds that the shop used during the probe.
         wall_s: Length of the probe, in seconds.
         peak_mb: Largest resident memory of any component after a window, in MiB.
         busy_s: Longest time from the end of a window until the shop had come to rest, in seconds.
-        refused: Number of the probe's unserved requests, by result.
         sent: Number of the other clients' requests, by result.
     """
 
-    asked: int = 0
-    served: int = 0
-    latencies_ms: list[float] = field(default_factory=list)
     cpu_s: float = 0.0
     wall_s: float = 0.0
     peak_mb: float = 0.0
     busy_s: float = 0.0
-    refused: Counter[str] = field(default_factory=Counter)
     sent: Counter[str] = field(default_factory=Counter)
 
     @property
