@@ -97,9 +97,9 @@ class Blocks:
     def run_all(self, retry: int) -> None:
         """Runs every unfinished trial, and meanwhile decides which arms follow or how many blocks a precision needs."""
         trials, stage = self.plan.trials(), "" if self.plan.precision is None else FIRST_STAGE
-        due = self._count_due(trials, retry)
-        if not self.plan.chosen and due < len(trials):
-            finished = f"{len(trials) - due} of {len(trials)} trials{stage} are finished"
+        due = self._find_due(trials, retry)
+        if not self.plan.chosen and len(due) < len(trials):
+            finished = f"{len(trials) - len(due)} of {len(trials)} trials{stage} are finished"
             self._say(f"{finished}{self._describe_rest(due)}", keep=True)
         if self._makers.choose is not None:
             self._run_chosen(self._makers.choose, retry)
@@ -143,39 +143,30 @@ class Blocks:
     def _run_from(self, block: int, retry: int, stage: str = "") -> None:
         """Runs the trials from this block on."""
         trials, say = self.plan.trials(), self._say
-        several = len(trials) > 1
-        for number, planned in enumerate(trials, start=1):
-            if planned.block < block:
-                continue
+        rest, several = [planned for planned in trials if planned.block >= block], len(trials) > 1
+        for number, planned in enumerate(rest, start=1 + len(trials) - len(rest)):
 
             def report(record: TrialRecord, number: int = number) -> None:
                 if several:
-                    left = self._describe_rest(self._count_due(trials[number:], retry), stage)
+                    left = self._describe_rest(self._find_due(trials[number:], retry), stage)
                     say(f"trial {number} of {len(trials)} finished: {_verdict(record)}{left}", keep=True)
                     if warning := self._noise.after(record, len(trials)):
                         say(warning, keep=True)
 
             title = f"{number}/{len(trials)} {planned.arm.label}, block {planned.block}" if several else ""
             self._run_planned(planned, retry, title, report)
-        self._repeat_off_speed([planned for planned in trials if planned.block >= block], retry)
+        # Early trials whose machine speed is far from the median that only later trials determined.
+        for planned in self._find_due(rest, retry):
+            self._run_planned(planned, retry, f"{planned.arm.label}, block {planned.block}")
 
-    def _repeat_off_speed(self, trials: Sequence[Planned], retry: int) -> None:
-        """Repeats early trials whose machine speed is far from the median that only later trials determined."""
-        judged = [record for record in with_speed_gates(self._files.records()) if record["used"]]
-        off = {(one["block"], one["topology"]) for one in judged if failing_gates(one["gates"])}
-        for planned in trials:
-            if (planned.block, planned.arm.label) in off:
-                self._run_planned(planned, retry, f"{planned.arm.label}, block {planned.block}")
+    def _find_due(self, trials: Sequence[Planned], retry: int) -> list[Planned]:
+        """Finds the trials that are unfinished, or that would be repeated now because a gate fails."""
+        judged = self._judge()
+        return [planned for planned in trials if _is_due(judged.get(planned.name), retry)]
 
-    def _count_due(self, trials: Sequence[Planned], retry: int) -> int:
-        """Counts the trials that are unfinished, or that would be repeated now because a gate fails."""
-        used = (record for record in with_speed_gates(self._files.records()) if record["used"])
-        judged = {(record["block"], record["topology"]): record for record in used}
-        return sum(_is_due(judged.get((planned.block, planned.arm.label)), retry) for planned in trials)
-
-    def _describe_rest(self, due: int, stage: str = "") -> str:
-        """Says how long this many trials take; empty for none."""
-        left_s = due * self._trial_s
+    def _describe_rest(self, due: Sequence[Planned], stage: str = "") -> str:
+        """Says how long these trials take; empty for none."""
+        left_s = len(due) * self._trial_s
         return f"; {minutes(left_s)} left{stage}" if left_s else ""
 
     def _run_planned(
@@ -183,7 +174,7 @@ class Blocks:
     ) -> TrialRecord:
         """Runs a trial unless it is finished, and repeats it up to `retry` times while a gate fails."""
         record = self._files.record(planned.name)
-        while record is None or _is_due(self._judge(record), retry):
+        while record is None or _is_due(self._judge()[planned.name], retry):
             attempt = 1 if record is None else record["attempt"] + 1
             check_room(self._folder.path)
             began = time.monotonic()
@@ -191,13 +182,13 @@ class Blocks:
                 record = self._trial(planned, attempt)
             self._durations_s.append(time.monotonic() - began)
             if report:
-                report(self._judge(record))
+                report(self._judge()[planned.name])
         return record
 
-    def _judge(self, record: TrialRecord) -> TrialRecord:
-        """Adds the machine-speed gate to a finished trial; the gate compares the trial with all trials so far."""
-        trials = with_speed_gates(self._files.records())
-        return next(one for one in trials if _attempt_of(one) == _attempt_of(record))
+    def _judge(self) -> dict[str, TrialRecord]:
+        """Returns the last attempt at each trial, by name, with the gate that compares its machine speed with all."""
+        used = (record for record in with_speed_gates(self._files.records()) if record["used"])
+        return {f"{record['block']}-{record['topology']}": record for record in used}
 
     @property
     def _trial_s(self) -> float:
@@ -220,7 +211,7 @@ class Blocks:
         decided = decide({name: latencies_of(side, first) for name, side in sides.items()}, precision, plan.blocks)
         self.plan, self._decided = replace(plan, blocks=decided.blocks(MAX_BLOCKS)), decided
         further = [planned for planned in self.plan.trials() if planned.block > plan.blocks]
-        self._say(decision_sentence(decided) + self._describe_rest(self._count_due(further, 0)), keep=True)
+        self._say(decision_sentence(decided) + self._describe_rest(self._find_due(further, 0)), keep=True)
 
     def clear_line(self) -> None:
         """Clears the line of progress on a terminal."""
@@ -353,10 +344,6 @@ def trial_name(run: str, trial: str) -> str:
 def _is_due(record: TrialRecord | None, retry: int) -> bool:
     """Returns whether a trial, judged by its gates, has to run; without a record, it has not run yet."""
     return record is None or (bool(failing_gates(record["gates"])) and record["attempt"] <= retry)
-
-
-def _attempt_of(record: TrialRecord) -> tuple[int, str, int]:
-    return record["block"], record["topology"], record["attempt"]
 
 
 def _verdict(record: TrialRecord) -> str:
