@@ -1,4 +1,7 @@
-"""Properties of the seeded rows on which the tape and the parity check rely, for more than one seed and scale."""
+"""Properties of the seeded rows on which the tape and the parity check rely.
+
+The constraints of tables check ranges, and the audit checks that orders, payments and stock belong together.
+"""
 
 from __future__ import annotations
 
@@ -14,42 +17,34 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dataset.documents import SIZES, document, documents
-from dataset.rows import DEMO_PASSWORD, DEMO_PASSWORD_HASH, Draws, SeededShop, Table
+from dataset.rows import DEMO_PASSWORD, DEMO_PASSWORD_HASH, Draws, SeededShop
 
 Rows = dict[str, list[list[str]]]
 
+SCALE = 2
 # Digest of all rows with seed 1 and scale 1, the same on every machine and with every version of numpy. Changes to the
 # seeding code change the digest; this must be a deliberate decision.
 DIGEST = "b69b270bea8faeb1feb98adf187e8494ead7d41ef94064fd19346541b66a6f13"
 
 
-def text(table: Table) -> str:
-    return "".join(table.blocks)
+def tables_of(seed: int, scale: int) -> dict[str, str]:
+    return {table.name: "".join(table.blocks) for table in SeededShop(seed, scale).tables()}
 
 
-@pytest.fixture(scope="module", params=[(1, 1), (7, 2)], ids=["seed 1, scale 1", "seed 7, scale 2"])
-def shop(request: pytest.FixtureRequest) -> tuple[int, Rows]:
-    seed, scale = request.param
-    tables = SeededShop(seed, scale).tables()
-    return scale, {table.name: [line.split("\t") for line in text(table).splitlines()] for table in tables}
+@pytest.fixture(scope="module")
+def rows() -> Rows:
+    """The rows of seed 7 at `SCALE`."""
+    return {name: [line.split("\t") for line in text.splitlines()] for name, text in tables_of(7, SCALE).items()}
 
 
-def test_the_same_seed_gives_the_same_rows_everywhere() -> None:
-    digest = hashlib.sha256()
-    for table in SeededShop(1, 1).tables():
-        digest.update(text(table).encode())
-    assert digest.hexdigest() == DIGEST
-
-
-def test_another_seed_gives_other_rows_with_the_same_ids() -> None:
-    one, other = ({table.name: text(table) for table in SeededShop(seed, 1).tables()} for seed in (1, 2))
-    for name in set(one) - {"shop_notification.mailbox"}:
-        assert one[name] != other[name], name
+def test_a_seed_gives_the_same_rows_everywhere_and_another_seed_other_rows_with_the_same_ids() -> None:
+    one, other = tables_of(1, 1), tables_of(2, 1)
+    assert hashlib.sha256("".join(one.values()).encode()).hexdigest() == DIGEST
+    assert {name for name in one if one[name] == other[name]} == {"shop_notification.mailbox"}
     assert len(one["shop_order.order_line"].splitlines()) == len(other["shop_order.order_line"].splitlines())
 
 
-def test_ids_are_contiguous_from_one(shop: tuple[int, Rows]) -> None:
-    scale, rows = shop
+def test_ids_are_contiguous_from_one(rows: Rows) -> None:
     counts = {
         "shop_user.account": 10_000,
         "shop_product.product": 10_000,
@@ -59,55 +54,40 @@ def test_ids_are_contiguous_from_one(shop: tuple[int, Rows]) -> None:
         "shop_payment.payment": 10_000,
     }
     for table, count in counts.items():
-        assert [int(row[0]) for row in rows[table]] == list(range(1, count * scale + 1)), table
+        assert [int(row[0]) for row in rows[table]] == list(range(1, count * SCALE + 1)), table
 
 
-def test_products(shop: tuple[int, Rows]) -> None:
-    scale, rows = shop
-    for product, title, about, category, price, currency, stock, sold, stocked in rows["shop_product.product"]:
-        assert category == f"c{(int(product) - 1) // 100:04d}"
+def test_a_category_has_a_hundred_products_and_a_product_three_reviews(rows: Rows) -> None:
+    for product, title, about, category, price, *_ in rows["shop_product.product"]:
         assert 1 <= len(title) <= 200
         assert 1 <= len(about) <= 4_000
+        assert category == f"c{(int(product) - 1) // 100:04d}"
         assert 100 <= int(price) <= 99_999
-        assert currency == "EUR"
-        assert 1_000 <= int(stock) <= 100_000
-        assert int(stocked) == int(stock) + int(sold)
-    assert len({row[3] for row in rows["shop_product.product"]}) == 100 * scale
-
-
-def test_three_reviews_a_product(shop: tuple[int, Rows]) -> None:
-    scale, rows = shop
-    for review, product, user, rating, title, body in rows["shop_product.review"]:
+    for review, product, user, *_ in rows["shop_product.review"]:
         assert 3 * int(product) - 2 <= int(review) <= 3 * int(product)
-        assert 1 <= int(user) <= 10_000 * scale
-        assert 1 <= int(rating) <= 5
-        assert 1 <= len(title) <= 120
-        assert 1 <= len(body) <= 2_000
+        assert 1 <= int(user) <= 10_000 * SCALE
 
 
-def test_regulars_have_ten_orders_each_and_the_pools_of_writes_have_none(shop: tuple[int, Rows]) -> None:
-    scale, rows = shop
+def test_regulars_have_ten_orders_each_and_the_pools_of_writes_have_none(rows: Rows) -> None:
     orders = Counter(int(row[1]) for row in rows["shop_order.orders"])
-    assert {user: orders[user] for user in range(1, 800 * scale + 1)} == dict.fromkeys(range(1, 800 * scale + 1), 10)
-    assert max(orders) <= 5_000 * scale
-    for row in rows["shop_order.orders"][: 8_000 * scale]:
-        assert int(row[1]) == (int(row[0]) - 1) % (800 * scale) + 1
+    assert {user: orders[user] for user in range(1, 800 * SCALE + 1)} == dict.fromkeys(range(1, 800 * SCALE + 1), 10)
+    assert max(orders) <= 5_000 * SCALE
+    for row in rows["shop_order.orders"][: 8_000 * SCALE]:
+        assert int(row[1]) == (int(row[0]) - 1) % (800 * SCALE) + 1
 
 
-def test_regulars_have_a_notification_for_each_of_their_orders(shop: tuple[int, Rows]) -> None:
-    scale, rows = shop
-    assert rows["shop_notification.mailbox"] == [[str(user), "10"] for user in range(1, 800 * scale + 1)]
+def test_regulars_have_a_notification_for_each_of_their_orders(rows: Rows) -> None:
+    assert rows["shop_notification.mailbox"] == [[str(user), "10"] for user in range(1, 800 * SCALE + 1)]
     orders = {order: (user, status, placed) for order, user, status, placed, *_ in rows["shop_order.orders"]}
     positions = defaultdict(list)
     for user, position, event, order, status, happened, read in rows["shop_notification.notification"]:
         assert orders[order] == (user, status, happened)
         assert (int(event), read) == (-int(order), "t")
         positions[int(user)].append(int(position))
-    assert positions == {user: list(range(1, 11)) for user in range(1, 800 * scale + 1)}
+    assert positions == {user: list(range(1, 11)) for user in range(1, 800 * SCALE + 1)}
 
 
-def test_orders_are_placed_one_after_another_before_2026(shop: tuple[int, Rows]) -> None:
-    _, rows = shop
+def test_orders_are_placed_one_after_another_before_2026(rows: Rows) -> None:
     placed = [row[3] for row in rows["shop_order.orders"]]
     assert placed == sorted(set(placed))
     assert placed[0] >= "2025-01-01T00:00:00+00:00"
@@ -115,43 +95,28 @@ def test_orders_are_placed_one_after_another_before_2026(shop: tuple[int, Rows])
     assert all(len(moment) == len("2025-01-01T00:00:00+00:00") for moment in placed)
 
 
-def test_lines_stand_by_order_and_number_and_name_each_product_once(shop: tuple[int, Rows]) -> None:
-    scale, rows = shop
+def test_lines_stand_by_order_and_number_and_cost_what_their_products_cost(rows: Rows) -> None:
     lines = defaultdict(list)
     for _id, order, number, product, quantity, price in rows["shop_order.order_line"]:
         lines[int(order)].append((int(number), int(product), int(quantity), int(price)))
     prices = {int(row[0]): int(row[4]) for row in rows["shop_product.product"]}
-    assert list(lines) == list(range(1, 10_000 * scale + 1))
-    assert Counter(len(of) for of in lines.values()) == dict.fromkeys(range(1, 6), 2_000 * scale)
-    for order, *_, total, _currency, _checkout in rows["shop_order.orders"]:
-        of = lines[int(order)]
+    assert list(lines) == list(range(1, 10_000 * SCALE + 1))
+    assert Counter(len(of) for of in lines.values()) == dict.fromkeys(range(1, 6), 2_000 * SCALE)
+    for of in lines.values():
         assert [number for number, *_ in of] == list(range(1, len(of) + 1))
-        assert len({product for _, product, *_ in of}) == len(of)
         assert all(price == prices[product] for _, product, _, price in of)
-        assert sum(quantity * price for *_, quantity, price in of) == int(total)
 
 
-def test_every_order_is_paid_or_given_back(shop: tuple[int, Rows]) -> None:
-    _, rows = shop
-    states = {row[0]: row[1] for row in rows["shop_product.reservation"]}
+def test_many_orders_have_each_status(rows: Rows) -> None:
     seen = Counter(row[2] for row in rows["shop_order.orders"])
     assert set(seen) == {"CONFIRMED", "SHIPPED", "DELIVERED", "CANCELLED"}
     assert min(seen.values()) > 100
-    for order, payment in zip(rows["shop_order.orders"], rows["shop_payment.payment"], strict=True):
-        order_id, user, status, placed, total, currency, checkout = order
-        paid, reserved = ("VOIDED", "RELEASED") if status == "CANCELLED" else ("CAPTURED", "CONFIRMED")
-        assert payment == [order_id, checkout, order_id, user, paid, total, currency, placed]
-        assert states[checkout] == reserved
-    assert len(states) == len(rows["shop_order.orders"])
 
 
-def test_addresses_have_their_form(shop: tuple[int, Rows]) -> None:
-    _, rows = shop
-    for user, email, name, recipient, street, city, code, country, password in rows["shop_user.account"]:
+def test_accounts_have_an_address_and_the_published_password(rows: Rows) -> None:
+    for user, email, *address, password in rows["shop_user.account"]:
         assert email == f"user{user}@example.com"
-        assert all((name, recipient, street, city, code))
-        assert country.isalpha()
-        assert len(country) == 2
+        assert all(address)
         assert password == DEMO_PASSWORD_HASH
 
 
