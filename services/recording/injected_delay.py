@@ -4,8 +4,7 @@ The proof makes a component slower by a known time, and the figures must say whi
 lies inside the request's SERVER span and outside all other spans, so that a trace shows it as the component's own work.
 
 Sleeps of an event loop are too coarse: uvloop's timers count whole milliseconds, and `asyncio.sleep(0.0005)` returns at
-once. A kernel timer (timerfd) wakes the loop within about 0.03 to 0.1 ms and costs no thread. Without such a
-timer, a thread sleeps, and waking the loop from a thread takes 0.15 ms and more. So the timer or the thread wakes the
+once. A kernel timer (timerfd) wakes the loop within about 0.03 to 0.1 ms and costs no thread. So the timer wakes the
 loop a little early, and the request then yields to others until its time has come.
 """
 
@@ -16,10 +15,8 @@ import ctypes
 import heapq
 import os
 import struct
-import sys
 import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager
 
 from opentelemetry import trace
@@ -27,7 +24,8 @@ from opentelemetry import trace
 ASKED_ATTRIBUTE = "shop.injected_delay_ms"
 TOOK_ATTRIBUTE = "shop.injected_delay_took_ms"
 
-SLEEPING_THREADS = 64
+EARLY_NS = 100_000
+"""Upper bound of the time that waking the loop usually takes."""
 _ABSOLUTE = 1  # TFD_TIMER_ABSTIME
 _NS = 1_000_000_000
 
@@ -37,21 +35,11 @@ class KernelTimer:
 
     Create it on an event loop, which then reads the timer. Python has a function for timerfd only since 3.13, so this
     class calls the C library.
-
-    Raises:
-        OSError: The system has no such timer.
     """
 
-    early_ns = 100_000
-    """Upper bound of the time that waking the loop usually takes."""
-
     def __init__(self) -> None:
-        try:
-            self._libc = ctypes.CDLL(None, use_errno=True)
-            create = self._libc.timerfd_create
-        except (AttributeError, TypeError) as error:
-            raise OSError("this system has no timerfd") from error
-        self._fd = create(time.CLOCK_MONOTONIC, os.O_NONBLOCK | os.O_CLOEXEC)
+        self._libc = ctypes.CDLL(None, use_errno=True)
+        self._fd = self._libc.timerfd_create(time.CLOCK_MONOTONIC, os.O_NONBLOCK | os.O_CLOEXEC)
         if self._fd < 0:
             raise OSError(ctypes.get_errno(), "timerfd_create failed")
         self._waiting: list[tuple[int, int, asyncio.Future[None]]] = []
@@ -88,60 +76,28 @@ class KernelTimer:
             raise OSError(ctypes.get_errno(), "timerfd_settime failed")
 
 
-class ThreadTimer:
-    """A thread for each waiting request, at most `SLEEPING_THREADS` at a time."""
-
-    early_ns = 250_000
-
-    def __init__(self) -> None:
-        self._threads = ThreadPoolExecutor(SLEEPING_THREADS, thread_name_prefix="injected-delay")
-
-    async def until(self, deadline_ns: int) -> None:
-        await asyncio.get_running_loop().run_in_executor(self._threads, _sleep_until, deadline_ns)
-
-    def close(self) -> None:
-        self._threads.shutdown(wait=False, cancel_futures=True)
-
-
-def _sleep_until(deadline_ns: int) -> None:
-    while (left_ns := deadline_ns - time.monotonic_ns()) > 0:
-        time.sleep(left_ns / _NS)
-
-
 class InjectedDelay:
-    """Delays requests by a fixed time; uses the kernel's timer if `kernel` is true and there is such a timer."""
+    """Delays requests by a fixed time."""
 
-    def __init__(self, delay_us: int, *, kernel: bool = sys.platform == "linux") -> None:
+    def __init__(self, delay_us: int) -> None:
         self._delay_us = delay_us
-        self._kernel = kernel
-        self._timer: KernelTimer | ThreadTimer | None = None
+        self._timer: KernelTimer | None = None
 
     async def pause(self) -> None:
         """Waits for the delay, counted from this call, and records its actual length on the current span."""
         began_ns = time.monotonic_ns()
         if self._timer is None:
-            self._timer = self._make_timer()
+            self._timer = KernelTimer()
         deadline_ns = began_ns + self._delay_us * 1_000
-        await self._timer.until(deadline_ns - self._timer.early_ns)
+        await self._timer.until(deadline_ns - EARLY_NS)
         while time.monotonic_ns() < deadline_ns:  # noqa: ASYNC110 - there is no event at that time
             await asyncio.sleep(0)
-        span = trace.get_current_span()
-        if span.is_recording():
-            span.set_attribute(ASKED_ATTRIBUTE, self._delay_us / 1_000)
-            span.set_attribute(TOOK_ATTRIBUTE, (time.monotonic_ns() - began_ns) / 1_000_000)
+        _record(self._delay_us, time.monotonic_ns() - began_ns)
 
     def close(self) -> None:
         if self._timer is not None:
             self._timer.close()
             self._timer = None
-
-    def _make_timer(self) -> KernelTimer | ThreadTimer:
-        if self._kernel:
-            try:
-                return KernelTimer()
-            except OSError:
-                self._kernel = False
-        return ThreadTimer()
 
 
 class InjectedHold:
@@ -160,10 +116,14 @@ class InjectedHold:
         began_ns = time.monotonic_ns()
         while (took_ns := time.monotonic_ns() - began_ns) < self._hold_us * 1_000:
             pass
-        span = trace.get_current_span()
-        if span.is_recording():
-            span.set_attribute(ASKED_ATTRIBUTE, self._hold_us / 1_000)
-            span.set_attribute(TOOK_ATTRIBUTE, took_ns / 1_000_000)
+        _record(self._hold_us, took_ns)
+
+
+def _record(asked_us: int, took_ns: int) -> None:
+    span = trace.get_current_span()
+    if span.is_recording():
+        span.set_attribute(ASKED_ATTRIBUTE, asked_us / 1_000)
+        span.set_attribute(TOOK_ATTRIBUTE, took_ns / 1_000_000)
 
 
 @contextmanager
