@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from datetime import timedelta
 
 import httpx
@@ -11,49 +11,22 @@ import schemathesis
 from fastapi import FastAPI
 from schemathesis.specs.openapi.schemas import OpenApiSchema
 
-from conforming import gateway_over, pytest_collection_modifyitems
-from memory_shop import Data, MemoryShop
-from recording.lean.recorder import Recorder
+from gateway_shop import *  # noqa: F403 - the fixtures
+from memory_shop import MemoryShop
 from rest_gateway.app import build_app
 from shop.platform.access.jwt import Principal, TokenSigner, TokenVerifier
 from shop.platform.access.rules import Authenticator
 from shop.platform.access.streams import Streams
 from shop.platform.incoming import Incoming
-from shop.platform.process.runtime import Runtime
 from shop.platform.rest.openapi import document
-from shop.platform.telemetry.tracing import Spans
-from tokens import Keys, keys, signer, verifier
 
-__all__ = ["keys", "pytest_collection_modifyitems", "signer", "verifier"]
 Headers = dict[str, str]
 
 
 @pytest.fixture(scope="session")
-def recorder() -> Recorder:
-    return Recorder()
-
-
-@pytest.fixture(scope="session")
-def installed(signer: TokenSigner, keys: Keys, recorder: Recorder) -> tuple[MemoryShop, FastAPI]:
+def app(shared_shop: MemoryShop, verifier: TokenVerifier) -> FastAPI:
     """One gateway for all tests: declaring the routes takes longer than most tests."""
-    incoming = Incoming(Authenticator(TokenVerifier(keys.public_pem)), Runtime(Spans(recorder)))
-    shop = MemoryShop(sign=lambda user_id: signer.sign(Principal("customer", user_id)))
-    return shop, build_app(shop.clients, incoming, streams=Streams())
-
-
-@pytest.fixture
-def shop(installed: tuple[MemoryShop, FastAPI]) -> MemoryShop:
-    """200 products, 20 users, 50 orders: order i belongs to user 1 + (i - 1) % 5 and has 1 + i % 5 lines."""
-    shop, _ = installed
-    shop.fill(Data.demo())
-    shop.record.calls.clear()
-    shop.record.on_call = None
-    return shop
-
-
-@pytest.fixture
-def app(installed: tuple[MemoryShop, FastAPI], shop: MemoryShop) -> FastAPI:
-    return installed[1]
+    return build_app(shared_shop.clients, Incoming(Authenticator(verifier)), streams=Streams())
 
 
 @pytest.fixture
@@ -67,21 +40,14 @@ def customer(signer: TokenSigner) -> Callable[[int], Headers]:
 
 
 @pytest.fixture(scope="session")
-def documented(installed: tuple[MemoryShop, FastAPI]) -> OpenApiSchema:
-    return schemathesis.openapi.from_dict(document(installed[1]))
-
-
-@pytest.fixture(scope="session")
-def program(
-    installed: tuple[MemoryShop, FastAPI], keys: Keys, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[str | None]:
-    """URL of the program that is tested instead of the application in this process; None for the application."""
-    with gateway_over(installed[0], keys.public_pem, tmp_path_factory.mktemp("gateway")) as url:
-        yield url
+def documented(app: FastAPI) -> OpenApiSchema:
+    return schemathesis.openapi.from_dict(document(app))
 
 
 @pytest.fixture
-async def api(app: FastAPI, program: str | None, documented: OpenApiSchema) -> AsyncIterator[httpx.AsyncClient]:
+async def api(
+    app: FastAPI, shop: MemoryShop, program: str | None, documented: OpenApiSchema
+) -> AsyncIterator[httpx.AsyncClient]:
     """A client that fails when an answer differs from the document."""
 
     async def conforms(response: httpx.Response) -> None:

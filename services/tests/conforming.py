@@ -16,9 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from anyio.from_thread import start_blocking_portal
 
-from memory_shop import MemoryShop
 from mesh.components.shop_processes import CONTRACT
 from mesh.paths import RunFolder
 from mesh.supervisor.processes import Component, Supervisor
@@ -87,22 +85,6 @@ class ProgramUnderTest:
             supervisor.stop()
 
 
-@contextmanager
-def gateway_over(shop: MemoryShop, public_pem: bytes, folder: Path) -> Iterator[str | None]:
-    """The gateway under test, over services in memory that this process serves over gRPC; yields the gateway's URL, or
-    None if no program is tested."""
-    program = conforming()
-    if program is None:
-        yield None
-        return
-    with start_blocking_portal() as portal, portal.wrap_async_context_manager(shop.serving()) as address:
-        peers = {f"SHOP_PEER_{name}": f"grpc://{address}" for name in ("PRODUCT", "ORDER", "USER", "PAYMENT")}
-        key = folder / "public.pem"
-        key.write_bytes(public_pem)
-        with program.started("http", {"SHOP_JWT_PUBLIC_KEY_FILE": str(key), **peers}, folder) as place:
-            yield f"http://{place}"
-
-
 def conforming(environ: Mapping[str, str] = os.environ) -> ProgramUnderTest | None:
     """Returns the program that the environment describes; None if our own services are tested in this process."""
     described = environ.get(VARIABLE)
@@ -110,12 +92,6 @@ def conforming(environ: Mapping[str, str] = os.environ) -> ProgramUnderTest | No
         return None
     read = json.loads(described)
     return ProgramUnderTest(**{**read, "command": tuple(read["command"]), "protocols": tuple(read["protocols"])})
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keeps only the tests that apply to the tested program, if there is one; a hook for conftests of gateways."""
-    if program := conforming():
-        items[:] = [item for item in items if program.is_reached_by(item)]
 
 
 def words(pattern: str) -> str | None:

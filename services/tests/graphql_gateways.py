@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Any
 
 import httpx
 import pytest
 
-from conforming import gateway_over, pytest_collection_modifyitems
+import gateway_shop
+from gateway_shop import *  # noqa: F403 - the fixtures
 from graphql_gateway.app import build_app
-from memory_shop import Data, MemoryShop
+from memory_shop import MemoryShop
 from recording.lean.recorder import Recorder
 from shop.contract.calls import PRODUCT, Access
 from shop.platform.access.jwt import Principal, TokenSigner, TokenVerifier
@@ -24,23 +25,9 @@ from shop.platform.http.server import http_server
 from shop.platform.incoming import Incoming
 from shop.platform.process.runtime import Runtime
 from shop.platform.telemetry.tracing import Spans
-from tokens import Keys, keys, signer, verifier
 from update_doors import GraphqlDoor
 
-__all__ = [
-    "gateway",
-    "keys",
-    "program",
-    "pytest_collection_modifyitems",
-    "recorder",
-    "runtime",
-    "served",
-    "server",
-    "shared_shop",
-    "shop",
-    "signer",
-    "verifier",
-]
+__all__ = [*gateway_shop.__all__, "gateway", "recorder", "runtime", "served", "server"]
 """The names that a conftest imports."""
 
 
@@ -82,26 +69,6 @@ class GatewayClient:
         """Returns code, field and message of the first error."""
         first = (await self.run(query, variables, **caller))["errors"][0]
         return first["extensions"]["code"], first["extensions"].get("field", ""), first["message"]
-
-
-@pytest.fixture(scope="session")
-def shared_shop(signer: TokenSigner) -> MemoryShop:
-    return MemoryShop(sign=lambda user_id: signer.sign(Principal("customer", user_id)))
-
-
-@pytest.fixture
-def shop(shared_shop: MemoryShop) -> MemoryShop:
-    shared_shop.fill(Data.demo())
-    shared_shop.record.calls.clear()
-    shared_shop.record.on_call = None
-    return shared_shop
-
-
-@pytest.fixture(scope="session")
-def program(shared_shop: MemoryShop, keys: Keys, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str | None]:
-    """URL of the program that is tested instead of the application in this process; None for the application."""
-    with gateway_over(shared_shop, keys.public_pem, tmp_path_factory.mktemp("gateway")) as url:
-        yield url
 
 
 @pytest.fixture

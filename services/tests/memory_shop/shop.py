@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -62,28 +62,27 @@ class RecordedService:
     A server, which calls the service if it is `served`, reads streams by the chunk.
     """
 
-    def __init__(self, record: Record, service: Callable[[], Any], *, served: bool = False) -> None:
+    def __init__(self, record: Record, services: Mapping[str, Any], name: str, *, served: bool = False) -> None:
         self._record = record
-        self._service = service
+        self._services = services
+        self._name = name
         self._served = served
 
     def __getattr__(self, method: str) -> Callable[..., Any]:
+        kind = method.partition("_")[0]
+        by_chunk = self._served or kind == "watch"
+
         async def call(*args: Any, **kwargs: Any) -> Any:
             await self._record.note(method)
-            return await getattr(self._service(), method)(*args, **kwargs)
+            return await getattr(self._services[self._name], method)(*args, **kwargs)
 
         async def stream(*args: Any, **kwargs: Any) -> AsyncIterator[Any]:
             await self._record.note(method)
-            async for rows in getattr(self._service(), method)(*args, **kwargs):
-                for row in [rows] if self._served else rows:
+            async for rows in getattr(self._services[self._name], method)(*args, **kwargs):
+                for row in [rows] if by_chunk else rows:
                     yield row
 
-        async def watch(*args: Any, **kwargs: Any) -> AsyncIterator[Any]:
-            await self._record.note(method)
-            async for update in getattr(self._service(), method)(*args, **kwargs):
-                yield update
-
-        return {"stream": stream, "watch": watch}.get(method.partition("_")[0], call)
+        return stream if kind in ("stream", "watch") else call
 
 
 class MemoryShop:
@@ -96,23 +95,13 @@ class MemoryShop:
     def __init__(self, data: Data | None = None, *, sign: Sign = "token-{}".format) -> None:
         self.record = Record()
         self._signer = Signer(sign)
+        self._services: dict[str, Any] = {}
         self.fill(data or Data())
-        services = {name: RecordedService(self.record, service) for name, service in self._services().items()}
-        self.clients = Clients(**services)  # type: ignore[arg-type]
-
-    def _services(self) -> dict[str, Callable[[], Any]]:
-        """Returns a function for each service, by its name, that returns the service; each `fill` makes new ones."""
-        return {
-            "product": lambda: self._product,
-            "user": lambda: self._user,
-            "order": lambda: self._order,
-            "payment": lambda: self._payment,
-            "notification": lambda: self._notification,
-        }
+        self.clients = Clients(**{name: RecordedService(self.record, self._services, name) for name in self._services})
 
     def use_cases(self, name: str) -> Any:
         """Returns the use cases of one service, each call recorded, for a server."""
-        return RecordedService(self.record, self._services()[name], served=True)
+        return RecordedService(self.record, self._services, name, served=True)
 
     @asynccontextmanager
     async def serving(self) -> AsyncIterator[str]:
@@ -131,23 +120,24 @@ class MemoryShop:
         self.orders = MemoryOrders(
             data.orders, ((order.id, checkout_id(order.id)) for order in data.orders), self._gone
         )
-        self._product: Any = ProductService(self.products)
-        self._user: Any = UserService(self.users, PlainPasswords(), self._signer)  # type: ignore[arg-type]
-        self._payment = PaymentService(self.payments, SimulatedBank(0.0))
-        self._order = OrderService(
+        product: Any = ProductService(self.products)
+        user: Any = UserService(self.users, PlainPasswords(), self._signer)  # type: ignore[arg-type]
+        payment = PaymentService(self.payments, SimulatedBank(0.0))
+        order: Any = OrderService(
             self.orders,
-            CheckoutSaga(
-                MemoryCheckouts(self.orders), self.orders, product=self._product, user=self._user, payment=self._payment
-            ),
-            CancellationSaga(
-                MemoryCancellations(self.orders), self.orders, product=self._product, payment=self._payment
-            ),
+            CheckoutSaga(MemoryCheckouts(self.orders), self.orders, product=product, user=user, payment=payment),
+            CancellationSaga(MemoryCancellations(self.orders), self.orders, product=product, payment=payment),
             Background(),
         )
         self.notifications = MemoryNotifications(self._gone)
-        self._notification: Any = NotificationService(
-            self.notifications, self.notifications.watchers, Streams(), self._order, self._user
-        )
+        notification = NotificationService(self.notifications, self.notifications.watchers, Streams(), order, user)
+        self._services |= {
+            "product": product,
+            "user": user,
+            "order": order,
+            "payment": payment,
+            "notification": notification,
+        }
 
     async def delete_user(self, user_id: int) -> None:
         """Removes an account as the service's own call does: the account's things then belong to nobody."""
