@@ -1,14 +1,14 @@
 """Orders and sagas in memory, filled from their tables: they show what a call costs without its database.
 
-There is only one process, so no other process takes a saga over. A saga that is left to recovery has a lease, as in the
-database. Taking the saga over increments its epoch, so that its previous driver may not change it any more.
+There is only one process, so sagas need no leases: each has one driver at a time. The driver leaves to recovery what it
+cannot finish. Sagas that were under way in the tables are left to recovery, too.
 """
 
 from __future__ import annotations
 
 import time
 from bisect import bisect_left, bisect_right
-from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence, Set
 from datetime import UTC, datetime
 from itertools import islice
 from typing import TypeVar
@@ -20,26 +20,24 @@ from shop.errors import no_such
 from shop.fields import MAX_ID
 from shop.order.checkout_states import UNCERTAIN, Checkout, Refusal, SagaState, Step
 from shop.order.domain import Purchase
-from shop.order.ports import Cancellation, OrderStores, TakenOver
+from shop.order.ports import Cancellation, OrderStores
 from shop.order.postgres_orders import LINE_COLUMNS, orders_of
 from shop.order.postgres_sagas import CHECKOUT_COLUMNS, cancellation_of, checkout_of
-from shop.order.sagas.retries import LEASE_S
 from shop.platform.database.pool import Connection
 from shop.values.order import JoinedOrderLine, Order, OrderLine, OrderStatus
 
 K = TypeVar("K", int, str)
 
 _DRIVEN = (SagaState.RUNNING, SagaState.UNDOING)
-_BEFORE_PIVOT = (Step.RESERVE, Step.AUTHORIZE)
 
 # ruff: noqa: S608 - only lists of columns are put into the statements
 ORDERS = f"""
     SELECT o.id, o.user_id, o.status, o.placed_at, o.total_minor, o.currency, {LINE_COLUMNS}
     FROM orders o JOIN order_line l ON l.order_id = o.id ORDER BY o.id, l.line_number"""
 CHECKOUT_IDS = "SELECT id, checkout_id FROM orders"
-CHECKOUTS = f"SELECT {CHECKOUT_COLUMNS}, extract(epoch FROM lease_until - now())::float8 AS lease_s FROM checkout"
+CHECKOUTS = f"SELECT {CHECKOUT_COLUMNS} FROM checkout"
 CANCELLATIONS = """
-    SELECT c.order_id, o.checkout_id, c.epoch, extract(epoch FROM c.lease_until - now())::float8 AS lease_s
+    SELECT c.order_id, o.checkout_id, c.epoch
     FROM cancellation c JOIN orders o ON o.id = c.order_id WHERE c.state = 'RUNNING'"""
 GONE = "SELECT id FROM shop_shared.deleted_user"
 
@@ -150,21 +148,17 @@ class MemoryOrders:
 
 
 class MemoryCheckouts:
-    """The checkout store in one process; checkouts come with the seconds until their leases end."""
+    """The checkout store in one process."""
 
-    def __init__(
-        self,
-        orders: MemoryOrders,
-        checkouts: Iterable[tuple[Checkout, float]] = (),
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
+    def __init__(self, orders: MemoryOrders, checkouts: Iterable[Checkout] = ()) -> None:
         self._orders = orders
-        self._clock = clock
         self._checkouts: dict[str, Checkout] = {}
         self._ids: dict[tuple[int, str], str] = {}
-        self._leases: dict[str, float] = {}
-        for checkout, lease_s in checkouts:
-            self._keep(checkout, lease_s)
+        self._left: dict[str, float] = {}
+        for checkout in checkouts:
+            self._keep(checkout)
+            if checkout.state in _DRIVEN:
+                self._left[checkout.id] = 0.0
 
     async def claim(self, checkout: Checkout) -> Checkout:
         first_id = self._ids.get((checkout.user_id, checkout.idempotency_key))
@@ -174,75 +168,51 @@ class MemoryCheckouts:
         failed_for_now = first.refusal is not None and first.refusal.code in UNCERTAIN
         if first.state is SagaState.FAILED and failed_for_now and first.request_hash == checkout.request_hash:
             del self._checkouts[first_id]
-            return self._keep(replace(checkout, epoch=first.epoch + 1))
+            return self._keep(checkout)
         # The token of a deleted account can no longer read what the account bought.
         if self._orders.is_gone(checkout.user_id):
             raise no_such("user", checkout.user_id, "user_id")
         return first
 
     async def advance(self, checkout: Checkout, step: Step) -> Checkout:
-        self._require(checkout, states=(SagaState.RUNNING,))
         return self._keep(replace(checkout, step=step))
 
     async def place(self, checkout: Checkout, purchase: Purchase) -> Order:
-        stored = self._require(checkout, states=(SagaState.RUNNING,), steps=(Step.AUTHORIZE,))
-        order = self._orders.place(stored.user_id, stored.id, purchase)
-        self._keep(replace(stored, step=Step.SETTLE, order_id=order.id))
+        order = self._orders.place(checkout.user_id, checkout.id, purchase)
+        self._keep(replace(checkout, step=Step.SETTLE, order_id=order.id))
         return order
 
     async def complete(self, checkout: Checkout) -> None:
-        stored = self._require(checkout, steps=(Step.SETTLE,))
-        assert stored.order_id is not None, "a checkout that settles has an order"
-        self._orders.confirm(stored.order_id)
-        self._keep(replace(stored, state=SagaState.COMPLETED))
+        assert checkout.order_id is not None, "a checkout that settles has an order"
+        self._orders.confirm(checkout.order_id)
+        self._keep(replace(checkout, state=SagaState.COMPLETED))
 
     async def start_undo(self, checkout: Checkout, step: Step, refusal: Refusal) -> Checkout:
-        self._require(checkout, steps=_BEFORE_PIVOT)
         return self._keep(replace(checkout, state=SagaState.UNDOING, step=step, refusal=refusal))
 
     async def fail(self, checkout: Checkout, refusal: Refusal) -> None:
-        stored = self._require(checkout, steps=_BEFORE_PIVOT)
-        self._keep(replace(stored, state=SagaState.FAILED, refusal=refusal))
+        self._keep(replace(checkout, state=SagaState.FAILED, refusal=refusal))
 
     async def postpone(self, checkout: Checkout, seconds: float) -> None:
-        self._keep(self._require(checkout), seconds)
+        self._left[checkout.id] = time.monotonic() + seconds
 
     async def take_stuck(self, limit: int) -> list[Checkout]:
-        stuck = [self._checkouts[checkout_id] for checkout_id in _find_ended(self._leases, self._clock(), limit)]
+        stuck = [self._checkouts[checkout_id] for checkout_id in _take_due(self._left, limit)]
         return [self._keep(replace(checkout, epoch=checkout.epoch + 1)) for checkout in stuck]
 
-    def _require(
-        self, checkout: Checkout, *, states: Sequence[SagaState] = _DRIVEN, steps: Sequence[Step] = tuple(Step)
-    ) -> Checkout:
-        """Returns the stored checkout if it is in one of the given states and steps and belongs to this driver."""
-        stored = self._checkouts.get(checkout.id)
-        if stored is None or stored.epoch != checkout.epoch or stored.state not in states or stored.step not in steps:
-            raise TakenOver("another process has taken this checkout over; repeat the call in a moment")
-        return stored
-
-    def _keep(self, checkout: Checkout, lease_s: float = LEASE_S) -> Checkout:
+    def _keep(self, checkout: Checkout) -> Checkout:
         self._checkouts[checkout.id] = checkout
         self._ids[checkout.user_id, checkout.idempotency_key] = checkout.id
-        if checkout.state in _DRIVEN:
-            self._leases[checkout.id] = self._clock() + lease_s
-        else:
-            self._leases.pop(checkout.id, None)
         return checkout
 
 
 class MemoryCancellations:
-    """The cancellation store in one process; cancellations come with the seconds until their leases end."""
+    """The cancellation store in one process."""
 
-    def __init__(
-        self,
-        orders: MemoryOrders,
-        cancellations: Sequence[tuple[Cancellation, float]] = (),
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
+    def __init__(self, orders: MemoryOrders, cancellations: Iterable[Cancellation] = ()) -> None:
         self._orders = orders
-        self._clock = clock
-        self._running = {cancellation.order_id: cancellation for cancellation, _ in cancellations}
-        self._leases = {cancellation.order_id: clock() + lease_s for cancellation, lease_s in cancellations}
+        self._running = {cancellation.order_id: cancellation for cancellation in cancellations}
+        self._left = dict.fromkeys(self._running, 0.0)
 
     async def begin(self, order_id: int) -> Cancellation | None:
         checkout_id = self._orders.cancel(order_id)
@@ -255,19 +225,18 @@ class MemoryCancellations:
 
     async def complete(self, cancellation: Cancellation) -> None:
         self._running.pop(cancellation.order_id, None)
-        self._leases.pop(cancellation.order_id, None)
+        self._left.pop(cancellation.order_id, None)
 
     async def postpone(self, cancellation: Cancellation, seconds: float) -> None:
-        if cancellation.order_id in self._running:
-            self._leases[cancellation.order_id] = self._clock() + seconds
+        if cancellation.order_id in self._running:  # otherwise, another caller has finished it
+            self._left[cancellation.order_id] = time.monotonic() + seconds
 
     async def take_stuck(self, limit: int) -> list[Cancellation]:
-        stuck = [self._running[order_id] for order_id in _find_ended(self._leases, self._clock(), limit)]
+        stuck = [self._running[order_id] for order_id in _take_due(self._left, limit)]
         return [self._keep(replace(cancellation, epoch=cancellation.epoch + 1)) for cancellation in stuck]
 
     def _keep(self, cancellation: Cancellation) -> Cancellation:
         self._running[cancellation.order_id] = cancellation
-        self._leases[cancellation.order_id] = self._clock() + LEASE_S
         return cancellation
 
 
@@ -277,14 +246,18 @@ async def load(connection: Connection) -> OrderStores:
         [(row[0], str(row[1])) for row in await connection.fetch(CHECKOUT_IDS)],
         frozenset(row[0] for row in await connection.fetch(GONE)),
     )
-    checkouts = [(checkout_of(row), row["lease_s"]) for row in await connection.fetch(CHECKOUTS)]
-    cancellations = [(cancellation_of(row), row["lease_s"]) for row in await connection.fetch(CANCELLATIONS)]
+    checkouts = map(checkout_of, await connection.fetch(CHECKOUTS))
+    cancellations = map(cancellation_of, await connection.fetch(CANCELLATIONS))
     return OrderStores(orders, MemoryCheckouts(orders, checkouts), MemoryCancellations(orders, cancellations))
 
 
-def _find_ended(leases: Mapping[K, float], now: float, limit: int) -> list[K]:
-    """Returns up to `limit` sagas whose leases have ended, earliest first."""
-    return sorted((saga for saga, ends in leases.items() if ends <= now), key=lambda saga: leases[saga])[:limit]
+def _take_due(left: dict[K, float], limit: int) -> list[K]:
+    """Removes and returns up to `limit` sagas whose time has come, from the times until which sagas are left."""
+    now = time.monotonic()
+    due = list(islice((saga for saga, until in left.items() if until <= now), limit))
+    for saga in due:
+        del left[saga]
+    return due
 
 
 open_store = in_memory(load)

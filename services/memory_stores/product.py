@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 from bisect import bisect_left, bisect_right, insort
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
-from functools import partial
 from itertools import groupby
 
 from msgspec.structs import asdict, replace
@@ -38,7 +36,7 @@ DOCUMENTS = f"{RECORDS} ORDER BY document_id, number"
 
 
 class MemoryProductStore:
-    """The catalogue's tables in one process; reservations are already subtracted from the products' stock."""
+    """The catalogue's tables in one process, and a transaction on stock; stock excludes the pieces of reservations."""
 
     def __init__(
         self,
@@ -53,8 +51,7 @@ class MemoryProductStore:
         self._reviews: dict[int, list[Review]] = {}
         self._reservations = {reservation.id: reservation for reservation in reservations}
         self._documents = {document.id: document for document in documents}
-        # Transactions run one after another, like transactions that lock the same rows in the database.
-        self._lock = asyncio.Lock()
+        self._claimed: list[str] = []
         for product in sorted(products, key=lambda product: product.id):
             self._insert(product)
         for review in sorted(reviews, key=lambda review: review.id):
@@ -102,16 +99,15 @@ class MemoryProductStore:
         return added
 
     async def change(self, product_id: int, change: ProductChange, expected: Product | None) -> Product | None:
-        async with self._lock:
-            before = self._products.get(product_id)
-            if before is None or expected not in (None, before):
-                return None
-            after = replace(before, **{name: value for name, value in asdict(change).items() if value is not None})
-            if after.category != before.category:
-                self._remove(product_id)
-                self._insert(after)
-            self._products[product_id] = after
-            return after
+        before = self._products.get(product_id)
+        if before is None or expected not in (None, before):
+            return None
+        after = replace(before, **{name: value for name, value in asdict(change).items() if value is not None})
+        if after.category != before.category:
+            self._remove(product_id)
+            self._insert(after)
+        self._products[product_id] = after
+        return after
 
     async def reviews(self, product_ids: Sequence[int], limit: int) -> list[Review]:
         return [review for product_id in product_ids for review in self._reviews.get(product_id, [])[:limit]]
@@ -133,48 +129,31 @@ class MemoryProductStore:
         return self._documents.get(document_id)
 
     @asynccontextmanager
-    async def transaction(self) -> AsyncIterator[MemoryStockTransaction]:
-        async with self._lock:
-            undo: list[Callable[[], object]] = []
-            try:
-                yield MemoryStockTransaction(self, undo)
-            except BaseException:
-                for take_back in reversed(undo):
-                    take_back()
-                raise
+    async def transaction(self) -> AsyncIterator[MemoryProductStore]:
+        """Yields the store itself. Transactions never overlap, because a use case awaits nothing else inside one.
 
-    def _insert(self, product: Product) -> None:
-        self._products[product.id] = product
-        insort(self._ids, product.id)
-        insort(self._of_category.setdefault(product.category, []), product.id)
-
-    def _remove(self, product_id: int) -> None:
-        product = self._products.pop(product_id)
-        for ids in (self._ids, self._of_category[product.category]):
-            del ids[bisect_left(ids, product_id)]
-
-
-class MemoryStockTransaction:
-    """One transaction on stock; `undo` collects functions, each of which undoes a change."""
-
-    def __init__(self, store: MemoryProductStore, undo: list[Callable[[], object]]) -> None:
-        self._store = store
-        self._products = store._products
-        self._reservations = store._reservations
-        self._undo = undo
+        A use case that fails has at most claimed reservations before, so only those are taken back.
+        """
+        self._claimed.clear()
+        try:
+            yield self
+        except BaseException:
+            for reservation_id in self._claimed:
+                del self._reservations[reservation_id]
+            raise
 
     async def claim(self, reservation_id: str, state: ReservationState) -> bool:
         if reservation_id in self._reservations:
             return False
-        self._reservations[reservation_id] = Reservation(reservation_id, state, ())
-        self._undo.append(partial(self._reservations.pop, reservation_id))
+        self._set(Reservation(reservation_id, state, ()))
+        self._claimed.append(reservation_id)
         return True
 
     async def find_locked(self, reservation_id: str) -> Reservation | None:
         return self._reservations.get(reservation_id)
 
     async def products_locked(self, ids: Sequence[int]) -> list[Product]:
-        return [self._products[product_id] for product_id in sorted(ids) if product_id in self._products]
+        return await self.batch_get(sorted(ids))
 
     async def take(self, reservation_id: str, lines: Sequence[ReservedLine]) -> None:
         self._move(lines, -1)
@@ -196,23 +175,28 @@ class MemoryStockTransaction:
         )
 
     async def delete(self, product_id: int) -> None:
-        product, reviews = self._products[product_id], self._store._reviews.pop(product_id, [])
-        self._store._remove(product_id)
-        self._undo.append(partial(self._store._insert, product))
-        self._undo.append(partial(self._store._reviews.__setitem__, product_id, reviews))
+        self._reviews.pop(product_id, None)
+        self._remove(product_id)
+
+    def _insert(self, product: Product) -> None:
+        self._products[product.id] = product
+        insort(self._ids, product.id)
+        insort(self._of_category.setdefault(product.category, []), product.id)
+
+    def _remove(self, product_id: int) -> None:
+        product = self._products.pop(product_id)
+        for ids in (self._ids, self._of_category[product.category]):
+            del ids[bisect_left(ids, product_id)]
 
     def _move(self, lines: Sequence[ReservedLine], direction: int) -> None:
         for line in lines:
             product = self._products.get(line.product_id)
             # An order outlives its products.
             if product is not None:
-                self._undo.append(partial(self._products.__setitem__, product.id, product))
                 stock = product.stock + direction * line.quantity
                 self._products[product.id] = replace(product, stock=stock)
 
     def _set(self, reservation: Reservation) -> None:
-        before = self._reservations[reservation.id]
-        self._undo.append(partial(self._reservations.__setitem__, before.id, before))
         self._reservations[reservation.id] = reservation
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 from msgspec.structs import asdict, replace
 
@@ -15,29 +15,16 @@ from shop.user.postgres import COLUMNS, email_digest, user_of
 from shop.values.user import User
 
 ACCOUNTS = f"SELECT {COLUMNS}, password_hash FROM account ORDER BY id"  # noqa: S608 - a list of columns
-FAILED_LOGINS = """
-    SELECT address, failures, extract(epoch FROM expires_at - now())::float8 FROM failed_login
-    WHERE expires_at > now() ORDER BY expires_at"""
 
 
 class MemoryUserStore:
-    """The accounts' table in one process.
+    """The accounts' table in one process; at the start, no login has failed.
 
     The order and payment services have their own rows in memory, so they do not learn of deleted accounts. For them, an
     account is gone only if it was gone at the start.
-
-    Args:
-        failed_logins: Digests of e-mail addresses, each with its number of failed logins and the seconds until that
-            count expires; the first to expire comes first.
     """
 
-    def __init__(
-        self,
-        accounts: Iterable[tuple[User, str]] = (),
-        failed_logins: Iterable[tuple[bytes, int, float]] = (),
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self._clock = clock
+    def __init__(self, accounts: Iterable[tuple[User, str]] = ()) -> None:
         self._users: dict[int, User] = {}
         self._hashes: dict[int, str] = {}
         self._of_email: dict[str, int] = {}
@@ -46,26 +33,25 @@ class MemoryUserStore:
         self._ids = sorted(self._users)
         self._last_id = self._ids[-1] if self._ids else 0
         # The first to expire comes first: a count ends at a fixed time after its first failure.
-        self._failures = {digest: (count, clock() + seconds) for digest, count, seconds in failed_logins}
+        self._failures: dict[bytes, tuple[int, float]] = {}
 
     @classmethod
     async def load(cls, connection: Connection) -> MemoryUserStore:
-        accounts = [(user_of(row), row[8]) for row in await connection.fetch(ACCOUNTS)]
-        return cls(accounts, [(row[0], row[1], row[2]) for row in await connection.fetch(FAILED_LOGINS)])
+        return cls((user_of(row), row["password_hash"]) for row in await connection.fetch(ACCOUNTS))
 
     async def get(self, user_id: int) -> User | None:
         return self._users.get(user_id)
 
     async def credentials(self, email: str) -> Credentials:
         count, expires = self._failures.get(email_digest(email), (0, 0.0))
-        failures = count if self._clock() < expires else 0
+        failures = count if time.monotonic() < expires else 0
         user_id = self._of_email.get(email)
         if user_id is None:
             return Credentials(None, None, failures)
         return Credentials(self._users[user_id], self._hashes[user_id], failures)
 
     async def note_failure(self, email: str, seconds: float) -> int:
-        now = self._clock()
+        now = time.monotonic()
         while self._failures:
             first = next(iter(self._failures))
             if now < self._failures[first][1]:
