@@ -76,17 +76,6 @@ def test_long_hostile_header_is_read_to_its_end(part: str) -> None:
     assert caller_identity(part * (60_000 // len(part))) is None
 
 
-def test_edge_is_outside_and_others_are_inside() -> None:
-    service = Authenticator(None, EDGE, trusts_inside=True)
-    service.admit(Access.INTERNAL, None, element(ORDER))
-    assert is_internal()
-    with pytest.raises(PermissionDenied):
-        service.admit(Access.INTERNAL, None, element(EDGE))
-    assert not is_internal()
-    service.admit(Access.EVERYBODY, None, element(EDGE))
-    assert not is_internal()
-
-
 def test_gateway_trusts_nobody_inside() -> None:
     with pytest.raises(PermissionDenied):
         Authenticator(None, EDGE).admit(Access.INTERNAL, None, element(ORDER))

@@ -1,4 +1,4 @@
-"""Each service's OpenAPI document: valid, complete, and about its own resources only."""
+"""Each service's OpenAPI document: valid, complete, and about its own resources; `test_calls.py` has the routes."""
 
 from __future__ import annotations
 
@@ -17,35 +17,18 @@ from shop.platform.rest.openapi import document
 from shop.product import rest as product
 from shop.user import rest as user
 
-SERVICES = {
-    "product": (product, {"/v1/products", "/v1/documents", "/v1/reviews", "/v1/product-rows", "/v1/reservations"}),
-    "user": (user, {"/v1/sessions", "/v1/users"}),
-    "order": (order, {"/v1/orders", "/v1/order-lines", "/v1/users/{user_id}/orders"}),
-    "payment": (payment, {"/v1/payments"}),
-    "notification": (
-        notification,
-        {"/v1/order-events", "/v1/users/{user_id}/notifications", "/v1/orders/{order_id}/events"},
-    ),
-}
+SERVICES = {"product": product, "user": user, "order": order, "payment": payment, "notification": notification}
 
 
 def app(name: str) -> Any:
-    service: Any = _Nothing()
-    return SERVICES[name][0].build_app(service, Incoming(Authenticator(None, trusts_inside=True)))  # type: ignore[attr-defined]
-
-
-class _Nothing:
-    def __getattr__(self, name: str) -> Any:
-        return None
+    return SERVICES[name].build_app(None, Incoming(Authenticator(None, trusts_inside=True)))  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("name", SERVICES)
-def test_document_is_valid_and_of_this_service(name: str) -> None:
+def test_document_is_valid_and_complete(name: str) -> None:
     made = document(app(name))
     schemathesis.openapi.from_dict(made).validate()
-    valid = SERVICES[name][1]
-    for path, operations in made["paths"].items():
-        assert any(path == one or (path.startswith(one) and path[len(one)] in "/:") for one in valid), path
+    for operations in made["paths"].values():
         for operation in operations.values():
             assert operation["description"]
             assert {"400", "500", "503", "504"} <= set(operation["responses"])
