@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 import aiohttp
 import pytest
@@ -39,16 +40,19 @@ class Names:
                 await asyncio.sleep(0.001)
 
 
-@pytest.fixture
-async def session() -> AsyncIterator[aiohttp.ClientSession]:
+@asynccontextmanager
+async def rotating(names: Names, *addresses: str, follow: bool = True) -> AsyncIterator[Rotation]:
     async with aiohttp.ClientSession() as session:
-        yield session
+        rotation = Rotation(session, [*addresses], follow=follow, look_up=names.look_up, lookup_pause_s=0.001)
+        try:
+            yield rotation
+        finally:
+            await rotation.close()
 
 
-async def test_requests_go_in_turn_to_the_addresses_that_the_name_has_now(session: aiohttp.ClientSession) -> None:
+async def test_requests_go_in_turn_to_the_addresses_that_the_name_has_now() -> None:
     names = Names(OLD, KEPT)
-    rotation = Rotation(session, [NAME], look_up=names.look_up, lookup_pause_s=0.001)
-    try:
+    async with rotating(names, NAME) as rotation:
         assert rotation.next() == NAME, "nobody waits for the first lookup"
         await names.once_more()
         assert sorted(rotation.next() for _ in range(4)) == [OLD, OLD, KEPT, KEPT]
@@ -59,14 +63,11 @@ async def test_requests_go_in_turn_to_the_addresses_that_the_name_has_now(sessio
         await names.once_more()
         assert {rotation.next() for _ in range(4)} == {KEPT, NEW}
         assert set(names.asked) == {("product", 18021)}
-    finally:
-        await rotation.close()
 
 
-async def test_an_address_that_the_name_has_lost_is_not_checked(session: aiohttp.ClientSession) -> None:
+async def test_an_address_that_the_name_has_lost_is_not_checked() -> None:
     names = Names(OLD, KEPT)
-    rotation = Rotation(session, [NAME], look_up=names.look_up, lookup_pause_s=0.001)
-    try:
+    async with rotating(names, NAME) as rotation:
         rotation.next()
         await names.once_more()
         # Nothing listens there, so health checks would never end.
@@ -79,23 +80,14 @@ async def test_an_address_that_the_name_has_lost_is_not_checked(session: aiohttp
         names.addresses = [OLD, KEPT]
         await names.once_more()
         assert {rotation.next() for _ in range(4)} == {OLD, KEPT}
-    finally:
-        await rotation.close()
 
 
-async def test_numeric_addresses_are_never_looked_up(session: aiohttp.ClientSession) -> None:
-    names = Names()
-    rotation = Rotation(session, [OLD, KEPT], look_up=names.look_up, lookup_pause_s=0.001)
-    assert [rotation.next() for _ in range(4)] == [OLD, KEPT, OLD, KEPT]
-    await asyncio.sleep(0)
-    assert names.asked == []
-    await rotation.close()
-
-
-async def test_a_name_is_not_looked_up_where_a_sidecar_knows_the_way(session: aiohttp.ClientSession) -> None:
-    names = Names(OLD)
-    rotation = Rotation(session, [NAME], follow=False, look_up=names.look_up, lookup_pause_s=0.001)
-    assert [rotation.next() for _ in range(2)] == [NAME, NAME]
-    await asyncio.sleep(0)
-    assert names.asked == []
-    await rotation.close()
+@pytest.mark.parametrize(
+    ("addresses", "follow"), [([OLD, KEPT], True), ([NAME], False)], ids=["numeric addresses", "a sidecar's names"]
+)
+async def test_what_needs_no_look_up_is_not_looked_up(addresses: list[str], follow: bool) -> None:
+    names = Names(NEW)
+    async with rotating(names, *addresses, follow=follow) as rotation:
+        assert [rotation.next() for _ in range(4)] == addresses * (4 // len(addresses))
+        await asyncio.sleep(0)
+        assert names.asked == []
