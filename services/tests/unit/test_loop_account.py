@@ -79,14 +79,14 @@ async def test_a_request_seen_a_pause_later_records_the_longest_stretch(account:
 
 @on_a_loop
 async def test_many_short_pieces_without_a_rest_are_one_long_one(account: LoopAccount) -> None:
-    max_wait_ns = 0
     for _ in range(500):  # on a busy machine, other programs interrupt the loop repeatedly
         account.busy()
         hold(0.0005)
         await asyncio.sleep(0)
         waited = account.busy()
-        max_wait_ns = max(max_wait_ns, waited[0] if waited else 0)
-    assert max_wait_ns >= 2e6
+        if waited is not None and waited[0] >= 2e6:
+            return
+    pytest.fail("four pieces of work in a row were never one")
 
 
 @on_a_loop
