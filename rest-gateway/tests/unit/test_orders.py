@@ -112,12 +112,6 @@ async def test_a_partner_buys_for_any_user_and_as_many_as_1000(api: httpx.AsyncC
     assert (answer.status_code, answer.json()["user_id"]) == (201, 3)
 
 
-async def test_a_repeated_purchase_returns_the_first_order(api: httpx.AsyncClient, partner: Headers) -> None:
-    first = await api.post("/v1/orders", json=BODY, headers=add_key(partner))
-    second = await api.post("/v1/orders", json=BODY, headers=add_key(partner))
-    assert first.json() == second.json()
-
-
 async def test_a_key_with_another_body_is_refused(api: httpx.AsyncClient, partner: Headers) -> None:
     await api.post("/v1/orders", json=BODY, headers=add_key(partner))
     other = {**BODY, "lines": [{"product_id": 5, "quantity": 3}]}

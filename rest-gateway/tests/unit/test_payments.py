@@ -26,7 +26,3 @@ async def test_a_customer_reads_its_own_only(
     answer = await api.get("/v1/payments", params={"order_ids": "3,4,8"}, headers=customer(3))
     assert [payment["order_id"] for payment in answer.json()["payments"]] == [3, 8]
     assert shop.record.methods == ["batch_get_payments_by_order"]
-
-
-async def test_reads_one(api: httpx.AsyncClient, partner: Headers) -> None:
-    assert (await api.get("/v1/payments/4", headers=partner)).json()["order_id"] == 4

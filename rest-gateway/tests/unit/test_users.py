@@ -39,10 +39,6 @@ async def test_an_address_is_replaced_as_a_whole(api: httpx.AsyncClient, custome
     assert {error["field"] for error in answer.json()["errors"]} == {f"address.{part}" for part in missing}
 
 
-async def test_a_partner_reads_any_user(api: httpx.AsyncClient, partner: Headers) -> None:
-    assert (await api.get("/v1/users/4", headers=partner)).json()["id"] == 4
-
-
 async def test_a_partner_pages_through_the_users(api: httpx.AsyncClient, partner: Headers) -> None:
     first = (await api.get("/v1/users", params={"page_size": 15}, headers=partner)).json()
     second = (
