@@ -92,13 +92,11 @@ async def gateway(
         yield GatewayClient(http, signer, shop, is_program=program is not None)
 
 
-@pytest.fixture(
-    params=["gateway", *(pytest.param(name, marks=pytest.mark.ours) for name in ("service", "service for clients"))]
-)
+@pytest.fixture(params=["gateway", pytest.param("service", marks=pytest.mark.ours)])
 async def server(
     request: pytest.FixtureRequest, gateway: GatewayClient, runtime: Runtime
 ) -> AsyncIterator[GatewayClient]:
-    """A GraphQL server over HTTP: the gateway, or a service's endpoint for components or for clients."""
+    """A GraphQL server over HTTP: the gateway, or a service's endpoint for clients."""
     if request.param == "gateway":
         yield gateway
         return
@@ -109,7 +107,7 @@ async def server(
         path = client_path(PRODUCT.name) if scope["path"] == "/graphql" else scope["path"]
         await app({**scope, "path": path}, receive, send)
 
-    async with serving(app if request.param == "service" else for_clients) as http:
+    async with serving(for_clients) as http:
         yield GatewayClient(http, gateway.signer, gateway.shop)
 
 

@@ -299,18 +299,6 @@ async def test_health_checks_leave_none(name: str, addresses: dict[str, str], tr
     assert traces.all() == []
 
 
-@pytest.mark.parametrize("name", GATEWAYS)
-@pytest.mark.parametrize("header", ["nonsense", "00-0-0-01"])
-async def test_an_invalid_context_begins_no_trace(
-    name: str, addresses: dict[str, str], traces: Any, header: str
-) -> None:
-    method, path, body = REQUESTS[name]["read"](3)
-    async with httpx.AsyncClient(base_url=f"http://{addresses[name]}", trust_env=False) as http:
-        answer = await http.request(method, path, json=body, headers={"traceparent": header})
-    assert answer.status_code == 200
-    assert traces.all() == []
-
-
 @pytest.mark.parametrize("name", ["rest", "rest-gateway"])
 async def test_a_path_that_leads_nowhere_is_in_no_name(name: str, addresses: dict[str, str], traces: Any) -> None:
     headers: dict[str, str] = {}

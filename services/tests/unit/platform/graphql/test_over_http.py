@@ -38,64 +38,54 @@ async def test_queries_by_get(gateway: Any) -> None:
     assert response.json() == {"data": {"products": {"edges": [{"cursor": "1."}, {"cursor": second["cursor"]}]}}}
 
 
-BAD_GETS = [
-    ({"query": "mutation { __typename }"}, 405, "mutations need POST"),
-    ({"query": "{ __typename }", "variables": "{"}, 400, "variables is not JSON"),
-    ({"query": "{ __typename }", "variables": '{"a": 1, "a": 2}'}, 400, "a is given twice"),
-    ({"query": ["{ __typename }", "{ me { id } }"]}, 400, "query is given twice"),
-    ({"query": "{ __typename }", "extensions": "[]"}, 400, "extensions must be an object"),
+def get(**parameters: str | list[str]) -> dict[str, Any]:
+    return {"method": "GET", "params": parameters}
+
+
+def post(body: bytes, kind: str = "application/json; charset=utf-8") -> dict[str, Any]:
+    return {"method": "POST", "content": body, "headers": {"content-type": kind}}
+
+
+MALFORMED = [
+    (get(query="mutation { __typename }"), 405, "mutations need POST"),
+    (get(query="{ __typename }", variables="{"), 400, "variables is not JSON"),
+    (get(query="{ __typename }", variables='{"a": 1, "a": 2}'), 400, "a is given twice"),
+    (get(query=["{ __typename }", "{ me { id } }"]), 400, "query is given twice"),
+    (get(query="{ __typename }", extensions="[]"), 400, "extensions must be an object"),
+    *[
+        (post(b"{}", kind), 415, "application/json is valid")
+        for kind in ("text/plain", "multipart/form-data", "application/graphql", "")
+    ],
+    *[(post(body), 400, "the body is not JSON") for body in (b"", b"{", b'{"query": "\xff"}', b"[" * 5000)],
+    *[
+        (post('{"query": "{ __typename }"}'.encode(coding)), 400, "the body is not JSON")
+        for coding in ("utf-16", "utf-32")
+    ],
+    (post(b'{"query": "{ __typename }", "query": "{ me { id } }"}'), 400, "query is given twice"),
+    (post(b'{"query": "{ __typename }", "variables": {"a": [{"b": 1, "b": 2}]}}'), 400, "b is given twice"),
+    (post(b'{"query": "{ __typename }", "variables": {"\\ud800": 1, "\\ud800": 2}}'), 400, "is given twice"),
+    *[(post(body), 400, "must be an object") for body in (b"7", b"null")],
+    (post(b'[{"query": "{ __typename }"}]'), 400, "one request for each"),
+    (post(b'{"query": 7}'), 400, "query must be a text or null"),
+    (post(b'{"query": "{ __typename }", "variables": []}'), 400, "variables must be an object or null"),
+    (post(b'{"query": "{ __typename }", "operationName": 1}'), 400, "operationName must be a text or null"),
+    (post(b'{"query": "{ __typename }", "extensions": "x"}'), 400, "extensions must be an object or null"),
 ]
 
 
-@pytest.mark.parametrize(("parameters", "status", "message"), BAD_GETS, ids=[case[2] for case in BAD_GETS])
-async def test_bad_gets(server: Any, parameters: dict[str, Any], status: int, message: str) -> None:
-    response = await server.http.get("/graphql", params=parameters)
+@pytest.mark.parametrize(("sent", "status", "message"), MALFORMED, ids=lambda value: str(value)[:80])
+async def test_malformed_requests_are_refused(server: Any, sent: dict[str, Any], status: int, message: str) -> None:
+    response = await server.http.request(url="/graphql", **sent)
     assert (response.status_code, response.headers["cache-control"]) == (status, "no-store")
-    assert says(response.json()["errors"][0]["message"], message)
+    error = response.json()["errors"][0]
+    assert status != 400 or error["extensions"]["code"] == "INVALID_ARGUMENT"
+    assert says(error["message"], message)
 
 
 async def test_other_methods(server: Any) -> None:
     response = await server.http.put("/graphql", json=TYPENAME)
     assert (response.status_code, response.headers["allow"]) == (405, "GET, POST")
     assert response.headers["cache-control"] == "no-store"
-
-
-@pytest.mark.parametrize("kind", ["text/plain", "multipart/form-data", "application/graphql", ""])
-async def test_other_content_types(server: Any, kind: str) -> None:
-    response = await server.http.post("/graphql", content=b"{}", headers={"content-type": kind})
-    assert response.status_code == 415
-    assert says(response.json()["errors"][0]["message"], "application/json is valid")
-
-
-MALFORMED = [
-    (b"", "the body is not JSON"),
-    (b"{", "the body is not JSON"),
-    (b'{"query": "\xff"}', "the body is not JSON"),
-    (b"[" * 5000, "the body is not JSON"),
-    ('{"query": "{ __typename }"}'.encode("utf-16"), "the body is not JSON"),
-    ('{"query": "{ __typename }"}'.encode("utf-32"), "the body is not JSON"),
-    (b'{"query": "{ __typename }", "query": "{ me { id } }"}', "query is given twice"),
-    (b'{"query": "{ __typename }", "variables": {"a": [{"b": 1, "b": 2}]}}', "b is given twice"),
-    (b'{"query": "{ __typename }", "variables": {"\\ud800": 1, "\\ud800": 2}}', "is given twice"),
-    (b"7", "must be an object"),
-    (b"null", "must be an object"),
-    (b'[{"query": "{ __typename }"}]', "one request for each"),
-    (b'{"query": 7}', "query must be a text or null"),
-    (b'{"query": "{ __typename }", "variables": []}', "variables must be an object or null"),
-    (b'{"query": "{ __typename }", "operationName": 1}', "operationName must be a text or null"),
-    (b'{"query": "{ __typename }", "extensions": "x"}', "extensions must be an object or null"),
-]
-
-
-@pytest.mark.parametrize(("body", "message"), MALFORMED, ids=[str(case[0][:40]) for case in MALFORMED])
-async def test_bodies_that_are_not_requests(server: Any, body: bytes, message: str) -> None:
-    response = await server.http.post(
-        "/graphql", content=body, headers={"content-type": "application/json; charset=utf-8"}
-    )
-    assert (response.status_code, response.headers["cache-control"]) == (400, "no-store")
-    error = response.json()["errors"][0]
-    assert error["extensions"]["code"] == "INVALID_ARGUMENT"
-    assert says(error["message"], message)
 
 
 INVALID = [

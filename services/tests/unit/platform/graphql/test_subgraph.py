@@ -17,7 +17,6 @@ from served_shop import served_service
 from shop.contract.calls import Access
 from shop.contract.graphql import root_field
 from shop.contract.signatures import methods_of
-from shop.platform.access.guesses import MAX_FAILURES
 from shop.platform.access.jwt import Principal, TokenSigner
 from shop.platform.config import EDGE_MARK
 from shop.platform.graphql.schema import core_schema
@@ -120,14 +119,6 @@ async def test_everybody_reads_products_by_their_keys_in_one_call(subgraphs: Sub
 async def test_an_invalid_key_is_refused(subgraphs: Subgraphs, representation: Any) -> None:
     answer = await subgraphs.ask("user", ASK % "User { id }", subgraphs.token("partner", 1), of=[representation])
     assert codes(answer) == ["INVALID_ARGUMENT"]
-
-
-async def test_failed_logins_are_counted_by_the_address_that_the_router_passes_on(subgraphs: Subgraphs) -> None:
-    document = 'mutation { login(email: "nobody@example.com", password: "battery staple") { token } }'
-    marked = {EDGE_MARK: "192.0.2.78"}
-    for _ in range(MAX_FAILURES):
-        assert codes(await subgraphs.ask("user", document, marked)) == ["UNAUTHENTICATED"]
-    assert codes(await subgraphs.ask("user", document, marked)) == ["TOO_MANY_REQUESTS"]
 
 
 async def test_costly_documents_are_refused_before_anything_runs(subgraphs: Subgraphs) -> None:
