@@ -156,7 +156,7 @@ def most_times(name: str) -> int:
 
 
 @settings(
-    max_examples=int(os.environ.get("COSTLY_DOCUMENTS", "60")),
+    max_examples=int(os.environ.get("COSTLY_DOCUMENTS", "20")),
     derandomize=True,
     database=None,
     phases=[Phase.generate, Phase.target],

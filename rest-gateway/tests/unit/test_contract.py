@@ -59,7 +59,7 @@ def test_no_request_breaks_the_contract(
     headers = {"authorization": f"Bearer {signer.sign(Principal('partner', 1))}"}
 
     @settings(
-        max_examples=8,
+        max_examples=5,
         deadline=None,
         derandomize=True,
         database=None,

@@ -43,11 +43,6 @@ def test_token_is_bound_to_scope_and_key() -> None:
             decode(token, scope, key=key)
 
 
-def test_token_is_stable_and_url_safe() -> None:
-    assert encode("ListUsers", 20) == encode("ListUsers", 20)
-    assert encode("ListUsers", 20).replace("-", "").replace("_", "").isalnum()
-
-
 def test_a_signed_id_that_no_row_can_have_is_refused() -> None:
     with pytest.raises(InvalidPageToken):
         decode(encode("ListUsers", 2**63), "ListUsers")

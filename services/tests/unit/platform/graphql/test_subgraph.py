@@ -14,13 +14,8 @@ from graphql import GraphQLObjectType, build_schema, get_named_type
 from memory_shop import Data, MemoryShop
 from mesh.paths import ROOT
 from served_shop import served_service
-from shop.contract.calls import Access
-from shop.contract.graphql import root_field
-from shop.contract.signatures import methods_of
 from shop.platform.access.jwt import Principal, TokenSigner
 from shop.platform.config import EDGE_MARK
-from shop.platform.graphql.schema import core_schema
-from shop.platform.graphql.subgraph import subgraph_of
 from shop.platform.graphql.supergraph import SUBGRAPHS, differences
 
 SUPERGRAPH = ROOT / "mesh" / "router" / "supergraph.graphql"
@@ -132,16 +127,6 @@ async def test_costly_documents_are_refused_before_anything_runs(subgraphs: Subg
     assert subgraphs.shop.record.calls == []
     # Ten orders of a hundred lines have as many products.
     assert codes(await subgraphs.ask("product", document, of=[product] * 1_000)) == []
-
-
-@pytest.mark.parametrize("name", SUBGRAPHS)
-def test_a_subgraph_has_all_calls_except_internal_ones_and_streams(name: str) -> None:
-    schema = core_schema(subgraph_of(SUBGRAPHS[name]))
-    roots = [root for root in (schema.query_type, schema.mutation_type) if root is not None]
-    served = {field for root in roots for field in root.fields if not field.startswith("_")}
-    methods = list(methods_of(SUBGRAPHS[name]))
-    assert served == {root_field(one).name for one in methods if one.contract.access is not Access.INTERNAL}
-    assert schema.subscription_type is None
 
 
 def test_the_committed_supergraph_is_that_of_the_subgraphs() -> None:
