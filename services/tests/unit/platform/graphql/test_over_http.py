@@ -162,7 +162,7 @@ async def test_a_body_that_does_not_come_is_given_up(server: Any) -> None:
         yield b'{"query": '
         await asyncio.sleep(30)
 
-    headers = {"content-type": "application/json", "x-envoy-expected-rq-timeout-ms": "1000"}
+    headers = {"content-type": "application/json", "x-envoy-expected-rq-timeout-ms": "500"}
     response = await server.http.post("/graphql", content=stall(), headers=headers)
     assert (response.status_code, response.headers["connection"]) == (408, "close")
     error = response.json()["errors"][0]

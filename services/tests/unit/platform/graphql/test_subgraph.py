@@ -40,7 +40,7 @@ class Subgraphs:
         return (await self._http.post(f"http://{self._at[name]}/graphql", json=body, headers=headers)).json()
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 async def subgraphs(keys: Any, signer: TokenSigner) -> AsyncIterator[Subgraphs]:
     """Subgraphs of a shop whose callers have identities, as in a mesh with mTLS."""
     shop = MemoryShop(Data.demo())
