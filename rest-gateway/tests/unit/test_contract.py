@@ -7,18 +7,14 @@ from pathlib import Path
 
 import pytest
 import schemathesis
+from fastapi import FastAPI
 from hypothesis import HealthCheck, Phase, given, settings
 from schemathesis.checks import not_a_server_error
 from schemathesis.generation import GenerationMode
 from schemathesis.specs.openapi import checks
 from schemathesis.specs.openapi.schemas import OpenApiSchema
 
-from memory_shop import Data, MemoryShop
-from rest_gateway.app import build_app
-from shop.platform.access.jwt import Principal, TokenSigner, TokenVerifier
-from shop.platform.access.rules import Authenticator
-from shop.platform.access.streams import Streams
-from shop.platform.incoming import Incoming
+from shop.platform.access.jwt import Principal, TokenSigner
 
 CHECKS = [
     not_a_server_error,
@@ -39,15 +35,11 @@ OPERATIONS = [
 
 
 @pytest.fixture(scope="module")
-def contract(verifier: TokenVerifier, program: str | None) -> OpenApiSchema:
-    if program:
-        return schemathesis.openapi.from_dict(DOCUMENT)
-    shop = MemoryShop(Data.demo(products=20, users=5, regulars=2))
-    return schemathesis.openapi.from_asgi(
-        "/openapi.json", build_app(shop.clients, Incoming(Authenticator(verifier)), streams=Streams())
-    )
+def contract(app: FastAPI, program: str | None) -> OpenApiSchema:
+    return schemathesis.openapi.from_dict(DOCUMENT) if program else schemathesis.openapi.from_asgi("/openapi.json", app)
 
 
+@pytest.mark.usefixtures("shop")
 @pytest.mark.parametrize("mode", list(GenerationMode), ids=lambda mode: mode.value)
 @pytest.mark.parametrize("label", OPERATIONS)
 def test_no_request_breaks_the_contract(

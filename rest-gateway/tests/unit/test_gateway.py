@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import httpx
 import pytest
-from fastapi import FastAPI
 
 from conforming import says
 from memory_shop import MemoryShop
 from shop.errors import DeadlineExceeded, ShopError, Unavailable
 from shop.platform.deadline import remaining
-from shop.platform.error_codes import ERROR_TABLE, Row
+from shop.platform.error_codes import ERROR_TABLE
 
 Headers = dict[str, str]
 
@@ -63,20 +62,6 @@ async def test_a_problem_names_kind_and_place(api: httpx.AsyncClient) -> None:
         "code": "NOT_FOUND",
         "field": "id",
     }
-
-
-@pytest.mark.parametrize("row", ERROR_TABLE.values(), ids=lambda row: row.error.code)
-async def test_every_error_of_the_table_has_its_status(
-    app: FastAPI, shop: MemoryShop, partner: Headers, row: Row
-) -> None:
-    shop.record.fail(row.error("what to change", field="id"))
-    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://gateway") as client:
-        answer = await client.get("/v1/products/1", headers=partner)
-
-    assert answer.status_code == row.http
-    problem = answer.json()
-    assert (problem["code"], problem["type"], problem["title"]) == (row.error.code, row.problem_type, row.title)
-    assert (problem["detail"], problem["field"]) == ("what to change", "id")
 
 
 @pytest.mark.parametrize("error", [Unavailable("product does not answer; try again"), DeadlineExceeded("too late")])
