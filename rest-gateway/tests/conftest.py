@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from datetime import timedelta
 
 import httpx
@@ -12,6 +12,7 @@ from fastapi import FastAPI
 from schemathesis.specs.openapi.schemas import OpenApiSchema
 
 from gateway_shop import *  # noqa: F403 - the fixtures
+from gateway_shop import ForUser, Headers
 from memory_shop import MemoryShop
 from rest_gateway.app import build_app
 from shop.platform.access.jwt import Principal, TokenSigner, TokenVerifier
@@ -19,8 +20,6 @@ from shop.platform.access.rules import Authenticator
 from shop.platform.access.streams import Streams
 from shop.platform.incoming import Incoming
 from shop.platform.rest.openapi import document
-
-Headers = dict[str, str]
 
 
 @pytest.fixture(scope="session")
@@ -35,7 +34,7 @@ def partner(signer: TokenSigner) -> Headers:
 
 
 @pytest.fixture
-def customer(signer: TokenSigner) -> Callable[[int], Headers]:
+def customer(signer: TokenSigner) -> ForUser:
     return lambda user_id: bearer(signer.sign(Principal("customer", user_id)))
 
 

@@ -5,7 +5,7 @@ Conftests import them with `from gateway_shop import *`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 from anyio.from_thread import start_blocking_portal
@@ -16,6 +16,9 @@ from shop.platform.access.jwt import Principal, TokenSigner
 from tokens import Keys, keys, signer, verifier
 
 __all__ = ["keys", "program", "pytest_collection_modifyitems", "shared_shop", "shop", "signer", "verifier"]
+Headers = dict[str, str]
+ForUser = Callable[[int], Headers]
+"""The headers of a customer, by the user's id."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import httpx
 import pytest
 from fastapi import FastAPI
 
+from gateway_shop import ForUser
 from shop.platform.access.jwt import Principal, TokenSigner
 from shop.platform.access.rules import gateway_authenticator
 from shop.platform.config import ConfigError, ServiceConfig
 from shop.platform.rest.openapi import document
-
-Headers = dict[str, str]
-ForUser = Callable[[int], Headers]
 
 
 def test_a_gateway_needs_the_key_that_verifies_tokens() -> None:

@@ -10,6 +10,7 @@ import httpx
 import pytest
 
 from conforming import says
+from gateway_shop import Headers
 from shop.platform.http.body import MAX_BYTES
 
 JSON = {"content-type": "application/json"}
@@ -34,7 +35,7 @@ async def test_a_malformed_body_is_a_bad_request(api: httpx.AsyncClient, body: b
     assert answer.json()["errors"]
 
 
-async def test_a_member_that_is_given_twice_is_named(api: httpx.AsyncClient, partner: dict[str, str]) -> None:
+async def test_a_member_that_is_given_twice_is_named(api: httpx.AsyncClient, partner: Headers) -> None:
     body = b'{"user_id": 3, "lines": [{"product_id": 1, "quantity": 1, "quantity": 2}], "payment_token": "tok_ok"}'
     answer = await api.post("/v1/orders", content=body, headers={**JSON, **partner, "idempotency-key": "twice"})
     assert answer.status_code == 400
@@ -108,6 +109,6 @@ async def test_a_body_that_does_not_come_runs_into_the_deadline(api: httpx.Async
     assert (problem["title"], problem["status"], problem["code"]) == ("Request timeout", 408, "DEADLINE_EXCEEDED")
 
 
-async def test_an_unexpected_body_is_ignored(api: httpx.AsyncClient, partner: dict[str, str]) -> None:
+async def test_an_unexpected_body_is_ignored(api: httpx.AsyncClient, partner: Headers) -> None:
     answer = await api.post("/v1/orders/4:cancel", content=b"whatever", headers=partner)
     assert answer.status_code == 200

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 
 import httpx
 import pytest
 
+from gateway_shop import ForUser, Headers
 from memory_shop import MemoryShop
 from shop.platform.http.caching import content_hash, is_not_modified
 from shop.values.order import OrderStatus
-
-Headers = dict[str, str]
-ForUser = Callable[[int], Headers]
 
 PERSONAL = (
     *("/v1/users", "/v1/users/3", "/v1/users/3/orders", "/v1/orders?ids=3", "/v1/orders/3"),

@@ -6,12 +6,11 @@ import httpx
 import pytest
 
 from conforming import says
+from gateway_shop import Headers
 from memory_shop import MemoryShop
 from shop.errors import DeadlineExceeded, ShopError, Unavailable
 from shop.platform.deadline import remaining
 from shop.platform.error_codes import ERROR_TABLE
-
-Headers = dict[str, str]
 
 
 @pytest.mark.parametrize("path", ["/", "/v1", "/v1/orders/1/lines", "/v1/products/", "/V1/products", "/v1/%00"])

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import httpx
 
+from gateway_shop import Headers
 from memory_shop import Data, MemoryShop
-
-Headers = dict[str, str]
 
 
 async def test_reads_joined_lines(api: httpx.AsyncClient, shop: MemoryShop, partner: Headers) -> None:

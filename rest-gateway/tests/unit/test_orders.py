@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import httpx
 import pytest
 
+from gateway_shop import ForUser, Headers
 from memory_shop import Data, MemoryShop
-
-Headers = dict[str, str]
-ForUser = Callable[[int], Headers]
 
 BODY = {"user_id": 3, "lines": [{"product_id": 5, "quantity": 2}], "payment_token": "tok_ok"}
 

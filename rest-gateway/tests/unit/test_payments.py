@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import httpx
 
+from gateway_shop import ForUser, Headers
 from memory_shop import MemoryShop
-
-Headers = dict[str, str]
 
 
 async def test_a_partner_reads_the_payments_of_many_orders(
@@ -20,9 +17,7 @@ async def test_a_partner_reads_the_payments_of_many_orders(
     assert shop.record.methods == ["batch_get_payments_by_order"]
 
 
-async def test_a_customer_reads_its_own_only(
-    api: httpx.AsyncClient, shop: MemoryShop, customer: Callable[[int], Headers]
-) -> None:
+async def test_a_customer_reads_its_own_only(api: httpx.AsyncClient, shop: MemoryShop, customer: ForUser) -> None:
     answer = await api.get("/v1/payments", params={"order_ids": "3,4,8"}, headers=customer(3))
     assert [payment["order_id"] for payment in answer.json()["payments"]] == [3, 8]
     assert shop.record.methods == ["batch_get_payments_by_order"]

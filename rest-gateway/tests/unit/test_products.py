@@ -8,6 +8,7 @@ import httpx
 import pytest
 
 from conforming import says
+from gateway_shop import Headers
 from memory_shop import MemoryShop
 from shop.values.product import StockLine
 
@@ -76,7 +77,7 @@ async def test_reads_one_with_reviews(api: httpx.AsyncClient) -> None:
     assert [review["id"] for review in answer.json()["reviews"]] == [49, 50, 51]
 
 
-async def test_a_partner_adds_changes_and_removes_a_product(api: httpx.AsyncClient, partner: dict[str, str]) -> None:
+async def test_a_partner_adds_changes_and_removes_a_product(api: httpx.AsyncClient, partner: Headers) -> None:
     added = await api.post("/v1/products", json=NEW, headers=partner)
     assert (added.status_code, added.json()) == (201, {"id": 201, **NEW})
     path = added.headers["location"]
@@ -93,19 +94,19 @@ async def test_a_partner_adds_changes_and_removes_a_product(api: httpx.AsyncClie
     assert (await api.get(path)).status_code == 404
 
 
-async def test_a_reserved_product_stays(api: httpx.AsyncClient, shop: MemoryShop, partner: dict[str, str]) -> None:
+async def test_a_reserved_product_stays(api: httpx.AsyncClient, shop: MemoryShop, partner: Headers) -> None:
     await shop.clients.product.reserve_stock(str(uuid.uuid4()), [StockLine(3, 1)])
     answer = await api.delete("/v1/products/3", headers=partner)
     assert (answer.status_code, answer.json()["code"]) == (409, "FAILED_PRECONDITION")
 
 
-async def test_an_unknown_field_names_the_valid_ones(api: httpx.AsyncClient, partner: dict[str, str]) -> None:
+async def test_an_unknown_field_names_the_valid_ones(api: httpx.AsyncClient, partner: Headers) -> None:
     answer = await api.patch("/v1/products/3", json={"colour": "red"}, headers=partner)
     message = "this field is unknown; valid ones are title, description, category, price, stock"
     assert answer.json()["errors"] == [{"field": "colour", "message": message}]
 
 
-async def test_every_error_is_named(api: httpx.AsyncClient, partner: dict[str, str]) -> None:
+async def test_every_error_is_named(api: httpx.AsyncClient, partner: Headers) -> None:
     answer = await api.post("/v1/products", json={"title": 5, "stock": -1}, headers=partner)
     errors = {error["field"]: error["message"] for error in answer.json()["errors"]}
     assert set(errors) == {"title", "description", "category", "price", "stock"}
@@ -114,9 +115,7 @@ async def test_every_error_is_named(api: httpx.AsyncClient, partner: dict[str, s
 
 
 @pytest.mark.ours
-async def test_a_body_with_thousands_of_errors_gets_a_short_answer(
-    api: httpx.AsyncClient, partner: dict[str, str]
-) -> None:
+async def test_a_body_with_thousands_of_errors_gets_a_short_answer(api: httpx.AsyncClient, partner: Headers) -> None:
     unknown = {f"a{number}": 0 for number in range(5_000)}
     answer = await api.patch("/v1/products/3", json=unknown, headers=partner)
     assert (answer.status_code, len(answer.json()["errors"])) == (400, 20)

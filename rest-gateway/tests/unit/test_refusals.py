@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import httpx
 import pytest
 
+from gateway_shop import ForUser, Headers
 from memory_shop import MemoryShop
-
-Headers = dict[str, str]
 
 BUY = {"user_id": 3, "lines": [{"product_id": 5, "quantity": 2}], "payment_token": "tok_ok"}
 LOGIN = {"email": "user3@example.com", "password": "hopwise-demo"}
@@ -108,7 +106,7 @@ REFUSED: list[tuple[str | int, str, str, Any, int, str]] = [
 async def test_a_refusal_says_what_is_wrong(
     api: httpx.AsyncClient,
     partner: Headers,
-    customer: Callable[[int], Headers],
+    customer: ForUser,
     who: str | int,
     method: str,
     path: str,

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import httpx
 
-Headers = dict[str, str]
+from gateway_shop import ForUser, Headers
 
 ADDRESS = {"recipient": "Ada", "street": "Street 1", "city": "Paris", "postal_code": "12345", "country_code": "DE"}
 NEW = {"email": "ada@example.com", "name": "Ada", "address": ADDRESS, "password": "correct horse"}
@@ -26,13 +24,13 @@ async def test_everybody_may_sign_up(api: httpx.AsyncClient) -> None:
     assert answer.json() == {"id": 21, "email": "ada@example.com", "name": "Ada", "address": ADDRESS}
 
 
-async def test_a_customer_changes_its_own_address(api: httpx.AsyncClient, customer: Callable[[int], Headers]) -> None:
+async def test_a_customer_changes_its_own_address(api: httpx.AsyncClient, customer: ForUser) -> None:
     answer = await api.patch("/v1/users/3", json={"address": ADDRESS}, headers=customer(3))
     assert answer.status_code == 200
     assert answer.json() == {"id": 3, "email": "user3@example.com", "name": "User 3", "address": ADDRESS}
 
 
-async def test_an_address_is_replaced_as_a_whole(api: httpx.AsyncClient, customer: Callable[[int], Headers]) -> None:
+async def test_an_address_is_replaced_as_a_whole(api: httpx.AsyncClient, customer: ForUser) -> None:
     answer = await api.patch("/v1/users/3", json={"address": {"city": "Berlin"}}, headers=customer(3))
     assert answer.status_code == 400
     missing = ADDRESS.keys() - {"city"}
@@ -53,6 +51,6 @@ async def test_a_partner_reads_many_users(api: httpx.AsyncClient, partner: Heade
     assert [user["id"] for user in answer.json()["users"]] == [9, 2]
 
 
-async def test_a_customer_removes_its_account(api: httpx.AsyncClient, customer: Callable[[int], Headers]) -> None:
+async def test_a_customer_removes_its_account(api: httpx.AsyncClient, customer: ForUser) -> None:
     assert (await api.delete("/v1/users/7", headers=customer(7))).status_code == 204
     assert (await api.get("/v1/users/7", headers=customer(7))).status_code == 404
