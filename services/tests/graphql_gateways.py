@@ -12,7 +12,9 @@ import pytest
 import gateway_shop
 from gateway_shop import *  # noqa: F403 - the fixtures
 from graphql_gateway.app import build_app
+from graphql_gateway.schema import build_schema
 from memory_shop import MemoryShop
+from mesh.paths import ROOT
 from recording.lean.recorder import Recorder
 from shop.contract.calls import PRODUCT, Access
 from shop.platform.access.jwt import Principal, TokenSigner, TokenVerifier
@@ -20,6 +22,7 @@ from shop.platform.access.rules import Authenticator
 from shop.platform.access.streams import Streams
 from shop.platform.admission import Admission
 from shop.platform.deadline import DEADLINE_HEADER, MAX_S
+from shop.platform.graphql.schema import core_schema
 from shop.platform.graphql.service import client_path, graphql_app
 from shop.platform.http.server import http_server
 from shop.platform.incoming import Incoming
@@ -27,6 +30,10 @@ from shop.platform.process.runtime import Runtime
 from shop.platform.telemetry.tracing import Spans
 from update_doors import GraphqlDoor
 
+DOCUMENTS = ROOT / "load" / "internal" / "graphql" / "documents"
+"""The documents that the load generator sends; those in folders are for other servers."""
+SCHEMA = core_schema(build_schema())
+"""The gateway's schema."""
 __all__ = [*gateway_shop.__all__, "gateway", "recorder", "runtime", "served", "server"]
 """The names that a conftest imports."""
 

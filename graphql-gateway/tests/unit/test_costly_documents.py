@@ -15,7 +15,6 @@ import re
 import sys
 import time
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from types import FrameType
 from typing import Any
 
@@ -26,16 +25,14 @@ from hypothesis import strategies as st
 from hypothesis_graphql import from_schema, nodes
 
 from graphql_gateway.cost import TARIFF
-from graphql_gateway.schema import build_schema
+from graphql_gateways import DOCUMENTS, SCHEMA
 from shop.errors import ShopError
 from shop.platform.graphql.documents import parse_document, prepare_document
 from shop.platform.graphql.error_format import RequestError
-from shop.platform.graphql.schema import core_schema
 
 MAX_STEPS = 200_000
 """A thousand steps take between 0.1 and 0.2 ms of CPU, so this is less than 50 ms."""
 
-DOCUMENTS = Path(__file__).resolve().parents[3] / "load" / "internal" / "graphql" / "documents"
 HONEST = [
     *[file.read_text() for file in sorted(DOCUMENTS.glob("*.graphql"))],
     get_introspection_query(descriptions=True),
@@ -85,7 +82,6 @@ PIECE = re.compile(
 )
 """A word together with the part that it needs: `fragment F on Order`, `...F`, `alias:`."""
 
-SCHEMA = core_schema(build_schema())
 LONG = st.integers(0, 100).map(nodes.Int)
 
 

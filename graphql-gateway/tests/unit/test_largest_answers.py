@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import random
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,7 +17,7 @@ from graphql import GraphQLField, GraphQLObjectType, GraphQLSchema, get_introspe
 from graphql_gateway.cost import TARIFF
 from graphql_gateway.objects.global_id import global_id
 from graphql_gateway.schema import build_schema
-from graphql_gateways import fields_of
+from graphql_gateways import DOCUMENTS, SCHEMA, fields_of
 from memory_shop import Data
 from shop.errors import ShopError
 from shop.platform.graphql.cost import max_cost
@@ -30,16 +29,16 @@ from shop.values.order import MAX_LINES
 
 SEARCHED = int(os.environ.get("MAX_ANSWERS", "20"))
 STEPS = 30
-SCHEMAS = {updates: core_schema(build_schema(updates=updates)) for updates in (True, False)}
+SCHEMAS = {True: SCHEMA, False: core_schema(build_schema(updates=False))}
+"""The gateway's schemas, with updates and without."""
 LONGEST = {"products": 100, "users": 100, "orders": 50, "orderLines": 1_000, "reviews": 20}
 KINDS = {"product": "Product", "user": "User", "payment": "Payment", "document": "Document"}
 REFUSED = {True: {"me"}, False: {"users", "orderLines"}}
 """Fields from which partners and customers get only an error."""
-DOCUMENT = Path(__file__).resolve().parents[3] / "load" / "internal" / "graphql" / "documents" / "document.graphql"
 LARGEST = [
     "query ($id: ID!) { order(id: $id) { lines { order { lines { id } } } } }",
     "{ me { orders(first: 20) { edges { node { lines { quantity product { title } } } } } } }",
-    DOCUMENT.read_text(),
+    (DOCUMENTS / "document.graphql").read_text(),
     get_introspection_query(descriptions=True),
     '{ __type(name: "Query") { fields { name args { name type { name ofType { name } } } } } }',
     "{ __schema { queryType { fields { name args { name } } } } }",

@@ -7,18 +7,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from graphql import get_introspection_query, parse
+from graphql import get_introspection_query, parse, validate
 
 from conforming import says
 from graphql_gateway.cost import TARIFF
-from graphql_gateway.schema import build_schema
+from graphql_gateways import DOCUMENTS, SCHEMA
+from mesh.paths import ROOT
 from shop.platform.graphql import cost as cost_model
 from shop.platform.graphql.error_format import RequestError
 from shop.platform.graphql.limits import MAX_CHARACTERS, MAX_PAIRS, MAX_TOKENS, Shape, check_shape, operations_of
-from shop.platform.graphql.schema import core_schema
 
-SCHEMA = core_schema(build_schema())
-DOCUMENTS = Path(__file__).resolve().parents[3] / "load" / "internal" / "graphql" / "documents"
+WATCHED = ROOT / "load" / "internal" / "watch" / "documents"
+OUR_DOCUMENTS = sorted([*DOCUMENTS.glob("*.graphql"), *WATCHED.glob("*.graphql")])
+"""What the load generator and the watchers of updates send."""
 
 
 def cost(query: str, **variables: object) -> int:
@@ -48,9 +49,10 @@ def test_shape(query: str, depth: int, aliases: int, pairs: int) -> None:
     assert check_shape(parse(query)) == Shape(depth, aliases, pairs)
 
 
-@pytest.mark.parametrize("file", sorted(DOCUMENTS.glob("*.graphql")), ids=lambda file: file.stem)
-def test_the_generator_s_documents_are_far_below_the_limits(file: Path) -> None:
+@pytest.mark.parametrize("file", OUR_DOCUMENTS, ids=lambda file: file.stem)
+def test_our_clients_documents_are_valid_and_far_below_the_limits(file: Path) -> None:
     text = file.read_text()
+    assert validate(SCHEMA, parse(text)) == []
     parse(text, max_tokens=MAX_TOKENS // 5)
     assert len(text) < MAX_CHARACTERS / 20
     assert check_shape(parse(text)).pairs < MAX_PAIRS / 100

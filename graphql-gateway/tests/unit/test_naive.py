@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from graphql_gateway.objects.global_id import global_id
+from graphql_gateways import DOCUMENTS
 
-DOCUMENTS = Path(__file__).resolve().parents[3] / "load" / "internal" / "graphql" / "documents"
 OF_HISTORY = {"list_orders_by_user": 1, "batch_get_payments_by_order": 10, "get_product": 20}
 CASES: list[tuple[str, dict[str, Any], bool, dict[str, int]]] = [
     ("browse", {"category": "c0001"}, False, {"list_products": 1, "batch_list_reviews": 20}),

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
-from graphql import parse, validate
 from msgspec.structs import replace
 
 from graphql_gateway.objects.global_id import global_id
@@ -17,8 +15,6 @@ from graphql_gateways import Served, opening_message
 from memory_shop import Data, MemoryShop
 from shop.platform.graphql.schema import core_schema
 from shop.values.order import MAX_LINES, CheckoutLine, OrderStatus
-
-DOCUMENTS = Path(__file__).resolve().parents[3] / "load" / "internal" / "watch" / "documents"
 
 Tell = Callable[..., Any]
 
@@ -32,11 +28,6 @@ def tell(shop: MemoryShop) -> Tell:
 @pytest.fixture(params=["subscribed", "streamed"])
 def follow(request: pytest.FixtureRequest, served: Served) -> Any:
     return lambda query: getattr(served, request.param)(query, served.authorization(1))
-
-
-@pytest.mark.parametrize("path", sorted(DOCUMENTS.glob("*.graphql")), ids=lambda path: path.stem)
-def test_each_document_of_the_watchers_is_valid(path: Path) -> None:
-    assert validate(core_schema(build_schema()), parse(path.read_text())) == []
 
 
 class TestASubscription:

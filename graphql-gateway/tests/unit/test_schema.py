@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from graphql_gateway.__main__ import main
-from graphql_gateway.schema import PUBLIC, build_schema
-from shop.platform.graphql.schema import core_schema
+from graphql_gateway.schema import PUBLIC
+from graphql_gateways import SCHEMA
 
 PUBLISHED = Path(__file__).resolve().parents[2] / "schema.graphql"
 
 
 def test_public_names_are_in_the_schema() -> None:
-    types = core_schema(build_schema()).type_map
+    types = SCHEMA.type_map
     for name in PUBLIC:
         owner, _, field = name.partition(".")
         assert owner in types, name
@@ -24,7 +24,7 @@ def test_public_names_are_in_the_schema() -> None:
 def test_everything_but_inputs_and_payloads_is_described() -> None:
     undescribed = [
         name
-        for name, definition in core_schema(build_schema()).type_map.items()
+        for name, definition in SCHEMA.type_map.items()
         if not definition.description and not name.startswith("__") and not name.endswith(("Input", "Payload"))
     ]
     assert undescribed == []

@@ -9,7 +9,7 @@ import graphql
 import httpx
 import pytest
 
-from graphql_gateways import fields_of
+from graphql_gateways import DOCUMENTS, fields_of
 from memory_shop import Data, MemoryShop
 from shop.clients.graphql_documents import CallDocument
 from shop.contract.calls import SERVICES, USER, Access, Service
@@ -30,7 +30,6 @@ from shop.platform.incoming import Incoming
 from shop.user.bootstrap import offer
 
 BY_NAME = {service.name: service for service in SERVICES}
-DOCUMENTS = Path(__file__).resolve().parents[5] / "load" / "internal" / "graphql" / "documents"
 OF_SERVICES = sorted(file for name in BY_NAME for file in (DOCUMENTS / name).glob("*.graphql"))
 CALLS = [
     pytest.param(service, method, id=method.contract.name)
