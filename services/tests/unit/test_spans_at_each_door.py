@@ -16,12 +16,14 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from opentelemetry import trace
 from opentelemetry.trace import SpanKind, StatusCode
 
+from connect_client import connect_client
 from memory_shop import Data, MemoryShop
 from recorded_spans import ReadSpan, draw_tree, let_servers_end
 from recording.loop import BUSY, RESTED
 from served_shop import SCHEMES, served_gateways, served_service
 from shop.clients.protocol_by_address import connect
-from shop.contract.ports import Clients
+from shop.contract.calls import PRODUCT, USER
+from shop.contract.ports import ProductClient, UserClient
 from shop.errors import ShopError
 from shop.platform.process.runtime import Runtime
 from shop.platform.telemetry.trace_context import PROPAGATOR, current_context
@@ -85,19 +87,11 @@ KINDS = {
 }
 
 
-CALLS, USERS = f"/{GRPC}/", "/shop.user.v1.UserService/"
-
-
 def graphql(query: str, **variables: Any) -> tuple[str, str, Any]:
     return "POST", "/graphql", {"query": query, "variables": variables}
 
 
 REQUESTS: dict[str, dict[str, Callable[..., tuple[str, str, Any]]]] = {
-    "connect": {
-        "read": lambda product: ("POST", f"{CALLS}GetProduct", {"id": product}),
-        "list": lambda category: ("POST", f"{CALLS}ListProducts", {"category": category}),
-        "login": lambda email, password: ("POST", f"{USERS}Login", {"email": email, "password": password}),
-    },
     "rest-gateway": {
         "read": lambda product: ("GET", f"/v1/products/{product}", None),
         "list": lambda category: ("GET", f"/v1/products?category={category}", None),
@@ -109,7 +103,7 @@ REQUESTS: dict[str, dict[str, Callable[..., tuple[str, str, Any]]]] = {
         "login": lambda email, password: graphql(LOGIN, input={"email": email, "password": password}),
     },
 }
-"""A client's requests, by name, to each gateway and over Connect."""
+"""A client's requests, by name, to each gateway."""
 Door = Callable[..., Awaitable[object]]
 """Makes the request with a given name in the current trace; an error counts as an answer."""
 
@@ -140,34 +134,28 @@ async def doors(
         for protocol, scheme in SCHEMES.items():
             peers = {name: f"{scheme}://{at[protocol]}" for name, at in (("product", addresses), ("user", users))}
             clients = await stack.enter_async_context(connect(peers, "test", runtime=runtime))
-            made[protocol] = over_clients(clients)
+            made[protocol] = over_clients(clients.product, clients.user)
+        http = httpx.AsyncClient(trust_env=False, event_hooks={"request": [inject_context]})
+        await stack.enter_async_context(http)
         for name in GATEWAYS:
-            http = httpx.AsyncClient(base_url=f"http://{addresses[name]}", trust_env=False)
-            made[name] = over_http(await stack.enter_async_context(http), REQUESTS[name])
-        at = {"product": addresses["connect"], "user": users["connect"]}
-        http = await stack.enter_async_context(httpx.AsyncClient(trust_env=False))
-        made["connect"] = over_http(http, {name: _at(at, make) for name, make in REQUESTS["connect"].items()})
+            made[name] = over_http(http, f"http://{addresses[name]}", REQUESTS[name])
+        product, user = (connect_client(one, http, at["connect"]) for one, at in ((PRODUCT, addresses), (USER, users)))
+        made["connect"] = over_clients(product, user)
         for door in made.values():
             await door("read", 3)
         yield made
 
 
-def _at(services: dict[str, str], make: Callable[..., tuple[str, str, Any]]) -> Callable[..., tuple[str, str, Any]]:
-    """Makes requests to the service that each path names."""
-
-    def request(*arguments: Any) -> tuple[str, str, Any]:
-        method, path, body = make(*arguments)
-        return method, f"http://{services[path.split('.')[1]]}{path}", body
-
-    return request
+async def inject_context(request: httpx.Request) -> None:
+    PROPAGATOR.inject(request.headers)
 
 
-def over_clients(clients: Clients) -> Door:
+def over_clients(product: ProductClient, user: UserClient) -> Door:
     async def ask(name: str, *arguments: Any) -> None:
         calls: dict[str, Callable[..., Any]] = {
-            "read": clients.product.get_product,
-            "list": lambda category: clients.product.list_products(category=category),
-            "login": clients.user.login,
+            "read": product.get_product,
+            "list": lambda category: product.list_products(category=category),
+            "login": user.login,
         }
         with contextlib.suppress(ShopError):
             await calls[name](*arguments)
@@ -175,12 +163,10 @@ def over_clients(clients: Clients) -> Door:
     return ask
 
 
-def over_http(http: httpx.AsyncClient, requests: dict[str, Callable[..., tuple[str, str, Any]]]) -> Door:
+def over_http(http: httpx.AsyncClient, address: str, requests: dict[str, Callable[..., tuple[str, str, Any]]]) -> Door:
     async def ask(name: str, *arguments: Any) -> None:
         method, path, body = requests[name](*arguments)
-        headers: dict[str, str] = {}
-        PROPAGATOR.inject(headers)
-        await http.request(method, path, json=body, headers=headers)
+        await http.request(method, f"{address}{path}", json=body)
 
     return ask
 
