@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from shop.contract.calls import call_of
-from shop.contract.ports import Catalogue, Orders
+from shop.contract.ports import Orders
 from shop.contract.wire import protobuf_codec
 from shop.errors import InvalidArgument
 from shop.money import Money
@@ -90,21 +90,9 @@ def test_every_path_that_is_named_as_valid_is() -> None:
         parse_mask([path], OrderDocument, "fields")
 
 
-async def test_an_answer_over_grpc_has_the_fields_of_its_request() -> None:
-    async def get_product(_: int) -> Product:
-        return LAMP
-
+async def test_a_page_over_grpc_has_the_fields_of_its_request() -> None:
     async def list_orders(_: int, **__: Any) -> Page[Order]:
         return Page((ORDER,), "next")
-
-    answer = answering(protobuf_codec(call_of(Catalogue.get_product)), get_product)
-    request = product_pb2.GetProductRequest(id=1)
-    price = {"amount_minor": 1999, "currency": "EUR"}
-    assert (await answer(request)) == product_pb2.Product(
-        id=1, title="Lamp", description="Gives light.", category="c0001", price=price, stock=5
-    )
-    request.read_mask.paths.extend(["id", "price.currency"])
-    assert (await answer(request)) == product_pb2.Product(id=1, price={"currency": "EUR"})
 
     listed = answering(protobuf_codec(call_of(Orders.list_orders_by_user)), list_orders)
     asked = order_pb2.ListOrdersByUserRequest(user_id=2)

@@ -76,7 +76,7 @@ class TestAWebSocket:
     async def test_is_closed_when_its_token_expires(self, served: Served) -> None:
         async with served.socket() as over:
             # Its life begins with the second in which it was signed; a busy machine may take 1 s to connect.
-            await send(over, type="connection_init", payload=served.authorization(1, ttl_s=3))
+            await send(over, type="connection_init", payload=served.authorization(1, ttl_s=2))
             assert await receive(over) == {"type": "connection_ack"}
             assert await end_of(over) == 4401
 
