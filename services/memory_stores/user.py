@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import time
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 
+from cachetools import TLRUCache
 from msgspec.structs import asdict, replace
 
 from memory_stores.loading import in_memory
@@ -32,8 +34,8 @@ class MemoryUserStore:
             self._insert(user, password_hash)
         self._ids = sorted(self._users)
         self._last_id = self._ids[-1] if self._ids else 0
-        # The first to expire comes first: a count ends at a fixed time after its first failure.
-        self._failures: dict[bytes, tuple[int, float]] = {}
+        # By e-mail address: the number of failed logins, and when they are forgotten.
+        self._failures = TLRUCache[bytes, tuple[int, float]](math.inf, lambda _address, known, _now: known[1])
 
     @classmethod
     async def load(cls, connection: Connection) -> MemoryUserStore:
@@ -43,22 +45,15 @@ class MemoryUserStore:
         return self._users.get(user_id)
 
     async def credentials(self, email: str) -> Credentials:
-        count, expires = self._failures.get(email_digest(email), (0, 0.0))
-        failures = count if time.monotonic() < expires else 0
+        failures, _ = self._failures.get(email_digest(email), (0, 0.0))
         user_id = self._of_email.get(email)
         if user_id is None:
             return Credentials(None, None, failures)
         return Credentials(self._users[user_id], self._hashes[user_id], failures)
 
     async def note_failure(self, email: str, seconds: float) -> int:
-        now = time.monotonic()
-        while self._failures:
-            first = next(iter(self._failures))
-            if now < self._failures[first][1]:
-                break
-            del self._failures[first]
         digest = email_digest(email)
-        count, expires = self._failures.get(digest, (0, now + seconds))
+        count, expires = self._failures.get(digest, (0, time.monotonic() + seconds))
         self._failures[digest] = (count + 1, expires)
         return count + 1
 
