@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
 
+from graphql_gateway.app import build_app
 from graphql_gateway.objects.global_id import global_id
-from graphql_gateways import DOCUMENTS
+from graphql_gateways import DOCUMENTS, GatewayClient, serving
+from memory_shop import MemoryShop
+from shop.platform.access.rules import Authenticator
+from shop.platform.incoming import Incoming
 
 OF_HISTORY = {"list_orders_by_user": 1, "batch_get_payments_by_order": 10, "get_product": 20}
 CASES: list[tuple[str, dict[str, Any], bool, dict[str, int]]] = [
@@ -18,6 +23,13 @@ CASES: list[tuple[str, dict[str, Any], bool, dict[str, int]]] = [
     ("product", {"id": global_id("Product", 7)}, False, {"get_product": 1}),
     ("profile", {}, False, {"get_user": 1}),
 ]
+
+
+@pytest.fixture
+async def naive_gateway(shop: MemoryShop, signer: Any, verifier: Any) -> AsyncIterator[GatewayClient]:
+    """A gateway that reads item by item."""
+    async with serving(build_app(shop.clients, Incoming(Authenticator(verifier)), loaders=False)) as http:
+        yield GatewayClient(http, signer, shop)
 
 
 @pytest.mark.parametrize(("name", "variables", "partner", "calls"), CASES, ids=[case[0] for case in CASES])
