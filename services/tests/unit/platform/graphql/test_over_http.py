@@ -11,8 +11,12 @@ import time
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
 
 from conforming import says
+from fuzz.graphql import requests
+from graphql_gateways import SCHEMA
 from recorded_spans import spans_of
 from recording.lean.recorder import EndedSpan, RecordedSpan, Recorder
 from shop.errors import ErrorCode, Internal
@@ -484,3 +488,30 @@ async def test_a_document_is_parsed_once(gateway: Any, recorder: Watched) -> Non
         recorder.waiting.clear()
         await gateway.post({"query": TITLES}, traceparent=SAMPLED)
         assert {span.name for span in spans_of(recorder)} == {"POST /graphql", *parts}
+
+
+@pytest.mark.ours
+def test_no_random_request_gets_a_server_error(gateway: Any) -> None:
+    ran = 0
+    tokens = [{}, *({"authorization": f"Bearer {gateway.token(kind)}"} for kind in ("customer", "partner"))]
+
+    @settings(
+        max_examples=100,
+        derandomize=True,
+        database=None,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(requests(SCHEMA), st.sampled_from(tokens))
+    def is_answered(request: tuple[str, str, bytes], token: dict[str, str]) -> None:
+        nonlocal ran
+        method, query, body = request
+        headers = {"content-type": "application/json", "accept": RESPONSE_JSON, **token}
+        answer = loop.run(gateway.http.request(method, f"/graphql?{query}", content=body, headers=headers))
+        assert answer.status_code < 500, answer.text
+        assert '"INTERNAL"' not in answer.text
+        ran += '"data":{' in answer.text
+
+    with asyncio.Runner() as loop:
+        is_answered()
+    assert ran, "none of the requests is good enough to run"
