@@ -20,6 +20,7 @@ from shop.platform.access.jwt import Principal, TokenSigner, TokenVerifier
 from shop.platform.access.owners import apply_owner_rules
 from shop.platform.access.rules import Authenticator
 from shop.platform.config import EDGE_MARK
+from shop.platform.deadline import DEADLINE_HEADER, MAX_S
 from shop.platform.graphql.execution import returns_list
 from shop.platform.graphql.limits import operations_of
 from shop.platform.graphql.schema import core_schema
@@ -62,6 +63,8 @@ class ClientEndpoints:
 
     async def post(self, service: str, body: dict[str, Any], path: str | None = None, **headers: str) -> httpx.Response:
         transport = httpx.ASGITransport(self._apps[service])
+        # The longest limit, because other tests may keep the machine busy.
+        headers = {DEADLINE_HEADER: f"{MAX_S * 1000:.0f}", **headers}
         async with httpx.AsyncClient(transport=transport, base_url="http://service") as http:
             return await http.post(path or client_path(service), json=body, headers=headers)
 
