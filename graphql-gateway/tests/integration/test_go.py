@@ -26,7 +26,6 @@ from shop.platform.graphql.limits import MAX_TOKENS
 from shop.platform.graphql.schema import core_schema
 from shop.platform.http.body import MAX_BYTES
 
-pytestmark = pytest.mark.integration
 SCHEMA = core_schema(build_schema(updates=False))
 RUNS, INVALID = "it runs", "it is not valid"
 TOO_LONG = f"the document has more than {MAX_TOKENS} tokens, which is the limit"

@@ -18,7 +18,7 @@ from mesh.description.ports import Ports
 from mesh.paths import RunFolder
 from mesh.supervisor.running_state import read_state, write_state
 
-pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.timeout(300)
 
 
 def python(ports: Ports, *arguments: str) -> subprocess.CompletedProcess[str]:

@@ -35,8 +35,6 @@ adapter.PostgresUserStore.change = forgetful
 """
 """Module whose fault is visible only in the database: the answer is right and passes every check."""
 
-pytestmark = pytest.mark.integration
-
 
 @pytest.fixture
 def shopload() -> Shopload:

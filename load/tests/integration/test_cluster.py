@@ -24,7 +24,7 @@ from mesh.kubernetes.cluster.kubectl import Kubectl, failure_message
 from mesh.kubernetes.cluster.system import ClusterSystem
 from mesh.paths import ROOT
 
-pytestmark = [pytest.mark.integration, needs_cluster]
+pytestmark = needs_cluster
 
 CALL = """
 import grpc

@@ -19,7 +19,6 @@ from experiment.parity import contract_tests
 from experiment.parity.contract_tests import Law, laws_of, run_suites
 from proofs.measurement.seeded_faults import Fault, command_of, seeded_faults, try_laws
 
-pytestmark = pytest.mark.integration
 LIMIT_S = 300
 (SET_UP,) = contract_tests.SET_UP
 STARTS = f"{SET_UP}::test_answers_until_ctrl_c_and_ends_with_exit_code_0"

@@ -13,7 +13,7 @@ from fuzz.run import PLACES, Budget, Outcome, fuzz
 from mesh.description.ports import Ports
 from mesh.paths import RunFolder
 
-pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.timeout(300)
 SEED, INPUTS = 1, 100
 
 

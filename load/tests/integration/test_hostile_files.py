@@ -11,8 +11,6 @@ import pytest
 
 from mesh.paths import ROOT
 
-pytestmark = pytest.mark.integration
-
 ALIASES = "name: x\nnetworks:\n  a: &a [x, x, x]\n" + "".join(
     f"  {one}: &{one} [{', '.join([f'*{chr(ord(one) - 1)}'] * 9)}]\n" for one in "bcdefghi"
 )

@@ -9,7 +9,7 @@ from mesh.description.topology import SERVICES
 from proofs.under_faults import cache, sagas
 from proofs.under_faults.shop import new_shop
 
-pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.timeout(300)
 KILLS = 5
 
 

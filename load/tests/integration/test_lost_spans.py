@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from experiment.blocks import Makers
 from experiment.plan.arms_in_blocks import Arm, Plan
 from experiment.plan.profiles import Profile
@@ -24,7 +22,7 @@ from ..needs import needs_generator
 WORKLOAD = Path(__file__).resolve().parents[2] / "workloads" / "default.yaml"
 TINY = Profile("tiny", warmup_s=1, duration_s=3, rate=20.0, parity_samples=1)
 
-pytestmark = [pytest.mark.integration, needs_generator]
+pytestmark = needs_generator
 
 
 def test_spans_that_never_reached_jaeger_make_the_trial_suspect(tmp_path: Path, shop_ports: Ports) -> None:

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from experiment.arguments import WORKLOADS
 from experiment.generator.shopload import BINARY, Shopload, Tape
 from experiment.generator.tapes import parity_tape
@@ -19,7 +17,7 @@ from mesh.description.topology import load_topology
 
 from ..needs import needs_generator
 
-pytestmark = [pytest.mark.integration, needs_generator]
+pytestmark = needs_generator
 
 
 def test_workloads_get_the_same_answers_over_each_protocol(shop_ports: Ports, tmp_path: Path) -> None:

@@ -38,7 +38,7 @@ from mesh.kubernetes.options import cluster_options
 from mesh.supervisor.processes import Component
 from shop.stubs import order_pb2, order_pb2_grpc, product_pb2, product_pb2_grpc
 
-pytestmark = [pytest.mark.integration, needs_cluster]
+pytestmark = needs_cluster
 
 READY_S = 300.0
 TIMEOUT = f"--timeout={READY_S:g}s"

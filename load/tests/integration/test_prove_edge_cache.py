@@ -13,7 +13,6 @@ from mesh.description.ports import Ports
 from mesh.errors import NotInstalledError
 from mesh.paths import ROOT, varnish
 
-pytestmark = pytest.mark.integration
 try:
     varnish("varnishd", os.environ)
 except NotInstalledError as missing:

@@ -15,7 +15,6 @@ from mesh.paths import ROOT
 from proofs.__main__ import app
 from proofs.under_faults.fairness import Figures, Outcome
 
-pytestmark = pytest.mark.integration
 SECONDS, RATE = 2, 10
 
 

@@ -21,8 +21,6 @@ from mesh.edge.plan import EdgePlan
 from mesh.paths import RunFolder
 from mesh.sidecars.certificates import issue, make_authority
 
-pytestmark = pytest.mark.integration
-
 TOPOLOGY = load_topology("rest")
 
 

@@ -14,7 +14,7 @@ from serialisation.answer_types import KINDS
 from serialisation.answers import real_answers
 from serialisation.encodings import ENCODINGS
 
-pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.timeout(300)
 
 
 @pytest.fixture(scope="module")

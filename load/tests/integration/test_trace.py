@@ -25,8 +25,6 @@ from mesh.paths import RunFolder, jaeger, jaeger_has_pages
 from synthetic.run import write_generated_run
 from synthetic.traces import otlp_document, shop_trace
 
-pytestmark = pytest.mark.integration
-
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 CUT_OFF = """[...document.querySelectorAll('.waterfall tbody th')]
     .filter((name) => name.scrollWidth > name.clientWidth || getComputedStyle(name).textOverflow === 'ellipsis')

@@ -64,7 +64,7 @@ LONG_WAYS = [
     ("rest", ["web"], "poll", ["notification", EDGE, "order", POSTGRES]),
 ]
 
-pytestmark = [pytest.mark.integration, pytest.mark.timeout(180 + 2 * LOAD_S), needs_generator]
+pytestmark = [pytest.mark.timeout(180 + 2 * LOAD_S), needs_generator]
 
 
 @pytest.mark.parametrize(("topology", "channels", "way", "killed"), LONG_WAYS if UPDATES else WAYS)

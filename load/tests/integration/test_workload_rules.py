@@ -12,8 +12,6 @@ from experiment.generator.shopload import BINARY, Shopload
 from experiment.plan.workload import SENDERS, workload_file
 from mesh.description.topology import Channel
 
-pytestmark = pytest.mark.integration
-
 SHARE = "{journey: browse, channel: web, weight: 1}"
 HEAD = "name: x\n"
 

@@ -28,8 +28,6 @@ from mesh.description.ports import Ports
 from mesh.paths import RunFolder
 from mesh.supervisor.running_state import component_table
 
-pytestmark = pytest.mark.integration
-
 
 def invoke(ports: Ports, *arguments: str, **environ: str) -> Result:
     """Runs a command that starts nothing, in this process."""

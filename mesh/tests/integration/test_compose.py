@@ -28,8 +28,6 @@ from mesh.kubernetes.places import ClusterPlaces
 from mesh.paths import ROOT
 from mesh.paths import kong as kong_program
 
-pytestmark = pytest.mark.integration
-
 SERVICES = load_topology("hybrid").services
 SERVERS = ["postgres", "jaeger", *SERVICES, *GATEWAYS, EDGE]
 CUSTOMER = {"email": "user8100@example.com", "password": "hopwise-demo"}

@@ -28,7 +28,6 @@ from mesh.native.system import System
 from mesh.paths import ALERT_RULES, ROOT
 from mesh.supervisor.running_state import State
 
-pytestmark = pytest.mark.integration
 TRACE = uuid.uuid4().hex
 DASHBOARDS = sorted((ROOT / "observability" / "grafana").glob("*.json"))
 RULES: dict[str, Any] = yaml.safe_load(ALERT_RULES.read_text())

@@ -22,8 +22,6 @@ from mesh.errors import PortError
 from mesh.native.system import System
 from mesh.supervisor.process_record import read_record
 
-pytestmark = pytest.mark.integration
-
 TRACE = "4bf92f3577b34da6a3ce929d0e0e47"
 PARENT = "00f067aa0ba902b7"
 LIMIT_S = 30.0

@@ -13,7 +13,6 @@ from mesh.paths import ROOT
 
 PYTHON = ROOT / ".tools" / "docs" / "bin" / "python"
 pytestmark = [
-    pytest.mark.integration,
     pytest.mark.skipif(not PYTHON.exists(), reason="Sphinx is not installed (make docs)"),
 ]
 PAGES = {

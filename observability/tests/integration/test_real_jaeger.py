@@ -19,7 +19,7 @@ from hops.traces.jaeger import read_traces
 from hops.traces.span import Kind
 from hops.traces.tree import grow
 
-pytestmark = [pytest.mark.integration, pytest.mark.timeout(90)]
+pytestmark = pytest.mark.timeout(90)
 
 DEFAULT_BINARY = Path(__file__).resolve().parents[3] / ".tools/bin/jaeger"
 OTLP, QUERY_HTTP, QUERY_GRPC, HEALTH = (PORT_BASE + offset for offset in (70, 72, 73, 74))

@@ -28,7 +28,7 @@ from hops.traces.span import Kind, Span
 from hops.traces.tree import grow
 from mesh.paths import envoy
 
-pytestmark = [pytest.mark.integration, pytest.mark.timeout(60)]
+pytestmark = pytest.mark.timeout(60)
 
 EXTENSIONS = "type.googleapis.com/envoy.extensions"
 ROOT_ID = "00000000000000aa"

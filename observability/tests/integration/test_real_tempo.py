@@ -15,7 +15,7 @@ from hops.budget.any_system import budget_of_any, tree_of
 from hops.sources.query import Query
 from hops.sources.trace_set import read_sources
 
-pytestmark = [pytest.mark.integration, pytest.mark.timeout(90)]
+pytestmark = pytest.mark.timeout(90)
 
 HTTP, GRPC, OTLP, MEMBERS = (PORT_BASE + offset for offset in (80, 81, 82, 83))
 CONFIG = f"""

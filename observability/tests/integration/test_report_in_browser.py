@@ -26,7 +26,6 @@ from synthetic.of_axes import arms_at_distances
 from synthetic.of_capacity import write_capacity_run
 from synthetic.run import write_generated_run
 
-pytestmark = pytest.mark.integration
 DRAWN = True
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")

@@ -15,8 +15,6 @@ from mesh.paths import ROOT
 from provision.environment import LIMITS, uv
 from synthetic.traces import shop_trace
 
-pytestmark = pytest.mark.integration
-
 MAX_MB = 60
 
 

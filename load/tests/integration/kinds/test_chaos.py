@@ -28,7 +28,7 @@ from shop.platform.deadline import OVER
 
 from ...needs import needs_generator
 
-pytestmark = [pytest.mark.integration, pytest.mark.timeout(300), needs_generator]
+pytestmark = [pytest.mark.timeout(300), needs_generator]
 
 
 Run = Callable[..., dict[str, dict[str, object]]]

@@ -31,7 +31,7 @@ from ...shared_trials import SharedTrials
 WORKLOAD = Path(__file__).resolve().parents[3] / "workloads" / "default.yaml"
 TINY = Profile("tiny", warmup_s=1, duration_s=5, rate=20.0, parity_samples=1)
 
-pytestmark = [pytest.mark.integration, needs_generator]
+pytestmark = needs_generator
 
 
 class Crash(BaseException):

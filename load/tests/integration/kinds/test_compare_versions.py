@@ -27,7 +27,6 @@ from mesh.paths import ROOT
 from ...needs import needs_generator
 from ..test_broken_adapters import ONE_CENT_LESS
 
-pytestmark = pytest.mark.integration
 MIGRATION = (
     "-- depends: 0004.stocked-pieces\n\nCREATE TABLE shop_product.of_the_other_version (id bigint PRIMARY KEY);\n"
 )

@@ -19,7 +19,7 @@ from ...needs import needs_generator
 
 AS_IS, WITHOUT, APART = "as-is", "without-bulk_lines", "apart-bulk_lines"
 
-pytestmark = [pytest.mark.integration, needs_generator]
+pytestmark = needs_generator
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,7 @@ from mesh.description.topology import load_topology
 
 from ...needs import needs_generator
 
-pytestmark = [pytest.mark.integration, needs_generator]
+pytestmark = needs_generator
 
 
 @pytest.fixture(scope="module")

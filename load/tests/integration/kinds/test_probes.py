@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 import polars as pl
-import pytest
 
 from experiment.plan.arms_in_blocks import Arm
 from experiment.plan.probes import Holding, Looking, Probe
@@ -17,7 +16,7 @@ from mesh.description.topology import load_topology
 
 from ...needs import needs_generator
 
-pytestmark = [pytest.mark.integration, needs_generator]
+pytestmark = needs_generator
 COMPONENTS = {"product", "order", "user", "payment", "edge", "postgres", "jaeger"}
 
 

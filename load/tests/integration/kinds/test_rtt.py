@@ -17,7 +17,7 @@ from ...needs import needs_generator
 
 FAR_MS = 30.0
 
-pytestmark = [pytest.mark.integration, needs_generator]
+pytestmark = needs_generator
 
 
 @pytest.fixture(scope="module")

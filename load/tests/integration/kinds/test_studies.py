@@ -6,7 +6,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
-import pytest
 
 from experiment.kinds.studies.arms import PROFILES, studies_plan
 from experiment.kinds.studies.study import STUDIES, read_study
@@ -17,7 +16,7 @@ from mesh.description.ports import Ports
 
 from ...needs import needs_generator
 
-pytestmark = [pytest.mark.integration, needs_generator]
+pytestmark = needs_generator
 
 
 ARMS = ("agrawal-rest-small", "agrawal-grpc-small", "agrawal-graphql-direct-small")

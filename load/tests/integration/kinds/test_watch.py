@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 import polars as pl
-import pytest
 
 from experiment.plan.arms_in_blocks import Arm
 from experiment.plan.probes import Watching
@@ -17,7 +16,7 @@ from mesh.description.topology import load_topology
 
 from ...needs import needs_generator
 
-pytestmark = [pytest.mark.integration, needs_generator]
+pytestmark = needs_generator
 
 
 def test_watchers_behind_sidecars_get_every_update_by_both_ways(run_short: Callable[..., tuple[Any, RunFiles]]) -> None:

@@ -45,7 +45,6 @@ from mesh.supervisor.processes import guard
 
 from .library import describe_service
 
-pytestmark = pytest.mark.integration
 EXAMPLE = ROOT / "docs" / "example" / "target"
 LIMIT_S = 30.0
 Loaded = Callable[..., Result]

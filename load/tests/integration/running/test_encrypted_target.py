@@ -16,8 +16,6 @@ from hops.run.files import read_run
 from mesh.native.system import System
 from shop.stubs.product.v1 import product_pb2
 
-pytestmark = pytest.mark.integration
-
 REST = "{http: GET /v1/products?page_size=3, at: web, expect: {there: [/products/2/id]}}"
 GRAPHQL = (
     '{graphql: "{ products(first: 3) { edges { node { id } } } }", at: web, '

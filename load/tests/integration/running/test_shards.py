@@ -24,7 +24,6 @@ from mesh.paths import ROOT
 from mesh.supervisor.processes import guard
 
 pytestmark = [
-    pytest.mark.integration,
     pytest.mark.skipif(not BINARY.is_file(), reason="the generator is not built: run `make setup`"),
     pytest.mark.parametrize("shop", ["grpc"], indirect=True, scope="package"),
 ]

@@ -18,8 +18,6 @@ from playwright.sync_api import sync_playwright
 
 from mesh.native.system import System
 
-pytestmark = pytest.mark.integration
-
 REQUEST = re.compile(r"<pre[^>]*>(.*?)</pre>", re.DOTALL)
 GRPCURL = Path(__file__).with_name("grpcurl.py")
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")

@@ -23,7 +23,6 @@ from mesh.paths import ROOT
 
 TCPDUMP = shutil.which("tcpdump") or shutil.which("tcpdump", path="/usr/sbin:/sbin") or ""
 pytestmark = [
-    pytest.mark.integration,
     pytest.mark.skipif(
         not TCPDUMP,
         reason="the bytes were not checked against a capture, because there is no tcpdump: apt-get install tcpdump",

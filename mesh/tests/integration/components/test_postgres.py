@@ -25,9 +25,6 @@ from mesh.paths import ROOT, RunFolder
 from mesh.supervisor.processes import death_signals
 from mesh.supervisor.run import Run
 
-pytestmark = pytest.mark.integration
-
-
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root runs PostgreSQL as another user")
 
 

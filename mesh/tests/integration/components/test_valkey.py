@@ -16,7 +16,6 @@ from mesh.paths import RunFolder
 from mesh.supervisor.processes import Supervisor
 from mesh.supervisor.signals import Interrupts
 
-pytestmark = pytest.mark.integration
 DATABASE = Database("postgresql://postgres:hush@127.0.0.1:1/postgres", embedded=True)
 
 

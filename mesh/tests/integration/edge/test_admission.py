@@ -26,8 +26,6 @@ from mesh.edge.plan import EdgePlan
 from mesh.paths import RunFolder
 from mesh.supervisor.run import Run
 
-pytestmark = pytest.mark.integration
-
 CUSTOMERS, MIN_BUSY = 30, int(BUSY_SHARE * OF_GATEWAY.min_requests)
 """Number of customers: more than the edge admits at a time if answers are slow, and fewer if answers are quick."""
 LEARNING_S, COUNTED_S = 1.5, 1.0

@@ -6,7 +6,6 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
-import pytest
 from aioquic.asyncio import QuicConnectionProtocol, connect
 from aioquic.h3.connection import H3_ALPN, H3Connection
 from aioquic.h3.events import HeadersReceived
@@ -21,8 +20,6 @@ from mesh.edge.component import ACCESS_LOG
 from mesh.edge.plan import EdgePlan
 from mesh.paths import RunFolder
 from mesh.sidecars.certificates import edge_certificate
-
-pytestmark = pytest.mark.integration
 
 LIMIT_S = 10
 

@@ -34,8 +34,6 @@ from mesh.supervisor.processes import Component
 from mesh.supervisor.readiness import http_ok
 from mesh.supervisor.run import Run
 
-pytestmark = pytest.mark.integration
-
 TRACE = "4bf92f3577b34da6a3ce929d0e0e47"
 PARENT = "00f067aa0ba902b7"
 

@@ -23,7 +23,7 @@ from mesh.paths import kong as kong_program
 from mesh.sidecars.workloads import workloads
 from mesh.supervisor.run import Run
 
-pytestmark = [pytest.mark.integration, needs_kong]
+pytestmark = needs_kong
 
 TOPOLOGIES = [name for name in names() if not ((one := load_topology(name)).needs_envoy or one.passes_by_the_edge)]
 

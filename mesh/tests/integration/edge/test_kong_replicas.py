@@ -16,7 +16,7 @@ from mesh.edge.component import ACCESS_LOG
 from mesh.edge.plan import EdgePlan
 from mesh.paths import RunFolder
 
-pytestmark = [pytest.mark.integration, needs_kong]
+pytestmark = needs_kong
 
 SECOND, APART = "127.0.1.1", "127.0.8.1"
 

@@ -24,8 +24,6 @@ from mesh.edge.limits import REQUEST_S
 from mesh.edge.plan import EdgePlan
 from mesh.paths import ROOT, RunFolder
 
-pytestmark = pytest.mark.integration
-
 LIMIT_S = 2 * REQUEST_S + 5
 """Within this time, every request is answered or its connection is closed."""
 PAGE = ROOT / "docs" / "system" / "edge.md"

@@ -6,15 +6,12 @@ import os
 import subprocess
 from pathlib import Path
 
-import pytest
 from stand_ins import needs_kong
 
 from mesh.edge.rendered import ENVOY, FOLDER, KONG, KONG_SETTINGS
 from mesh.envoy_config import command
 from mesh.paths import ROOT
 from mesh.paths import kong as kong_program
-
-pytestmark = pytest.mark.integration
 
 
 def test_envoy_accepts_its_file() -> None:

@@ -15,8 +15,6 @@ from mesh.edge.component import ACCESS_LOG
 from mesh.edge.plan import EdgePlan
 from mesh.paths import RunFolder
 
-pytestmark = pytest.mark.integration
-
 TRACED, UNTRACED = (f"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-0{flag}" for flag in (1, 0))
 
 

@@ -40,7 +40,7 @@ from mesh.sidecars.stats import read_facts
 from mesh.sidecars.workloads import identity
 from mesh.supervisor.processes import Component
 
-pytestmark = [pytest.mark.integration, needs_istio]
+pytestmark = needs_istio
 
 Prepare = Callable[..., MeshRun]
 LIMIT_S = 60.0

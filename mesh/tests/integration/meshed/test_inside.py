@@ -16,8 +16,6 @@ from stand_ins.prometheus import ask, needs_prometheus, until, value
 
 from mesh.native.system import System
 
-pytestmark = pytest.mark.integration
-
 MARKER = "marker-4f1c9e"
 MAX_SERIES = 250
 """Maximum number of metric series of a sidecar that calls five services: a histogram per service and direction."""

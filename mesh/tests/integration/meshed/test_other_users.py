@@ -26,7 +26,6 @@ from mesh.istio.agents import TRUSTED, agent_folder, token_file
 from mesh.native.system import System
 
 pytestmark = [
-    pytest.mark.integration,
     pytest.mark.skipif(os.geteuid() != 0, reason="only root can act as another user: nobody has tried what one gets"),
 ]
 

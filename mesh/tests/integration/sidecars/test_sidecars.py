@@ -28,7 +28,6 @@ from mesh.sidecars.certificates import Authority, Certificate, issue, make_autho
 from mesh.sidecars.stats import admin_page, read_facts
 from mesh.sidecars.workloads import Inbound, Workload, identity
 
-pytestmark = pytest.mark.integration
 CALLS = 400
 
 Start = Callable[..., MeshRun]

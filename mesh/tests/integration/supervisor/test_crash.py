@@ -20,8 +20,6 @@ from mesh.supervisor.process_record import Started, lock_holder, sweep, write_re
 from mesh.supervisor.processes import death_signals
 from mesh.supervisor.running_state import stop_run
 
-pytestmark = pytest.mark.integration
-
 SCRIPT = Path(__file__).with_name("crash_run.py")
 
 

@@ -24,8 +24,6 @@ from mesh.supervisor.processes import Component, Supervisor
 from mesh.supervisor.readiness import Check, accepts
 from mesh.supervisor.signals import Interrupts
 
-pytestmark = pytest.mark.integration
-
 SLEEP = "import time; time.sleep(60)"
 SERVE = "import socket, sys, time; s = socket.create_server(('127.0.0.1', int(sys.argv[1]))); time.sleep(60)"
 DEAF = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('deaf', flush=True); time.sleep(60)"

@@ -19,7 +19,7 @@ from mesh.supervisor.processes import Component
 from mesh.supervisor.restarts import LASTS_S, MAX_RESTARTS, Restarts
 from mesh.supervisor.run import Run
 
-pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.timeout(300)
 SLEEP = "import time; time.sleep(99)"
 FRAIL = "import pathlib, sys, time\nif pathlib.Path(sys.argv[1]).exists(): sys.exit('no luck')\ntime.sleep(99)"
 
