@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
-import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from types import TracebackType
 from typing import Any, Self
+from urllib.request import ProxyHandler, build_opener
 
 import psycopg
 from graphql import build_schema
@@ -99,9 +99,10 @@ class Shop:
     def _documents(self) -> Sequence[Mapping[str, Any]]:
         behind = self.system.topology.behind_edge.items()
         ports = [port_name(component, protocol) for component, protocol in behind if protocol is Protocol.REST]
+        direct = build_opener(ProxyHandler({}))
         documents = []
         for name in ports:
-            with urllib.request.urlopen(f"{self.system.ports.url(name)}/openapi.json", timeout=PATIENCE_S) as answer:  # noqa: S310 - http, and ours
+            with direct.open(f"{self.system.ports.url(name)}/openapi.json", timeout=PATIENCE_S) as answer:
                 documents.append(json.load(answer))
         return documents
 

@@ -9,9 +9,10 @@ import time
 import urllib.error
 from collections.abc import Mapping
 from contextlib import ExitStack, suppress
+from ipaddress import ip_address
 from typing import IO, Any
 from urllib.parse import urlsplit
-from urllib.request import HTTPRedirectHandler, Request, build_opener
+from urllib.request import HTTPRedirectHandler, OpenerDirector, ProxyHandler, Request, build_opener
 
 from hops.errors import SourceError
 from hops.sources.compressed import MAX_BYTES
@@ -62,10 +63,19 @@ class _Redirects(HTTPRedirectHandler):
         return followed
 
 
+def _opener(url: str) -> OpenerDirector:
+    """Asks this machine directly, also if the environment names a proxy for other addresses."""
+    host = urlsplit(url).hostname or ""
+    is_here = host == "localhost"
+    with suppress(ValueError):  # a name
+        is_here = ip_address(host).is_loopback
+    return build_opener(_Redirects, *[ProxyHandler({})] * is_here)
+
+
 def _receive(request: Request, scratch: IO[bytes], deadline: float) -> None:
     url = request.full_url
     try:
-        with build_opener(_Redirects).open(request, timeout=SILENCE_S) as answer:
+        with _opener(url).open(request, timeout=SILENCE_S) as answer:
             while piece := answer.read1(_PIECE):
                 scratch.write(piece)
                 if time.monotonic() > deadline:
