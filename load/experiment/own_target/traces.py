@@ -14,8 +14,8 @@ from hops.budget.any_system import budget_of_any, tree_of
 from hops.budget.parts import GENERATOR, Budget
 from hops.errors import SourceError
 from hops.gates.target_traces import TargetTraces, look_at
-from hops.sources.http import NotFoundError, get_json
-from hops.sources.query import Query, answers, api_at
+from hops.sources.http import NotFoundError
+from hops.sources.query import Query, answers, api_at, services_of
 from hops.traces.span import Span, by_trace
 from hops.traces.tree import Quality
 from hops.traces.write_otlp import otlp_document
@@ -94,7 +94,7 @@ def count_unrequested(store: str, requested: Collection[str], since_ns: int, unt
         HopsError: Jaeger did not answer.
     """
     recorded: set[str] = set()
-    for service in get_json(f"{store}/api/services", {}).get("data") or []:
+    for service in services_of(store, {}):
         if service == GENERATOR:
             continue
         query = Query(service=service, since_ns=since_ns, until_ns=until_ns, limit=len(requested) + MAX_UNREQUESTED)

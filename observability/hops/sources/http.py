@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import http.client
-import json
 import tempfile
 import time
 import urllib.error
 from collections.abc import Mapping
 from contextlib import ExitStack, suppress
 from ipaddress import ip_address
-from typing import IO, Any
+from typing import IO, Any, TypeVar
 from urllib.parse import urlsplit
 from urllib.request import HTTPRedirectHandler, OpenerDirector, ProxyHandler, Request, build_opener
+
+import msgspec
 
 from hops.errors import SourceError
 from hops.sources.compressed import MAX_BYTES
 
+Kind = TypeVar("Kind")
 SILENCE_S = 10.0
 ANSWER_S = 120.0
 """Maximum silence of an API, and maximum duration of one answer, seconds."""
@@ -94,10 +96,10 @@ def _receive(request: Request, scratch: IO[bytes], deadline: float) -> None:
         raise SourceError(f"{url} did not answer (limit: {SILENCE_S:.0f} s of silence): {reason}") from error
 
 
-def get_json(url: str, headers: Mapping[str, str]) -> Any:
-    """Fetches and decodes one answer; raises `SourceError` as `get` does, or if the answer is not JSON."""
+def get_json(url: str, headers: Mapping[str, str], kind: type[Kind]) -> Kind:
+    """Fetches and decodes one answer; raises `SourceError` as `get` does, or if it is not JSON of this type."""
     with get(url, headers) as answer:
         try:
-            return json.load(answer)
+            return msgspec.json.decode(answer.read(), type=kind)
         except (ValueError, RecursionError) as error:
-            raise SourceError(f"{url} did not answer with JSON") from error
+            raise SourceError(f"{url} did not answer with the JSON of this API: {error}") from error

@@ -70,6 +70,18 @@ class Answer(msgspec.Struct):
     is_search: bool = False
 
 
+class _Services(msgspec.Struct):
+    data: list[str] | None = None
+
+
+class _FoundTrace(msgspec.Struct):
+    traceID: str  # noqa: N815 - Tempo's spelling
+
+
+class _Found(msgspec.Struct):
+    traces: list[_FoundTrace] | None = None
+
+
 def moment_ns(text: str, what: str) -> int:
     """Converts how long ago (`30m`, `2h`, `1d`), or ISO 8601 (UTC), to Unix time, ns; raises `SourceError`."""
     try:
@@ -150,7 +162,7 @@ def _jaeger(base: str, query: Query) -> Iterator[Answer]:
     if query.trace_ids:
         yield from _each(query.trace_ids, "traces/", lambda path: _jaeger_answer(base, path, path, query))
         return
-    services = get_json(f"{base}/api/services", query.headers).get("data") or []
+    services = services_of(base, query.headers)
     if query.service not in services:
         unknown = f"there is no service {query.service!r}" if query.service else "--service is missing"
         raise SourceError(f"{base}: Jaeger needs the name of a service: {unknown}; {_has(services)}")
@@ -176,8 +188,13 @@ def _jaeger(base: str, query: Query) -> Iterator[Answer]:
     yield _jaeger_answer(base, f"traces?{_encode(newer)}", f"traces?{_encode(older)}", query)
 
 
-def _has(services: Iterable[Any]) -> str:
-    return f"it has {', '.join(sorted(map(str, services))) or 'none'}"
+def services_of(jaeger: str, headers: Mapping[str, str]) -> list[str]:
+    """Requests the names of the services that a Jaeger has traces of; raises `SourceError`."""
+    return get_json(f"{jaeger}/api/services", headers, _Services).data or []
+
+
+def _has(services: Iterable[str]) -> str:
+    return f"it has {', '.join(sorted(services)) or 'none'}"
 
 
 def _jaeger_answer(base: str, newer: str, older: str, query: Query) -> Answer:
@@ -203,7 +220,7 @@ def _zipkin(base: str, query: Query) -> Iterator[Answer]:
         )
         return
     if query.service:
-        services = get_json(f"{base}/api/v2/services", query.headers)
+        services = get_json(f"{base}/api/v2/services", query.headers, list[str])
         if query.service.lower() not in services:  # Zipkin keeps all names in lower case
             raise SourceError(f"{base}: there is no service {query.service!r}; {_has(services)}")
     asked = {
@@ -231,8 +248,8 @@ def _tempo(base: str, query: Query) -> Iterator[Answer]:
             "end": -(-query.ends_ns // _NS_PER_S),
             "limit": query.limit,
         }
-        result = get_json(f"{base}/api/search?{_encode(asked)}", query.headers)
-        trace_ids = [str(one["traceID"]) for one in result.get("traces") or []]
+        found = get_json(f"{base}/api/search?{_encode(asked)}", query.headers, _Found)
+        trace_ids = [trace.traceID for trace in found.traces or []]
 
     yield from _each(
         trace_ids,

@@ -172,6 +172,21 @@ def test_an_address_where_no_api_is(api):
     assert said in read.said
 
 
+@pytest.mark.parametrize(
+    "routes",
+    [
+        {"/api/services": b'{"data": 5}'},
+        {"/api/v2/services": b"[5]"},
+        {"/api/echo": b"echo", "/api/search": b'{"traces": [{}]}'},
+        {"/api/echo": b"echo", "/api/search": b"[]"},
+    ],
+)
+def test_a_search_that_answers_with_other_json_is_refused(api, routes):
+    api.routes = {path: (200, body) for path, body in routes.items()}
+    read = read_sources([api.url], query=Query(service="a"))
+    assert "did not answer with the JSON of this API: " in read.said
+
+
 def test_an_invalid_address():
     assert "http://[::1: is not a valid address" in read_sources(["http://[::1"]).said
 
