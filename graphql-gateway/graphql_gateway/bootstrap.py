@@ -7,7 +7,7 @@ import sys
 from starlette.types import ASGIApp
 
 from graphql_gateway.app import build_app
-from shop.clients.gateway import serve_gateway
+from shop.clients.gateway_process import serve_gateway
 from shop.contract.ports import Clients
 from shop.platform.access.streams import Streams
 from shop.platform.config import ServiceConfig

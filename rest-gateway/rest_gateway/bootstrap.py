@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rest_gateway.app import build_app
-from shop.clients.gateway import serve_gateway
+from shop.clients.gateway_process import serve_gateway
 from shop.platform.config import ServiceConfig
 from shop.platform.process.runtime import Runtime
 

@@ -295,27 +295,41 @@ async def _socket_stream(client: Client) -> None:
 
 @dataclass(frozen=True)
 class Attack:
-    """An attack: each client's `act` lasts until a given moment; if `on_logins`, the probe sends logins, not reads."""
+    """An attack by clients.
+
+    Attributes:
+        act: What each client does until a given moment.
+        meets: Results of its requests; one of these shows that the attack met the shop.
+        on_logins: Whether the probe sends logins, not reads.
+    """
 
     about: str
     act: Callable[[Client, float], Awaitable[None]]
+    meets: Sequence[str] = ("ok",)
     on_logins: bool = False
 
 
 LOGINS = _patient(_wrong_login)
+REFUSED, TOO_COSTLY = ("401", "UNAUTHENTICATED"), ("RESOURCE_EXHAUSTED",)
 ATTACKS: Mapping[str, Attack] = {
     "recursive": Attack(
-        "GraphQL documents that ask for an order's lines, their order, its lines and so on", _document(RECURSIVE)
+        "GraphQL documents that ask for an order's lines, their order, its lines and so on",
+        _document(RECURSIVE),
+        TOO_COSTLY,
     ),
-    "wide": Attack("GraphQL documents that ask for 60 orders of 100 lines", _document(WIDE)),
+    "wide": Attack("GraphQL documents that ask for 60 orders of 100 lines", _document(WIDE), TOO_COSTLY),
     "head": Attack("HEAD on the route of a stream", _head),
-    "pings": Attack("WebSockets without a token, each with 1 MB/s of empty pings", _pings),
-    "idle": Attack(f"{IDLE_SOCKETS} idle WebSockets without a token for each client", _idle),
-    "logins": Attack("logins with wrong passwords, over REST and GraphQL; Retry-After is respected", LOGINS),
-    "guesses": Attack("the same; the probe logs in", LOGINS, on_logins=True),
+    "pings": Attack("WebSockets without a token, each with 1 MB/s of empty pings", _pings, ["pings"]),
+    "idle": Attack(f"{IDLE_SOCKETS} idle WebSockets without a token for each client", _idle, ["opened"]),
+    "logins": Attack("logins with wrong passwords, over REST and GraphQL; Retry-After is respected", LOGINS, REFUSED),
+    "guesses": Attack("the same; the probe logs in", LOGINS, REFUSED, on_logins=True),
     "sign-ups": Attack("new accounts; Retry-After is respected", _patient(_any_sign_up)),
     "bulk": Attack("pages of 10,000 order lines with a partner's token; Retry-After is respected", _patient(_bulk)),
-    "streams": Attack(f"{IDLE_SOCKETS} streams for each client: REST, GraphQL over SSE and over WebSockets", _streams),
+    "streams": Attack(
+        f"{IDLE_SOCKETS} streams for each client: REST, GraphQL over SSE and over WebSockets",
+        _streams,
+        ["REST 200", "SSE 200", "socket 200"],
+    ),
     "eager": Attack(f"GraphQL reads by {EAGER} customers, each without a pause", _eager),
     "eager-customer": Attack(f"GraphQL reads by {EAGER} clients of one customer, without a pause", _eager_customer),
 }

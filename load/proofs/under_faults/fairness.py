@@ -98,10 +98,17 @@ class Outcome:
 
     @property
     def holds(self) -> bool:
-        """Whether the probe is served alone, and fares no worse during the attack than with legitimate clients."""
-        # A shop that serves nobody would treat all clients alike.
+        """Whether the probe is served alone, and fares no worse during the attack than with legitimate clients.
+
+        A shop that serves nobody would treat all clients alike, and so would an attack that never met the shop.
+        """
         is_served = self.windows[ALONE].share >= MIN_ALONE
-        return is_served and self.windows[ATTACKED].share >= self.windows[VALID].share - TOLERANCE
+        is_harmless = self.windows[ATTACKED].share >= self.windows[VALID].share - TOLERANCE
+        return is_served and self.meets_shop and is_harmless
+
+    @property
+    def meets_shop(self) -> bool:
+        return any(self.windows[ATTACKED].sent[result] for result in ATTACKS[self.attack].meets)
 
     def as_dict(self) -> dict[str, Any]:
         windows = {}
@@ -215,7 +222,8 @@ def _sentence(outcome: Outcome) -> str:
         for counts in (figures.sent, figures.refused)
     )
     others = f" Failures of other clients' requests: {refused}." if refused else ""
-    return f"{outcome.attack}: {ATTACKS[outcome.attack].about}. Hostile requests: {sent or 'none'}.{others}"
+    missed = "" if outcome.meets_shop else " The attack never met the shop, so nothing was compared."
+    return f"{outcome.attack}: {ATTACKS[outcome.attack].about}. Hostile requests: {sent or 'none'}.{missed}{others}"
 
 
 @proves("prove-fairness")

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from collections import Counter
 
 import pytest
 from typer.testing import CliRunner
@@ -33,11 +34,20 @@ def test_others_are_probed_alone_with_an_attack_and_with_valid_clients(shop_port
 
 
 @pytest.mark.parametrize(
-    ("alone", "served", "holds"), [(100, 100, True), (95, 98, True), (100, 97, False), (94, 100, False)]
+    ("alone", "served", "result", "holds"),
+    [
+        (100, 100, "opened", True),
+        (95, 98, "opened", True),
+        (100, 97, "opened", False),
+        (94, 100, "opened", False),
+        (100, 100, "404", False),
+    ],
 )
-def test_an_attack_may_not_cost_others_more_than_valid_clients_do(alone: int, served: int, holds: bool) -> None:
+def test_an_attack_must_meet_the_shop_and_cost_others_no_more_than_valid_clients_do(
+    alone: int, served: int, result: str, holds: bool
+) -> None:
     shares = {"alone": alone, "attacked": served, "valid clients": 100}
-    windows = {name: Figures(asked=100, served=share) for name, share in shares.items()}
+    windows = {name: Figures(asked=100, served=share, sent=Counter({result: 1})) for name, share in shares.items()}
     assert Outcome("idle", windows).holds is holds
 
 

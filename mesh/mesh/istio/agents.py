@@ -13,7 +13,7 @@ from typing import Any
 from mesh.description.ports import Ports
 from mesh.envoy_config import base_config, pipe_address, show_metrics
 from mesh.istio.control_plane import CLUSTER, ISTIOD
-from mesh.istio.proxies import SPAN_EXPORT
+from mesh.istio.proxy_patches import SPAN_EXPORT
 from mesh.istio.resource import ROOT_NAMESPACE
 from mesh.istio.services import labels
 from mesh.istio.tokens import TokenIssuer

@@ -8,7 +8,7 @@ from typing import Any
 import yaml
 
 from mesh.description.ports import Ports
-from mesh.istio.proxies import TRACES
+from mesh.istio.proxy_patches import TRACES
 from mesh.istio.resource import ROOT_NAMESPACE
 from mesh.istio.services import JAEGER_HOST, JAEGER_PORT
 from mesh.istio.tokens import TokenIssuer

@@ -11,7 +11,7 @@ from mesh.description.topology import Topology
 from mesh.istio.access import access_resources
 from mesh.istio.agents import agent_component, token_file
 from mesh.istio.control_plane import istiod_component
-from mesh.istio.proxies import proxy_resources
+from mesh.istio.proxy_patches import proxy_resources
 from mesh.istio.resource import Resource, write_resources
 from mesh.istio.services import service_resources
 from mesh.istio.tokens import TokenIssuer, is_due

@@ -13,7 +13,7 @@ from mesh.description.switches import Switches
 from mesh.description.topology import EDGE, Topology, metrics_port
 from mesh.istio.access import access_resources
 from mesh.istio.control_plane import PROXY_HEADERS
-from mesh.istio.proxies import SPAN_EXPORT, sidecar_patches, span_patches, time_limits
+from mesh.istio.proxy_patches import SPAN_EXPORT, sidecar_patches, span_patches, time_limits
 from mesh.istio.resource import ENVOY, NETWORKING, SECURITY, Naming
 from mesh.istio.services import IDLE_TIMEOUT, JAEGER, JAEGER_PORT
 from mesh.istio.traffic import traffic_resources
