@@ -29,7 +29,8 @@ include load/load.mk
 # Only Python reads them: wrong settings are refused before anything is installed. The shell gets each value in quotes,
 # as it was typed, and make never expands it.
 quoted = '$(subst ','\'',$(1))'
-TABLE := PYTHONPATH=load:mesh:observability $(PYTHON) -S -m experiment.make
+# A Ctrl-C ends make; these questions take a moment and ignore it.
+TABLE := trap '' INT; PYTHONPATH=load:mesh:observability $(PYTHON) -S -m experiment.make
 # A word for each setting on the command line, `=topology`, and for each command: `chaos:|setup|.tools/toxiproxy.stamp`.
 COMMANDS := $(shell $(TABLE) check $(call quoted,$(MAKECMDGOALS)) $(call quoted,$(MAKEOVERRIDES)))
 ifneq ($(filter bench:%,$(COMMANDS)),)
