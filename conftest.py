@@ -6,15 +6,15 @@ The folder `mesh/` has the name of the package inside it: importing it first kee
 from __future__ import annotations
 
 import contextlib
-import functools
 import gc
 import itertools
 import os
 import signal
+import ssl
 from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import Any
 
-import httpx
+import certifi
 import pytest
 from hypothesis import settings
 
@@ -99,10 +99,18 @@ def charts(request: pytest.FixtureRequest) -> Iterator[None]:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def certificates() -> Iterator[None]:
-    """Lets HTTP clients share the usual certificates: loading them takes longer than most tests."""
+def certificates(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Lets clients load one of the usual authorities: loading all of them takes longer than most tests."""
+    first, end, _ = certifi.contents().partition("-----END CERTIFICATE-----\n")
+    file = tmp_path_factory.mktemp("authorities") / "first.pem"
+    file.write_text(first + end)
+    create, usual = ssl.create_default_context, (certifi.where(), os.environ.get("SSL_CERT_FILE", certifi.where()))
+
+    def create_small(*args: Any, cafile: str | None = None, **named: Any) -> ssl.SSLContext:
+        return create(*args, cafile=str(file) if cafile in usual else cafile, **named)
+
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("httpx._transports.default.create_ssl_context", functools.cache(httpx.create_ssl_context))
+        patch.setattr("ssl.create_default_context", create_small)
         yield
 
 

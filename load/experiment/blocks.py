@@ -20,7 +20,7 @@ from experiment.plan.closed_loop import describe_loops
 from experiment.progress import Progress, minutes
 from experiment.results.folder import ResultsFolder, check_room, read_json, write_json
 from experiment.results.manifest import git_state, manifest_of, now
-from experiment.trial.finished_trials import TrialFiles
+from experiment.trial.finished_trials import TrialFiles, name_of
 from experiment.trial.outcome import VEGETA, Trial
 from experiment.trial.run import run_trial
 from hops.gates.limits import gate_name
@@ -188,7 +188,7 @@ class Blocks:
     def _judge(self) -> dict[str, TrialRecord]:
         """Returns the last attempt at each trial, by name, with the gate that compares its machine speed with all."""
         used = (record for record in with_speed_gates(self._files.records()) if record["used"])
-        return {f"{record['block']}-{record['topology']}": record for record in used}
+        return {name_of(record): record for record in used}
 
     @property
     def _trial_s(self) -> float:
@@ -234,7 +234,7 @@ class Blocks:
         planned_names = {planned.name for planned in plan.trials()}
         records = self._files.records()
         for record in records:
-            record["used"] &= f"{record['block']}-{record['topology']}" in planned_names
+            record["used"] &= name_of(record) in planned_names
         records = with_speed_gates(records)
         self._folder.write_json(TRIALS, {"schema": SCHEMA, "trials": records})
         self._folder.write_json(MANIFEST, self._manifest(max(row["memory_peak_mb"] for row in records if row["used"])))

@@ -24,6 +24,10 @@ class MemoryUserStore:
 
     The order and payment services have their own rows in memory, so they do not learn of deleted accounts. For them, an
     account is gone only if it was gone at the start.
+
+    Attributes:
+        failures: By the digest of an e-mail address: the number of failed logins, and when they are forgotten, on the
+            monotonic clock, s.
     """
 
     def __init__(self, accounts: Iterable[tuple[User, str]] = ()) -> None:
@@ -34,8 +38,7 @@ class MemoryUserStore:
             self._insert(user, password_hash)
         self._ids = sorted(self._users)
         self._last_id = self._ids[-1] if self._ids else 0
-        # By e-mail address: the number of failed logins, and when they are forgotten.
-        self._failures = TLRUCache[bytes, tuple[int, float]](math.inf, lambda _address, known, _now: known[1])
+        self.failures = TLRUCache[bytes, tuple[int, float]](math.inf, lambda _address, known, _now: known[1])
 
     @classmethod
     async def load(cls, connection: Connection) -> MemoryUserStore:
@@ -45,7 +48,7 @@ class MemoryUserStore:
         return self._users.get(user_id)
 
     async def credentials(self, email: str) -> Credentials:
-        failures, _ = self._failures.get(email_digest(email), (0, 0.0))
+        failures, _ = self.failures.get(email_digest(email), (0, 0.0))
         user_id = self._of_email.get(email)
         if user_id is None:
             return Credentials(None, None, failures)
@@ -53,14 +56,14 @@ class MemoryUserStore:
 
     async def note_failure(self, email: str, seconds: float) -> int:
         digest = email_digest(email)
-        count, expires = self._failures.get(digest, (0, time.monotonic() + seconds))
-        self._failures[digest] = (count + 1, expires)
+        count, expires = self.failures.get(digest, (0, time.monotonic() + seconds))
+        self.failures[digest] = (count + 1, expires)
         return count + 1
 
     async def forget_failures(self, email: str, maximum: int) -> bool:
         if (await self.credentials(email)).failures >= maximum:
             return False
-        self._failures.pop(email_digest(email), None)
+        self.failures.pop(email_digest(email), None)
         return True
 
     async def batch_get(self, ids: Sequence[int]) -> list[User]:

@@ -20,6 +20,11 @@ if TYPE_CHECKING:
 RECORD = "trial.json"
 
 
+def name_of(record: TrialRecord) -> str:
+    """Returns the name of a finished trial's folder, as `Planned.name` of a planned one."""
+    return f"{record['block']}-{record['topology']}"
+
+
 class TrialFiles:
     """The trials of an experiment on disk. A trial's record is written last: once it exists, the trial is finished."""
 
@@ -73,7 +78,7 @@ class TrialFiles:
         records = []
         for path in sorted(self._root.glob(f"[!.]*/{RECORD}")):
             record = _record(path)
-            record["used"] = path.parent.name == f"{record['block']}-{record['topology']}"
+            record["used"] = path.parent.name == name_of(record)
             records.append(record)
         return sorted(records, key=lambda record: (record["block"], record["position"], record["attempt"]))
 

@@ -27,7 +27,7 @@ from experiment.plan.profiles import Profile
 from experiment.progress import short_path
 from experiment.results.folder import PARTIAL, RESULTS, ResultsFolder, read_json
 from experiment.runner import begin
-from experiment.trial.finished_trials import RECORD
+from experiment.trial.finished_trials import RECORD, name_of
 from experiment.trial.outcome import VEGETA
 from hops.elements.element import Element, Points, Text
 from hops.elements.table import Cell, Column, Table, whole, words
@@ -171,7 +171,7 @@ def at_the_end(plan: Plan, folder: ResultsFolder) -> list[str]:
     there = sorted(path.parent.name for path in root.glob(f"trials/*/{RECORD}"))
     wrong = [] if there == planned else [f"planned trials: {', '.join(planned)}; finished trials: {', '.join(there)}"]
     rows = read_json(root / "trials.json")["trials"]
-    recorded = sorted(f"{row['block']}-{row['topology']}" for row in rows)
+    recorded = sorted(map(name_of, rows))
     if recorded != planned or any(row["attempt"] != 1 or not row["used"] for row in rows):
         wrong.append("trials.json does not list each trial exactly once, with its first attempt")
     tapes = {row["generator"]["tape_sha256"] for row in rows}

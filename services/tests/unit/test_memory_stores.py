@@ -79,7 +79,7 @@ async def test_failed_logins_are_forgotten_in_time() -> None:
     for email, failures in (("eve@example.com", 1), (ADA.email, 1), (ADA.email, 2)):
         await store.note_failure(email, 300.0)
         assert (await store.credentials(email)).failures == failures
-    assert len(store._failures) == 2, "expired ones take no room"
+    assert len(store.failures) == 2, "expired ones take no room"
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 import uvicorn
 from starlette.types import ASGIApp
 
-from shop.platform.config import port_in_use, socket_path, split_address
+from shop.platform.config import StartError, port_in_use, socket_path, split_address
 from shop.platform.http.body import MAX_BYTES
 from shop.platform.http.health import with_health
 from shop.platform.process.unix_socket import bind_unix, unlink
@@ -94,7 +94,8 @@ async def http_server(app: ASGIApp, listen: str, drain_s: float = 0, *, sockets:
             while not (server.started or serving.done()):  # noqa: ASYNC110 - nothing signals it, and it takes few turns
                 await asyncio.sleep(0)
             if serving.done():
-                await serving  # raises what ended it
+                await serving  # raises what ended it, if anything did
+                raise StartError(f"the server on {listen} ended before it was ready; its log says why")
             yield address
         finally:
             if drain_s and not serving.done():
