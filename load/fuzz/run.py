@@ -11,7 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from fuzz.harness import Harness
+from fuzz.experiment_files import Harness
 from fuzz.inputs import BATCH, Input, keep
 from fuzz.judge import CLASSES
 from fuzz.shop import Shop

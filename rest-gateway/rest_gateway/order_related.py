@@ -13,7 +13,7 @@ from shop.contract.ports import Clients
 from shop.platform.parallel import both
 from shop.platform.rest.parameters import VALUES_KEY
 from shop.platform.validation import MAX_IDS
-from shop.resources.bodies import OrderDocument, order_document, product_document
+from shop.resources.response_bodies import OrderDocument, order_document, product_document
 from shop.values.order import Order
 
 T = TypeVar("T")

@@ -10,7 +10,7 @@ from shop.platform.rest.answers import Answer, ok
 from shop.platform.rest.openapi import reading
 from shop.platform.rest.parameters import OrderIdsOfPayments, PaymentId, parse_ids
 from shop.platform.rest.requests import RestCall
-from shop.resources.bodies import PaymentDocument, PaymentList, payment_document
+from shop.resources.response_bodies import PaymentDocument, PaymentList, payment_document
 
 
 def add_payments(api: FastAPI, shop: Clients) -> None:

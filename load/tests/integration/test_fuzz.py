@@ -7,7 +7,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from fuzz.harness import Harness
+from fuzz.experiment_files import Harness
 from fuzz.inputs import Input
 from fuzz.run import PLACES, Budget, Outcome, fuzz
 from mesh.description.ports import Ports

@@ -8,7 +8,7 @@ from typing import Any
 
 from shop.money import Money
 from shop.platform.rest.openapi import PublishedSchema
-from shop.resources import bodies
+from shop.resources import response_bodies as bodies
 from shop.values.notification import Notification
 from shop.values.order import JoinedOrderLine
 from shop.values.product import Document, Reservation, Review

@@ -28,8 +28,8 @@ from shop.platform.rest.parameters import (
     parse_include,
 )
 from shop.platform.rest.requests import RestCall
-from shop.resources import received
-from shop.resources.bodies import ProductDocument, ProductFields, ProductPage, product_document
+from shop.resources import request_bodies
+from shop.resources.response_bodies import ProductDocument, ProductFields, ProductPage, product_document
 from shop.values.product import Document, Product, ReviewedProduct
 
 INCLUDES = frozenset({"reviews"})
@@ -42,7 +42,7 @@ Include = Annotated[
     ),
 ]
 Category = Annotated[
-    str, Query(pattern=received.CATEGORY, description="Only products of this category.", examples=["c0000"])
+    str, Query(pattern=request_bodies.CATEGORY, description="Only products of this category.", examples=["c0000"])
 ]
 
 
@@ -97,7 +97,7 @@ def add_products(api: FastAPI, catalogue: Catalogue) -> None:
         return ok(call, product_document(product), PUBLIC, mask, _keys([product]))
 
     @api.api_route(**creating("products", Catalogue.create_product))
-    async def create_product(product: received.NewProduct) -> Answer[ProductDocument]:
+    async def create_product(product: request_bodies.NewProduct) -> Answer[ProductDocument]:
         """Adds a product to the catalogue."""
         made = await catalogue.create_product(
             title=product.title,
@@ -110,7 +110,7 @@ def add_products(api: FastAPI, catalogue: Catalogue) -> None:
 
     @api.api_route(**changing("products", Catalogue.update_product, problems=[412, 428]))
     async def update_product(
-        product_id: ProductId, change: received.ProductChange, if_match: IfMatch = None
+        product_id: ProductId, change: request_bodies.ProductChange, if_match: IfMatch = None
     ) -> Answer[ProductDocument]:
         """Changes the fields of a product that the body names."""
         expected = await as_read(if_match, lambda: catalogue.get_product(product_id))
@@ -142,5 +142,5 @@ def _keys(products: Sequence[Product], *, listed: bool = False) -> tuple[str, ..
     return surrogate_keys([product.id for product in products], listed=listed)
 
 
-def _money(price: received.Price) -> Money:
+def _money(price: request_bodies.Price) -> Money:
     return Money(price.amount_minor, price.currency)

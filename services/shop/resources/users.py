@@ -14,8 +14,8 @@ from shop.platform.rest.answers import Answer, answer_changed, answer_created, a
 from shop.platform.rest.openapi import changing, creating, reading, removing
 from shop.platform.rest.parameters import Ids, IfMatch, PageSize1000, PageToken, UserId, check_alone, parse_ids
 from shop.platform.rest.requests import RestCall
-from shop.resources import received
-from shop.resources.bodies import UserPage
+from shop.resources import request_bodies
+from shop.resources.response_bodies import UserPage
 from shop.values.user import Address, LoginResult, User
 
 
@@ -41,7 +41,7 @@ def add_users(api: FastAPI, users: UserClient) -> None:
         return ok(call, await users.get_user(user_id), PERSONAL)
 
     @api.api_route(**creating("users", UserClient.create_user, problems=[409, 429]))
-    async def create_user(call: RestCall, user: received.NewUser) -> Answer[User]:
+    async def create_user(call: RestCall, user: request_bodies.NewUser) -> Answer[User]:
         """Signs up a new user."""
         with count_sign_up(_client_address(call)):
             made = await users.create_user(
@@ -50,7 +50,7 @@ def add_users(api: FastAPI, users: UserClient) -> None:
         return answer_created(made, f"/v1/users/{made.id}")
 
     @api.api_route(**changing("users", UserClient.update_user, problems=[412]))
-    async def update_user(user_id: UserId, change: received.UserChange, if_match: IfMatch = None) -> Answer[User]:
+    async def update_user(user_id: UserId, change: request_bodies.UserChange, if_match: IfMatch = None) -> Answer[User]:
         """Changes the fields of a user that the body names: a customer's own, any for partners."""
         expected = await as_read(if_match, lambda: users.get_user(user_id))
         address = _address(change.address) if "address" in change.model_fields_set else None
@@ -64,7 +64,7 @@ def add_users(api: FastAPI, users: UserClient) -> None:
         return answer_removed()
 
     @api.api_route(**creating("sessions", UserClient.login, problems=[401, 429], located=False))
-    async def create_session(call: RestCall, credentials: received.Credentials) -> Answer[LoginResult]:
+    async def create_session(call: RestCall, credentials: request_bodies.Credentials) -> Answer[LoginResult]:
         """Logs a user in: checks e-mail and password and gives a token for one hour."""
         with count_failure(_client_address(call)):
             login = await users.login(credentials.email, credentials.password)
@@ -75,5 +75,5 @@ def _client_address(call: RestCall) -> str | None:
     return call.header(EDGE_MARK.encode())
 
 
-def _address(body: received.Address) -> Address:
+def _address(body: request_bodies.Address) -> Address:
     return Address(body.recipient, body.street, body.city, body.postal_code, body.country_code)

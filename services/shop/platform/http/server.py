@@ -21,7 +21,7 @@ GRACE_S = 3
 POLL_S = 0.05
 CLOSE = (b"connection", b"close")
 BACKLOG = 2048
-METERED_SOCKET = "shop.platform.http.sockets:MeteredSocket"
+METERED_SOCKET = "shop.platform.http.websockets:MeteredSocket"
 """Name of the class that handles WebSockets: only servers that answer WebSockets load the library."""
 PING_S = 20
 """How often a WebSocket's client is pinged, and how long it has to answer, in seconds."""

@@ -15,7 +15,7 @@ from shop.contract.wire import protobuf_codec
 from shop.errors import InvalidArgument
 from shop.money import Money
 from shop.platform.read_mask import MAX_PATHS, answering, parse_mask, paths_of, select_fields
-from shop.resources.bodies import OrderDocument, OrderPage, order_document
+from shop.resources.response_bodies import OrderDocument, OrderPage, order_document
 from shop.stubs import order_pb2, product_pb2
 from shop.values.order import Order, OrderLine, OrderStatus
 from shop.values.page import Page
