@@ -151,5 +151,5 @@ def test_studies_are_replayed_together() -> None:
     whole = studies_plan(studies_named("all"), PROFILES["full"], 4, 1)
     assert plan_of(whole.as_document()) == whole
     assert [study["id"] for study in whole.about["studies"]] == list(CLAIMS)
-    assert len({arm.label for arm in whole.arms}) == len(whole.arms) == 72
+    assert len({arm.label for arm in whole.arms}) == len(whole.arms) == 70
     assert (whole.name, plan("niswar").name) == ("studies", "studies-niswar")
