@@ -21,8 +21,8 @@ from shop.platform.rest.parameters import (
     parse_include,
 )
 from shop.platform.rest.requests import RestCall
-from shop.resources.response_bodies import OrderDocument, OrderFields, OrderList, OrderPage, order_document
 from shop.resources.orders import add_order_changes
+from shop.resources.response_bodies import OrderDocument, OrderFields, OrderList, OrderPage, order_document
 from shop.values.payment import Payment
 
 

@@ -13,9 +13,9 @@ from shop.platform.incoming import Incoming
 from shop.platform.rest.answers import Answer, answer_changed
 from shop.platform.rest.app import add_docs
 from shop.platform.rest.openapi import changing
-from shop.resources.response_bodies import Stored
 from shop.resources.notifications import TAG, add_notifications
 from shop.resources.request_bodies import NewEvents
+from shop.resources.response_bodies import Stored
 from shop.resources.service_api import service_api
 from shop.values.notification import Event
 from shop.values.order import OrderStatus

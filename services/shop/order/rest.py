@@ -20,8 +20,8 @@ from shop.platform.rest.app import add_docs
 from shop.platform.rest.openapi import reading
 from shop.platform.rest.parameters import OrderId, OrderIds, PageSize100, PageToken, UserId, parse_fields, parse_ids
 from shop.platform.rest.requests import RestCall
-from shop.resources.response_bodies import OrderDocument, OrderFields, OrderList, OrderPage, order_document
 from shop.resources.orders import add_order_changes, add_order_lines
+from shop.resources.response_bodies import OrderDocument, OrderFields, OrderList, OrderPage, order_document
 from shop.resources.service_api import service_api
 from shop.values.order import JoinedOrderLine
 

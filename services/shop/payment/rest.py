@@ -15,8 +15,8 @@ from shop.platform.rest.app import add_docs
 from shop.platform.rest.openapi import changing, reading
 from shop.platform.rest.parameters import CheckoutId, OrderIdsOfPayments, PaymentId, parse_ids
 from shop.platform.rest.requests import RestCall
-from shop.resources.response_bodies import InnerPaymentDocument, InnerPaymentList, inner_payment_document
 from shop.resources.request_bodies import Authorization, Capture
+from shop.resources.response_bodies import InnerPaymentDocument, InnerPaymentList, inner_payment_document
 from shop.resources.service_api import service_api
 from shop.values.payment import Payment
 

@@ -25,10 +25,10 @@ from shop.platform.rest.parameters import (
 )
 from shop.platform.rest.requests import RestCall
 from shop.product.service import REVIEWS, ProductService
-from shop.resources.response_bodies import ProductRowsPage, ReviewList
 from shop.resources.pages import next_token, start
 from shop.resources.products import add_products
 from shop.resources.request_bodies import NewReservation
+from shop.resources.response_bodies import ProductRowsPage, ReviewList
 from shop.resources.service_api import service_api
 from shop.values.product import ProductReviews, Reservation, StockLine
 

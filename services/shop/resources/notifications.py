@@ -14,8 +14,8 @@ from shop.platform.rest.events import EventStream, LastEventId, StreamEvent, eve
 from shop.platform.rest.openapi import changing, reading, streaming
 from shop.platform.rest.parameters import OrderId, UserId
 from shop.platform.rest.requests import RestCall
-from shop.resources.response_bodies import NotificationList, Unread
 from shop.resources.request_bodies import ReadUpTo
+from shop.resources.response_bodies import NotificationList, Unread
 from shop.values.notification import Notification, Update
 
 POLL_S = 5

@@ -13,9 +13,9 @@ from shop.platform.rest.answers import Answer, answer_changed, answer_created, a
 from shop.platform.rest.openapi import changing, creating, reading
 from shop.platform.rest.parameters import AfterLineId, IdempotencyKey, IfMatch, OrderId, PageSize10000, PageToken
 from shop.platform.rest.requests import RestCall
-from shop.resources.response_bodies import OrderDocument, OrderLinesPage, order_document
 from shop.resources.pages import next_token, start
 from shop.resources.request_bodies import NewOrder, OrderChange
+from shop.resources.response_bodies import OrderDocument, OrderLinesPage, order_document
 from shop.values.order import STATUS_BEFORE, CheckoutLine, JoinedOrderLine, OrderStatus, refused_move
 
 _LINES = "order-lines"

@@ -49,7 +49,10 @@ def digest_rules(folder: Path = STUDIES) -> dict[str, str]:
     """Returns a digest of each study and of the rules for its verdicts; a run's manifest contains the same digests."""
     studies = {name: read_study(folder / f"{name}.yaml") for name in all_studies(folder)}
     rules = {
-        name: rules_for((claim.metric, claim.relation, claim.tolerance) for claim in study.claims)
+        name: rules_for(
+            ((claim.metric, claim.relation, claim.tolerance) for claim in study.claims),
+            fails=any(load.overload for load in study.replay.loads.values()),
+        )
         for name, study in studies.items()
     }
     contents = {name: [rules[name], study.model_dump(mode="json")] for name, study in studies.items()}

@@ -16,6 +16,8 @@ from hops.gates.experiment import experiment_gates
 from hops.gates.limits import gate_failure
 from hops.gates.verdict import verdict_of
 from hops.kinds.studies.document import (
+    FAILURES_DECIDE,
+    LATENCY,
     METRICS,
     NAIVE,
     OF_AN_ORDER,
@@ -97,7 +99,7 @@ class _Judged:
             effect, values = self.figures.payload_effect(arms[::2], arms[1::2])
         else:
             effect, values = self.figures.effect(claim["metric"], arms[0], arms[1])
-        judgement = self._require_sound(judge(claim, effect), arms, claim["metric"])
+        judgement = self._judge(claim, effect, arms)
         differs = judgement.outcome == "contradicted" and judgement.p_unequal is None
         return Verdict(
             claim=claim,
@@ -117,6 +119,15 @@ class _Judged:
             other_client=self._other_client(claim),
             other_loads=list(self._other_loads(claim)),
         )
+
+    def _judge(self, claim: Claim, effect: Effect, arms: list[str]) -> Judgement:
+        """Judges a claim by the effect, by the effect with failed journeys if many failed, and by the trials' gates."""
+        judgement = judge(claim, effect)
+        every = self.figures.effect_with_failures(claim["metric"], arms[0], arms[1])
+        if every is not None and judge(claim, every).outcome != judgement.outcome:
+            reason = f"{FAILURES_DECIDE}: with them, the effect is {every.text}. Without them: {judgement.outcome}."
+            judgement = Judgement("not shown", reason)
+        return self._require_sound(judgement, arms, claim["metric"])
 
     def _require_sound(self, judgement: Judgement, arms: list[str], metric: Metric) -> Judgement:
         """Returns the judgement, or a judgement without a direction if the trials fail a gate that the metric needs."""
@@ -155,7 +166,7 @@ class _Judged:
         if claim["metric"] == OF_THE_ANSWERS:
             (_, mine), (_, other) = self.figures.bytes_by_part(arms[0], arms[1])
             return f"Before compression: {times(mine / other)}." if mine and other else ""
-        if claim["metric"].startswith("latency_"):
+        if claim["metric"].startswith(LATENCY):
             parts = [self.measured.topologies[arm]["journeys"][ALL]["budget_ms"]["mean"] for arm in arms[:2]]
             edges = [part[PROXY + EDGE] for part in parts if PROXY + EDGE in part]
             return f"The edge's part of a journey: {' and '.join(map(plain, edges))} ms." if len(edges) == 2 else ""
@@ -208,7 +219,7 @@ class _Judged:
         estimate = _estimate(effect)
         if estimate is None:
             return None
-        return OtherClient(arms=others, effect=estimate, outcome=judge(claim, effect).outcome)
+        return OtherClient(arms=others, effect=estimate, outcome=self._judge(claim, effect, others).outcome)
 
     def _other_loads(self, claim: Claim) -> Iterator[OtherLoad]:
         for load, sides in claim["also"].items():
@@ -217,7 +228,7 @@ class _Judged:
                 continue
             effect, _ = self.figures.effect(claim["metric"], arms[0], arms[1])
             if (estimate := _estimate(effect)) is not None:
-                outcome = self._require_sound(judge(claim, effect), arms, claim["metric"]).outcome
+                outcome = self._judge(claim, effect, arms).outcome
                 yield OtherLoad(load=load, arms=arms, effect=estimate, outcome=outcome)
 
 

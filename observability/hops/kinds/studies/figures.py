@@ -9,8 +9,9 @@ import numpy as np
 import polars as pl
 
 from hops.analysis.cost import component_group
+from hops.analysis.latencies import latencies_of, pair_sections
 from hops.analysis.summary import Measured
-from hops.kinds.studies.document import Metric
+from hops.kinds.studies.document import LATENCY, Metric
 from hops.kinds.studies.verdict import Effect, Saturation
 from hops.run.documents.trial import TrialRecord
 from hops.run.loads import length_s
@@ -20,6 +21,7 @@ from hops.units import ALL, NS_PER_S
 
 _OF_THE_PROTOCOL = ("services", "gateways")
 """Groups of components whose CPU and memory count: they speak the protocol, unlike edge and database."""
+MAX_FAILED = 0.01
 _USED: dict[Metric, Literal["cpu_s", "rss_mb"]] = {"cpu_percent": "cpu_s", "memory_mb": "rss_mb"}
 
 
@@ -41,6 +43,20 @@ class Figures:
             return self._success(left, right, blocks)
         sides = [self.section(metric, arm, blocks, compared=(left, right)) for arm in (left, right)]
         return _ratio(sides[0], sides[1], len(blocks)), [side.value for side in sides]
+
+    def effect_with_failures(self, metric: Metric, left: str, right: str) -> Effect | None:
+        """Computes the effect on a latency if failed journeys count with the time until they failed.
+
+        Returns:
+            The effect; None if at most `MAX_FAILED` of each side's journeys failed, or the metric is no latency.
+        """
+        sides, blocks = [self._measured.journeys[arm] for arm in (left, right)], self.blocks(left, right)
+        if not metric.startswith(LATENCY) or all((one["outcome"] != "ok").mean() <= MAX_FAILED for one in sides):
+            return None
+        every = [latencies_of(one.with_columns(outcome=pl.lit("ok"))) for one in sides]
+        mine, other = pair_sections(every[0], every[1], ALL, blocks, blocks)
+        name = metric.removeprefix(LATENCY)
+        return _ratio(mine[name], other[name], len(blocks))
 
     def payload_effect(self, left: Sequence[str], right: Sequence[str]) -> tuple[Effect, list[float | None]]:
         """Computes by which factor an advantage at p50, right / left, grows from the first load to the last."""
@@ -107,8 +123,8 @@ class Figures:
     def section(self, metric: Metric, arm: str, blocks: Sequence[int], compared: Sequence[str]) -> Section:
         """Computes a figure of an arm, overall and by block; `compared` are all compared arms, including this arm."""
         latencies = self._measured.latencies
-        if metric.startswith("latency_"):
-            name = metric.removeprefix("latency_")
+        if metric.startswith(LATENCY):
+            name = metric.removeprefix(LATENCY)
             fewest = min(latencies[one].pool(ALL, blocks).size / max(1, len(blocks)) for one in compared)
             return latencies[arm].sections(ALL, blocks, fewest)[name]
         if metric == "payload_bytes":

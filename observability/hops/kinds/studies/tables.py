@@ -10,6 +10,8 @@ from hops.elements import numbers
 from hops.elements.element import Element, Fold, Heading, Points, Section, Text
 from hops.elements.table import Cell, Column, Table, whole, words
 from hops.kinds.studies.document import (
+    FAILURES_DECIDE,
+    LATENCY,
     METRICS,
     NAIVE,
     OF_AN_ORDER,
@@ -62,6 +64,11 @@ EQUAL_RULE = (
 """Extends `RULE` for claims about a difference that have a tolerance."""
 BYTES_RULE = "NOISY trials decide claims about bytes of answers, because noise changes latencies and not answers."
 """Extends `RULE` for claims about `payload_bytes`."""
+FAILURES_RULE = (
+    "Where more than 1 % of a side's journeys fail, a claim about latency is decided only if it does not matter "
+    "whether failed journeys count with the time until they failed."
+)
+"""Extends `RULE` for loads under which journeys fail."""
 
 
 def answer(summary: Summary) -> str:
@@ -109,16 +116,26 @@ def verdict_elements(studies: Sequence[Replayed]) -> list[Element]:
     for one in studies:
         elements += _study_elements(one, alone=len(studies) == 1)
     claims = [verdict["claim"] for verdict in verdicts]
-    rules = rules_for((claim["metric"], claim["relation"], claim["tolerance"]) for claim in claims)
+    fails = any(verdict["reason"].startswith(FAILURES_DECIDE) for verdict in verdicts)
+    rules = rules_for(((claim["metric"], claim["relation"], claim["tolerance"]) for claim in claims), fails=fails)
     return [*elements, Text(f"{rules} {several_note(verdicts)}"), Text(ONE_MACHINE)]
 
 
-def rules_for(claims: Iterable[tuple[Metric, Relation, float | None]]) -> str:
-    """Returns the rules by which claims with these metrics, relations and tolerances are judged."""
+def rules_for(claims: Iterable[tuple[Metric, Relation, float | None]], *, fails: bool) -> str:
+    """Returns the rules by which claims with these metrics, relations and tolerances are judged.
+
+    Args:
+        fails: Whether journeys fail under a load.
+    """
     listed = list(claims)
     metrics = {metric for metric, _, _ in listed}
     equal = any(each and relation != "eq" and metric != OF_AN_ORDER for metric, relation, each in listed)
-    extended = ((ORDER_RULE, OF_AN_ORDER in metrics), (EQUAL_RULE, equal), (BYTES_RULE, OF_THE_ANSWERS in metrics))
+    extended = (
+        (ORDER_RULE, OF_AN_ORDER in metrics),
+        (EQUAL_RULE, equal),
+        (BYTES_RULE, OF_THE_ANSWERS in metrics),
+        (FAILURES_RULE, fails and any(metric.startswith(LATENCY) for metric in metrics)),
+    )
     return " ".join([RULE, *(rule for rule, applies in extended if applies)])
 
 

@@ -159,3 +159,26 @@ def test_figures_of_noisy_trials_show_no_direction(tmp_path: Path) -> None:
     # NOISY answers are right, so their bytes decide.
     assert (first["outcome"], second["outcome"], third["outcome"]) == ("holds", "not shown", "holds")
     assert re.fullmatch("Its trials are NOISY: start lag at p99.*. Without that: contradicted.", second["reason"])
+
+
+@pytest.mark.parametrize(
+    ("side", "outcome"),
+    [("rest", "holds"), ("grpc", "not shown")],  # the faster side fails, and its survivors are not all of it
+)
+def test_a_latency_is_judged_only_if_failed_journeys_change_nothing(side: str, outcome: str, tmp_path: Path) -> None:
+    factors = {name: TRUTH[name] for name in ("rest-flat", "grpc-flat")}
+    folder = write_synthetic_replay(tmp_path, [synthetic_claim("T1", metric="latency_mean")], factors, journeys=100)
+    journeys = pl.read_parquet(folder / JOURNEYS_FILE)
+    late = (pl.col("topology") == f"made-up-{side}-flat") & (pl.col("seq") % 4 == 0)
+    journeys.with_columns(
+        outcome=pl.when(late).then(pl.lit("timeout")).otherwise(pl.col("outcome")),
+        latency_ns=pl.when(late).then(pl.lit(5 * 10**9)).otherwise(pl.col("latency_ns")),
+    ).write_parquet(folder / JOURNEYS_FILE)
+    with edited(folder / TRIALS) as document:
+        for trial in document["trials"]:  # an overload may fail journeys
+            trial["gates"] = [gate for gate in trial["gates"] if gate["name"] != "failure_share"]
+    make_report(folder)
+    (verdict,) = read_document(folder / SUMMARY)["studies"][0]["verdicts"]
+    assert verdict["outcome"] == outcome, verdict["reason"]
+    assert verdict["reason"].startswith("Failed journeys decide: with them, the effect is ") == (outcome == "not shown")
+    assert ("only if it does not matter whether failed" in page_of(folder).text) == (outcome == "not shown")
