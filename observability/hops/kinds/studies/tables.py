@@ -65,8 +65,8 @@ EQUAL_RULE = (
 BYTES_RULE = "NOISY trials decide claims about bytes of answers, because noise changes latencies and not answers."
 """Extends `RULE` for claims about `payload_bytes`."""
 FAILURES_RULE = (
-    "Where more than 1 % of a side's journeys fail, a claim about latency is decided only if it does not matter "
-    "whether failed journeys count with the time until they failed."
+    "Where more than 1 % of a side's journeys fail, a claim about latency is judged with and without them. It is "
+    "decided only if both verdicts agree. A failed journey counts with the time until it failed."
 )
 """Extends `RULE` for loads under which journeys fail."""
 

@@ -181,4 +181,4 @@ def test_a_latency_is_judged_only_if_failed_journeys_change_nothing(side: str, o
     (verdict,) = read_document(folder / SUMMARY)["studies"][0]["verdicts"]
     assert verdict["outcome"] == outcome, verdict["reason"]
     assert verdict["reason"].startswith("Failed journeys decide: with them, the effect is ") == (outcome == "not shown")
-    assert ("only if it does not matter whether failed" in page_of(folder).text) == (outcome == "not shown")
+    assert ("It is decided only if both verdicts agree." in page_of(folder).text) == (outcome == "not shown")
