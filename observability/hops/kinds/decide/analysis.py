@@ -18,9 +18,9 @@ from hops.analysis.summary import of_ok
 from hops.analysis.travel import OWN, move_to, travel_of
 from hops.conclusions.wording import plural
 from hops.errors import NotEnoughDataError
+from hops.kinds.decide.gap_to_fastest import FARTHER, Gap, explain_gap
 from hops.kinds.decide.mix import Kind, SampledBytes, contrast_bytes, median_of, sampled_bytes, shares, weigh, within
 from hops.kinds.decide.ranking import Ranking, ranking, rankings
-from hops.kinds.decide.shrinking import FARTHER, Shrinking, shrinking
 from hops.run.documents import SCHEMA
 from hops.run.documents.estimate import Estimate
 from hops.run.documents.gate import Verdict
@@ -66,7 +66,7 @@ class Answer(TypedDict):
     predicted: bool
     quickest: Ranking
     fewest_bytes: Ranking
-    to_turn: Shrinking | None
+    to_turn: Gap | None
 
 
 class MixShare(TypedDict):
@@ -138,7 +138,7 @@ def decide(run: RunFiles, summary: Summary, customers: Customers) -> Decision:
                 predicted=any((frame.filter(_in(scope))[FARTHER].abs() >= 1e-9).any() for frame in rows.values()),
                 quickest=fastest[scope],
                 fewest_bytes=fewest[scope],
-                to_turn=shrinking(
+                to_turn=explain_gap(
                     fastest[scope],
                     {name: frame.filter(_in(scope)) for name, frame in rows.items()},
                     hops,

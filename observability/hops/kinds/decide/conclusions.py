@@ -13,8 +13,8 @@ from hops.conclusions.over_fetching import over_fetching_sentences, selection_se
 from hops.conclusions.wording import clause, excludes_zero, in_ms, mark_lines, not_tested, plural
 from hops.elements.numbers import excess, figure, p_value
 from hops.kinds.decide.analysis import SAVED, Answer, Decision
+from hops.kinds.decide.gap_to_fastest import Gap
 from hops.kinds.decide.ranking import Behind, Ranking
-from hops.kinds.decide.shrinking import Shrinking
 from hops.run.documents.estimate import Estimate
 from hops.run.network import Network, in_words
 from hops.statistics.over_blocks import MIN_BLOCKS
@@ -79,7 +79,7 @@ def _fastest(answer: Answer, numbers: Mapping[str, str]) -> str:
     return f"{text}; {_to_turn(turn)} {_marks(turn['source'], numbers)}" if turn else text
 
 
-def _to_turn(turn: Shrinking) -> str:
+def _to_turn(turn: Gap) -> str:
     other, by = turn["topology"], in_ms(turn["by_ms"])
     if turn["part"] is None or turn["more_ms"] is None:
         return f"{other} takes {by} longer, and no single hop is shown to account for it"

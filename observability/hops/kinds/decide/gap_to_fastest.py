@@ -1,4 +1,4 @@
-"""Which part of a topology's hop budget is large enough to account for its distance from the fastest topology.
+"""Which part of the hop budget could account for the distance of the next topology from the fastest.
 
 Means add up and medians do not: the distance from the fastest topology is a difference of medians, but the times of
 parts are means. So a part that is large enough may still not be the cause. A part that both topologies have would
@@ -26,7 +26,7 @@ _NOT_THE_SHOP = ("generator", UNATTRIBUTED_GROUP)
 """Groups of parts that belong to the instrument: no topology can shrink them."""
 
 
-class Shrinking(TypedDict):
+class Gap(TypedDict):
     """The part that most exceeds the fastest topology's part.
 
     `by_ms` is how far `topology`, the nearest that is shown to be slower, is behind `quickest` at p50. `part` is the
@@ -46,14 +46,14 @@ class Shrinking(TypedDict):
     source: list[str]
 
 
-def shrinking(
+def explain_gap(
     fastest: Ranking,
     rows: Mapping[str, pl.DataFrame],
     hops: Mapping[str, pl.DataFrame],
     mix: Mapping[Kind, float],
     source: list[str],
     first: int | None = None,
-) -> Shrinking | None:
+) -> Gap | None:
     """Examines the nearest topology that is shown to be slower; None if no topology is.
 
     Args:
@@ -69,7 +69,7 @@ def shrinking(
     parts = _part_differences(hops, mix, slower, faster, farther, first)
     shown = [part for part in parts if (part["ci95"][0] or 0.0) > 0]
     most = max(shown, key=lambda part: part["difference_ms"], default=None)
-    return Shrinking(
+    return Gap(
         topology=slower,
         quickest=faster,
         by_ms=Estimate(value=nearest["value"], ci95=nearest["ci95"]),
