@@ -23,7 +23,7 @@ from recording.lean.recorder import Recorder
 from shop.platform.access import streams as access_streams
 from shop.platform.config import EDGE_MARK
 from shop.platform.graphql import streams
-from shop.platform.http import server, sockets
+from shop.platform.http import server, websockets
 from shop.platform.http.body import MAX_BYTES
 from shop.platform.process.runtime import Runtime
 from shop.platform.telemetry.meters import Meters
@@ -148,7 +148,7 @@ class TestAWebSocket:
     )
     async def test_is_closed_by_too_many_frames(self, served: Served, frame: bytes) -> None:
         head, body = frame[:2], frame[2:]
-        count = sockets.BURST_BYTES // sockets.FRAME_BYTES
+        count = websockets.BURST_BYTES // websockets.FRAME_BYTES
         rest = b"\x00\x80" if frame[0] == 0x01 else head
         flood = (head + bytes(4) + body) + (rest + bytes(4) + body) * count
         with await asyncio.to_thread(raw_socket, served) as raw:
@@ -158,7 +158,7 @@ class TestAWebSocket:
 
     async def test_stays_open_within_its_allowance(self, served: Served) -> None:
         """Frames that come in pieces are counted once."""
-        count = sockets.BURST_BYTES // sockets.FRAME_BYTES
+        count = websockets.BURST_BYTES // websockets.FRAME_BYTES
         init = json.dumps({"type": "connection_init", "payload": served.authorization(1)}).encode()
         sent = b"\x81\xfe" + len(init).to_bytes(2) + bytes(4) + init + (b"\x89\x81" + bytes(5)) * (count // 2)
         with await asyncio.to_thread(raw_socket, served) as raw:
