@@ -21,7 +21,8 @@ from hops.units import ALL, NS_PER_S
 
 _OF_THE_PROTOCOL = ("services", "gateways")
 """Groups of components whose CPU and memory count: they speak the protocol, unlike edge and database."""
-MAX_FAILED = 0.01
+MAX_FAILED = 1.0
+"""In percent of an arm's journeys."""
 _USED: dict[Metric, Literal["cpu_s", "rss_mb"]] = {"cpu_percent": "cpu_s", "memory_mb": "rss_mb"}
 
 
@@ -50,11 +51,10 @@ class Figures:
         Returns:
             The effect; None if at most `MAX_FAILED` of each side's journeys failed, or the metric is no latency.
         """
-        sides, blocks = [self._measured.journeys[arm] for arm in (left, right)], self.blocks(left, right)
-        failed = [one.filter(pl.col("outcome") != "ok").height / one.height for one in sides]
-        if not metric.startswith(LATENCY) or max(failed) <= MAX_FAILED:
+        arms, blocks = (left, right), self.blocks(left, right)
+        if not metric.startswith(LATENCY) or all(sum(self.failures(arm).values()) <= MAX_FAILED for arm in arms):
             return None
-        every = [latencies_of(one.with_columns(outcome=pl.lit("ok"))) for one in sides]
+        every = [latencies_of(self._measured.journeys[arm].with_columns(outcome=pl.lit("ok"))) for arm in arms]
         mine, other = pair_sections(every[0], every[1], ALL, blocks, blocks)
         name = metric.removeprefix(LATENCY)
         return _ratio(mine[name], other[name], len(blocks))
