@@ -16,7 +16,7 @@ from experiment.arguments import checked_seed, topologies_of, whole_number
 from experiment.blocks import THE_SHOP, Makers, expected_s
 from experiment.commands import options
 from experiment.commands.own_targets import begin_targets, run_targets
-from experiment.commands.preflight import Preflight, speed_sentences
+from experiment.commands.preflight import Preflight
 from experiment.errors import UsageError
 from experiment.noise_warning import LONG
 from experiment.own_target.file import TargetFile
@@ -276,14 +276,13 @@ def announcement(plan: Plan) -> Iterator[str]:
 
 
 def foresee_run(plan: Plan, results: Path) -> Iterator[str]:
-    """Says what the blocks of a long run can show, and how fast the machine is now; says nothing in CI."""
-    if options.in_ci() or not (plan.chosen or len(plan.trials()) >= LONG):
+    """Says what the blocks of a long run can show; says nothing in CI."""
+    if options.in_ci() or plan.chosen or len(plan.trials()) < LONG:
         return
     from hops.statistics.over_blocks import MIN_BLOCKS
 
-    if not plan.chosen and len(plan.arms) > 1 and plan.blocks >= MIN_BLOCKS and plan.precision is None:
+    if len(plan.arms) > 1 and plan.blocks >= MIN_BLOCKS and plan.precision is None:
         yield visible_sentence(plan, results)
-    yield from speed_sentences(results)
 
 
 def _in_all(plan: Plan) -> str:

@@ -4,42 +4,17 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterable, Iterator
-from pathlib import Path
+from collections.abc import Iterable
 
 import typer
 
 from experiment.commands.options import in_ci
-from experiment.trial.machine_speed import machine_speed, usual_speed
 from experiment.trial.programs import Programs
 from hops.conclusions.wording import programs_text
 from hops.gates.limits import kind_of
-from hops.gates.machine_speed import speed_gate
 
 LOOK_S = 2.0
 """Seconds for which other programs are observed."""
-
-
-def speed_sentences(results: Path) -> Iterator[str]:
-    """Says how fast this machine is now, compared with its usual speed in the trials of kept runs."""
-    usual, now = usual_speed(results), machine_speed()
-    if usual is None:
-        yield (
-            f"This machine's usual speed is unknown: no kept run measured it. The current speed is {now:.1f} million "
-            "rounds of a fixed piece of work per second."
-        )
-        return
-    speed, trials = usual
-    off = now / speed - 1
-    steady = speed_gate(now, speed)["ok"]
-    compared = (
-        "as usual" if steady else f"{abs(off):.0%} {'slower' if off < 0 else 'faster'} than usual".replace("%", " %")
-    )
-    advice = "" if steady else " Expect milliseconds to shift with it, and ratios to shift less."
-    yield (
-        f"Speed of this machine now: {compared} ({now:.1f} million rounds of a fixed piece of work per second; "
-        f"the median of {trials:,} trials of kept runs is {speed:.1f}).{advice}"
-    )
 
 
 class Preflight:

@@ -32,7 +32,6 @@ from experiment.own_target.traces import (
 from experiment.plan.arms_in_blocks import Arm, Plan
 from experiment.results.folder import ResultsFolder, write_json
 from experiment.trial.edge_log import at_edge
-from experiment.trial.machine_speed import machine_speed
 from experiment.trial.outcome import EXEMPLARS, GENERATOR, JOURNEYS, Clock, Trial
 from experiment.trial.probes import observe
 from experiment.trial.resources import CLIENT, peak_memory_mb, peak_memory_of_all_mb
@@ -175,7 +174,6 @@ def run_own_trial(
     warmup, load = loads_of(tapes, plan, arm)
     sending = plan.sending(arm)
     folder.mkdir(parents=True)
-    speed_before = machine_speed(sending.duration_s)
     if parity_in_full:
         checked = check(system, shopload, tapes, arm.label, folder / ANSWERS)
         rare = [name for name in system.journeys if name not in checked]
@@ -223,7 +221,6 @@ def run_own_trial(
         target=traced.lacking,
     )
     evidence = evidence_of(journeys, traced.budgets, traced.quality, looked_at)
-    speed = (speed_before + machine_speed(sending.duration_s)) / 2
     clock.lap("analysis")
     return Trial(
         journeys=at_edge(journeys, None),
@@ -238,7 +235,7 @@ def run_own_trial(
         rss_mb=peak_memory_mb(resources.samples),
         memory_mb=peak_memory_of_all_mb(resources.samples),
         phases_s=clock.phases_s,
-        machine_speed=speed,
+        machine_speed=resources.machine_speed(),
         programs=resources.other_programs(),
         observed=observed.rows,
         unrequested=traced.unrequested,

@@ -1,86 +1,57 @@
-"""Measures how fast the machine is at the moment, with a fixed piece of work.
+"""Measures how fast the machine is during a load, with a fixed piece of work.
 
 The host of a virtual machine may slow the machine down unnoticed: through another guest on the same core's second
-thread, or a lower clock rate. Neither counts as steal; the same journeys just take more CPU seconds. The speed may
-change several times a second, so a short measurement would show the speed of a moment that the trial did not see.
+thread, or a lower clock rate. Neither counts as steal; the same journeys just take more CPU seconds. The speed of an
+idle machine does not predict it: on some hosts the idle machine changes its speed several times a second.
 """
 
 from __future__ import annotations
 
-import math
 import statistics
+import threading
 import time
-from collections.abc import Callable, Sequence
-from pathlib import Path
+from collections.abc import Callable
+from types import TracebackType
 
-from experiment.errors import UsageError
-from experiment.results.folder import finished_runs, read_json
-from experiment.results.manifest import machine
-
-ROUNDS = 200_000
-REPETITIONS = 15
-MAX_ERROR = 0.01
-"""Standard error, as a share of the mean, above which there are further repetitions."""
-PAUSE_S = 0.05
-"""Seconds between further repetitions."""
-FURTHER_PER_S, MAX_FURTHER = 3, 75
-"""Further repetitions for each second of load, and at most."""
-TRIMMED = 0.2
-"""Share of the repetitions that is left out at each end, because something else may have interrupted them."""
-MAX_KEPT_RUNS = 20
-"""Number of the latest runs that define the usual speed."""
-_SAME = ("cpu", "cores", "python")
-"""Properties that two runs must share for their speeds to be comparable."""
+ROUNDS = 10_000
+"""Length of the piece of work, which takes less than a millisecond."""
+INTERVAL_S = 0.1
 
 
-def usual_speed(results: Path) -> tuple[float, int] | None:
-    """Returns the median speed of trials of the latest kept runs here, if there are any, and the number of trials."""
-    # Not imported at the top, so that trials do not wait for the import of modules that read rows.
-    from hops.run.files import MANIFEST, TRIALS
+class MachineSpeed:
+    """Times the piece of work again and again until the block ends, at a cost of less than 1 % of a core.
 
-    here, speeds = machine(), []
-    for name in sorted(finished_runs(results, TRIALS), reverse=True)[:MAX_KEPT_RUNS]:
-        try:
-            there = read_json(results / name / MANIFEST)["machine"]
-            if all(there[key] == here[key] for key in _SAME):
-                trials = read_json(results / name / TRIALS)["trials"]
-                speeds += [trial["machine_speed"] for trial in trials if trial["used"] and "machine_speed" in trial]
-        except (UsageError, KeyError, TypeError):
-            continue  # written by another version
-    return (statistics.median(speeds), len(speeds)) if speeds else None
-
-
-def machine_speed(
-    load_s: float = 0.0,
-    clock: Callable[[], int] = time.perf_counter_ns,
-    sleep: Callable[[float], None] = time.sleep,
-) -> float:
-    """Measures the speed of one core, during which nothing else should run.
-
-    It takes a quarter of a second, and up to 5 s more if the speed changes meanwhile.
+    CPU time is measured, so that it does not matter whether other work interrupts the piece.
 
     Args:
-        load_s: Length of the load that the speed is compared with; a longer load justifies a longer measurement.
-
-    Returns:
-        Millions of rounds of a small loop per second, as the trimmed mean of several repetitions. The value is
-        comparable only with values that the same version of Python measured.
+        clock: Returns the CPU time of the calling thread, in nanoseconds.
     """
-    speeds = [_rounds_per_us(clock) for _ in range(REPETITIONS)]
-    further = min(MAX_FURTHER, int(FURTHER_PER_S * load_s))
-    while _error(kept := _trim(speeds)) > MAX_ERROR and len(speeds) < REPETITIONS + further:
-        sleep(PAUSE_S)
-        speeds.append(_rounds_per_us(clock))
-    return statistics.fmean(kept)
 
+    def __init__(self, interval_s: float = INTERVAL_S, clock: Callable[[], int] = time.thread_time_ns) -> None:
+        self._interval_s, self._clock = interval_s, clock
+        self._speeds: list[float] = []
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="machine-speed", daemon=True)
 
-def _trim(speeds: Sequence[float]) -> Sequence[float]:
-    left_out = int(TRIMMED * len(speeds))
-    return sorted(speeds)[left_out : len(speeds) - left_out]
+    def __enter__(self) -> MachineSpeed:
+        self._thread.start()
+        return self
 
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stop.set()
+        self._thread.join(timeout=10)
 
-def _error(speeds: Sequence[float]) -> float:
-    return statistics.stdev(speeds) / math.sqrt(len(speeds)) / statistics.fmean(speeds)
+    @property
+    def mean(self) -> float:
+        """Millions of rounds of a small loop per CPU second; comparable only within one version of Python."""
+        return statistics.fmean(self._speeds)
+
+    def _run(self) -> None:
+        self._speeds.append(_rounds_per_us(self._clock))
+        while not self._stop.wait(self._interval_s):
+            self._speeds.append(_rounds_per_us(self._clock))
 
 
 def _rounds_per_us(clock: Callable[[], int]) -> float:

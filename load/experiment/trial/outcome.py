@@ -39,7 +39,7 @@ class Trial:
         resources: A row for each component and sample (`hops.run.rows.RESOURCES`).
         rss_mb: Peak memory of each component, MiB.
         memory_mb: Peak memory of all components together, MiB.
-        machine_speed: Speed of the machine: the mean of the values before the system started and after it stopped.
+        machine_speed: Speed of the machine during the load (`MachineSpeed`); None if unknown.
             None for a step, whose system keeps running.
         origin: Source of CPU seconds and memory; None for this machine's kernel.
         cache: Requests to the cache during the load, by component; empty without a cache.

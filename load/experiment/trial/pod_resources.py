@@ -161,6 +161,9 @@ class PodResources:
     def disk_stall_share(self) -> None:
         """Returns None, because kubelets do not report waits for disks."""
 
+    def machine_speed(self) -> None:
+        """Returns None, because nothing measures the nodes' speed."""
+
     def _of_machines(self, figure: Callable[[MachineTimes], float]) -> float:
         first, last = self._machines
         return sum(figure(last[node]) - figure(first[node]) for node in last.keys() & first.keys())

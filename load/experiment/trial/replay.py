@@ -166,9 +166,7 @@ class Replay:
         write_json(self._folder / "audit.json", findings)
         self.broken = [finding["promise"] for finding in findings["invariants"] if not finding["ok"]]
 
-    def trial(
-        self, *, overload: bool = False, edge_log: Path | None = None, machine_speed: float | None = None
-    ) -> Trial:
+    def trial(self, *, overload: bool = False, edge_log: Path | None = None) -> Trial:
         """Makes the outcome of the trial.
 
         Args:
@@ -224,7 +222,7 @@ class Replay:
             rss_mb=peak_memory_mb(resources.samples),
             memory_mb=peak_memory_of_all_mb(resources.samples),
             phases_s=self._clock.phases_s,
-            machine_speed=machine_speed,
+            machine_speed=resources.machine_speed(),
             origin=resources.origin,
             cache={
                 name: CacheCounts(asked=one.asked, hits=one.hits, unanswered=one.unanswered)

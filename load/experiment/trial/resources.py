@@ -14,6 +14,7 @@ from typing import Protocol
 
 import psutil
 
+from experiment.trial.machine_speed import MachineSpeed
 from experiment.trial.programs import Programs
 from hops.run.documents.trial import Program
 
@@ -90,6 +91,9 @@ class Resources(Protocol):
     def disk_stall_share(self) -> float | None:
         """Returns the share of intervals between looks in which the disk stalled, 0 to 1; None if unknown."""
 
+    def machine_speed(self) -> float | None:
+        """Returns the machine's mean speed during the load (`MachineSpeed`); None if the load was on other machines."""
+
 
 def peak_memory_mb(samples: Iterable[Sample]) -> dict[str, float]:
     """Returns each component's largest sampled memory, in MiB."""
@@ -152,6 +156,7 @@ class ResourceSampler:
         self._others: list[Program] = []
         self._waited_s: float | None = None
         self._disk_waits_s: list[float] = []
+        self._speed = MachineSpeed()
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="resources", daemon=True)
 
@@ -160,11 +165,13 @@ class ResourceSampler:
         self._look()
         self._programs = Programs()
         self._thread.start()
+        self._speed.__enter__()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._speed.__exit__(kind, error, trace)
         self._stop.set()
         self._thread.join(timeout=10)
         self._look(memory=True)
@@ -189,6 +196,9 @@ class ResourceSampler:
 
     def disk_stall_share(self) -> float | None:
         return stall_share(self._disk_waits_s)
+
+    def machine_speed(self) -> float:
+        return self._speed.mean
 
     def _run(self) -> None:
         while not self._stop.wait(self._interval_s):

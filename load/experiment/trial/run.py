@@ -16,7 +16,6 @@ from experiment.parity.answers import check_answers
 from experiment.parity.under_load import reference_digests
 from experiment.plan.arms_in_blocks import Arm, Plan
 from experiment.trial.audit import mark
-from experiment.trial.machine_speed import machine_speed
 from experiment.trial.outcome import JOURNEYS, PARITY, Clock, Trial
 from experiment.trial.sender import sender_of
 from mesh.components.shop_processes import TRIAL_DATABASE
@@ -69,7 +68,6 @@ def run_trial(
     sending = plan.sending(arm)
     warmup, load = loads_of(tapes, plan, arm)
     compared = not (sending.overload or arm.probe) or load.tape.journeys <= MAX_COMPARED
-    speed_before = machine_speed(sending.duration_s)
     with ready(system, shopload, sample, warmup, folder, clock, say, prepare, plan.may_differ):
         # Not imported at the top, so that the system's start does not wait for these imports.
         from experiment.trial.probes import observe
@@ -85,9 +83,8 @@ def run_trial(
         say(f"reading {len(replay.sampled)} traces from Jaeger")
         replay.collect(folder / JOURNEYS, release_services=system.stop_serving, keep_traces=arm.keeps_traces)
         say(f"audit: {replay.audit_in_words}")
-    speed = (speed_before + machine_speed(sending.duration_s)) / 2
     clock.lap("stop")
-    trial = replay.trial(overload=sending.overload, edge_log=system.edge_log, machine_speed=speed)
+    trial = replay.trial(overload=sending.overload, edge_log=system.edge_log)
     return replace(trial, observed=observed.rows, generator={**trial.generator, **observed.account})
 
 

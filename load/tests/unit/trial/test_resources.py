@@ -43,6 +43,7 @@ def test_cpu_of_a_child_counts_for_its_component() -> None:
         assert peak_memory_mb(sampler.samples)["busy"] > 1.0
         assert peak_memory_of_all_mb(sampler.samples) >= peak_memory_mb(sampler.samples)["busy"]
         assert 0.0 <= sampler.steal_share() <= 1.0
+        assert sampler.machine_speed() > 0.0
     finally:
         subprocess.run(["pkill", "-KILL", "-s", str(process.pid)], check=False)
         process.wait(timeout=10)

@@ -54,7 +54,8 @@ class TrialRecord(TypedDict):
 
     Some keys may be missing:
 
-    - `machine_speed`, in older records: how many times a second the machine did a fixed piece of work around the trial;
+    - `machine_speed`, unless the load was on other machines: how often the machine did a fixed piece of work per CPU
+      microsecond during the load;
     - `resources_from`, unless the trial ran in a cluster;
     - `tracing`, in records of untraced trials;
     - `cache`, by component, and `edge_cache`, unless the trial had such a cache;
