@@ -80,16 +80,17 @@ class LoadEntry(_Strict):
 
 
 class Scale(_Strict):
-    """The factor that divides the study's figures: `users`, `time`, or both."""
+    """The factor that divides the study's figures: `users`, `time`, or both; 1 for the study's own figures."""
 
     by: Positive
-    divides: Annotated[list[Annotated[str, Field(pattern="^(users|time)$")]], Field(min_length=1)]
+    divides: list[Annotated[str, Field(pattern="^(users|time)$")]]
     why: str
 
     @property
     def text(self) -> str:
         """Describes the scale in words."""
-        return f"One factor: {join_names(self.divides)} divided by {self.by:g}. {self.why}"
+        factor = f"One factor: {join_names(self.divides)} divided by {self.by:g}."
+        return f"{factor if self.by != 1 else 'Nothing is scaled.'} {self.why}"
 
 
 class Side(_Strict):
@@ -217,6 +218,8 @@ def _problems(study: StudyFile, file: Path) -> Iterator[tuple[Place, str]]:
             unknown = [one for one in claims if one not in ids]
             yield from (((*place, key), f"{describe(one)} is not a claim; {valid(one, ids)}") for one in unknown)
     replay = study.replay
+    if bool(replay.scale.divides) != (replay.scale.by != 1):
+        yield ("replay", "scale"), "give by: 1 and divides: [] for the study's own figures, or both for scaled ones"
     named: Mapping[str, Mapping[str, object]] = {
         "published": replay.published,
         "not_comparable": replay.not_comparable,

@@ -57,10 +57,10 @@ def test_a_load_keeps_the_studys_pace_and_reports_its_scale() -> None:
     many, ramp = of(rozek, "rozek-grpc-s1-1000").load, of(chandra, "chandra-rest-load").load
     assert many is not None
     assert ramp is not None
-    # A fifth of 1,000 users and of 30 s.
-    assert (many.process, many.sending.rate, many.sending.duration_s) == ("constant", pytest.approx(1000 / 30), 6)
-    assert rozek.about["studies"][0]["loads"]["s1-1000"]["users_replayed"] == 200
-    assert "users and time divided by 5" in rozek.about["studies"][0]["scale"]
+    assert (many.process, many.sending.rate, many.sending.duration_s) == ("constant", pytest.approx(1000 / 30), 30)
+    assert rozek.about["studies"][0]["loads"]["s1-1000"]["users_replayed"] == 1000
+    assert rozek.about["studies"][0]["scale"].startswith("Nothing is scaled. ")
+    assert "One factor: time divided by 30. " in chandra.about["studies"][0]["scale"]
     assert (ramp.sending.closed, ramp.sending.duration_s, ramp.sending.overload) == (ClosedLoop(245, 0.0), 12, True)
     assert ramp.sending.steps[:3] == (0.25, 0.5, 0.75)
     sent = Load(Tape(Path("tape"), "", 1, 1), 12, ramp.sending.closed, steps=ramp.sending.steps)
@@ -101,6 +101,16 @@ def test_a_wrong_claim_is_refused_by_name(change: dict[str, Any], message: str, 
     file = tmp_path / "niswar.yaml"
     file.write_text(yaml.safe_dump(document), encoding="utf-8")
     with pytest.raises(UsageError, match=rf"niswar\.yaml:\d+: {message}"):
+        read_study(file)
+
+
+@pytest.mark.parametrize("scale", [{"by": 1, "divides": ["time"]}, {"by": 30, "divides": []}])
+def test_a_scale_that_contradicts_itself_is_refused(scale: dict[str, Any], tmp_path: Path) -> None:
+    document = yaml.safe_load((STUDIES / "chandra.yaml").read_text(encoding="utf-8"))
+    document["replay"]["scale"] |= scale
+    file = tmp_path / "chandra.yaml"
+    file.write_text(yaml.safe_dump(document), encoding="utf-8")
+    with pytest.raises(UsageError, match=r"chandra\.yaml:\d+: replay\.scale: give by: 1 and divides: \[\] for"):
         read_study(file)
 
 
