@@ -183,10 +183,15 @@ def _repeat(
         for _ in range(1 + _RETRIES):
             slowness[trial] = next(states)
             speeds[trial] = float(np.exp(rng.normal(0, _MEASURED)) / slowness[trial])
-            if len(speeds) < MIN_TRIALS or speed_gate(speeds[trial], float(np.median(list(speeds.values()))))["ok"]:
+            of_arm = [speed for (_, topology), speed in speeds.items() if topology == trial[1]]
+            if len(of_arm) < MIN_TRIALS or speed_gate(speeds[trial], float(np.median(of_arm)))["ok"]:
                 break
-    usual = float(np.median(list(speeds.values())))
-    return slowness, all(speed_gate(speed, usual)["ok"] for speed in speeds.values())
+    arms: dict[str, list[float]] = {}
+    for (_, topology), speed in speeds.items():
+        arms.setdefault(topology, []).append(speed)
+    return slowness, all(
+        speed_gate(speed, float(np.median(of_arm)))["ok"] for of_arm in arms.values() for speed in of_arm
+    )
 
 
 def _intervals(

@@ -170,19 +170,21 @@ def test_a_repeated_trial_runs_again_at_once_within_its_block(tmp_path: Path) ->
 def test_a_trial_at_a_lower_machine_speed_is_noisy_and_repeated_at_once(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], retry: int
 ) -> None:
-    runs, order = FakeRuns(machine_speed=lambda number: 17.0 if number == 3 else 20.0), names(plan())
-    finish(tmp_path, runs, retry=retry)
-    assert runs.ran == [*order[:3], *order[2:3] * retry, *order[3:]]
-    noisy = "trial 3 of 4 finished: NOISY (deviation of the machine's speed from the run's median)"
+    one = plan(blocks=3)
+    runs, order = FakeRuns(machine_speed=lambda number: 17.0 if number == 5 else 20.0), names(one)
+    finish(tmp_path, runs, retry=retry, one=one)
+    assert runs.ran == [*order[:5], *order[4:5] * retry, *order[5:]]
+    noisy = "trial 5 of 6 finished: NOISY (deviation of the machine's speed from the arm's median)"
     assert noisy in capsys.readouterr().err
 
 
 def test_an_early_trial_whose_speed_turns_out_to_be_unusual_is_repeated_at_the_end(tmp_path: Path) -> None:
-    runs, order = FakeRuns(machine_speed=lambda number: 24.0 if number == 1 else 20.0), names(plan())
+    one = plan(blocks=3)
+    runs, order = FakeRuns(machine_speed=lambda number: 24.0 if number == 1 else 20.0), names(one)
     with pytest.raises(AtTheEndError):
-        run(tmp_path, runs, retry=1)
+        run(tmp_path, runs, retry=1, one=one)
     assert runs.ran == [*order, order[0]]
-    assert runs.in_full == [True, True, False, False, True]  # so all arms have the same sample of bytes
+    assert runs.in_full == [True, True, *[False] * 4, True]  # so all arms have the same sample of bytes
 
 
 def test_the_default_comparison_takes_25_minutes_at_most() -> None:

@@ -160,7 +160,9 @@ def _chance(quarters: pl.DataFrame) -> float:
 
 def verdicts(run: RunFiles) -> list[TrialVerdict]:
     """Makes a row for each trial, including replaced ones, then one for each block: the worst of its used trials."""
-    fastest = max((trial.get("machine_speed", 0.0) for trial in run.used), default=0.0)
+    fastest = dict[str, float]()
+    for trial in run.used:
+        fastest[trial["topology"]] = max(trial.get("machine_speed", 0.0), fastest.get(trial["topology"], 0.0))
     rows = [
         TrialVerdict(
             block=trial["block"],
@@ -169,7 +171,9 @@ def verdicts(run: RunFiles) -> list[TrialVerdict]:
             used=trial["used"],
             verdict=verdict_of(trial["gates"]),
             reasons=failing_gates(trial["gates"]),
-            machine_speed=trial["machine_speed"] / fastest if "machine_speed" in trial and fastest else None,
+            machine_speed=trial["machine_speed"] / most
+            if "machine_speed" in trial and (most := fastest.get(trial["topology"], 0.0))
+            else None,
         )
         for trial in sorted(run.trials, key=lambda trial: (trial["block"], trial["position"], trial["attempt"]))
     ]

@@ -141,7 +141,7 @@ GATES = (
     Kind("disk_stall_share", "seconds in which the disk stalled",
         "commits wait for the disk, and so does the p99 of journeys that write", NOISY, "below", 0.01, "%",
         remedy=_REPEAT),
-    Kind("speed_off_share", "deviation of the machine's speed from the run's median",
+    Kind("speed_off_share", "deviation of the machine's speed from the arm's median",
         "milliseconds hold for one speed of the machine", NOISY, limit=0.08, unit="%", remedy=_REPEAT),
     Kind("answers_differ", "distinct answer digests beyond the first", _ANSWERS, WRONG,
         remedy="The journeys are named below. In a target file, the key ignore leaves out what may differ."),

@@ -1,7 +1,8 @@
-"""Whether the machine was equally fast in all trials of a run."""
+"""Whether the machine was equally fast in all trials of an arm."""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from statistics import median
 
@@ -10,23 +11,23 @@ from hops.run.documents.gate import Gate
 from hops.run.documents.trial import TrialRecord
 
 MIN_TRIALS = 3
-"""Minimum number of trials: with fewer, the median does not show which trial had a different speed."""
+"""Minimum number of an arm's trials: with fewer, the median does not show which one had a different speed."""
 
 
 def with_speed_gates(trials: Sequence[TrialRecord]) -> list[TrialRecord]:
-    """Adds to each trial the gate on how far its machine speed is from the median of all trials.
+    """Adds to each trial the gate on how far its machine speed is from the median of its arm's trials.
 
     Measured milliseconds hold only for one speed of the machine, and intervals over blocks do not cover a state of the
-    machine that lasts longer than a block.
+    machine that lasts longer than a block. Speeds of different arms are not compared, because the load may change them.
     """
-    speeds = [trial["machine_speed"] for trial in trials if trial["used"] and "machine_speed" in trial]
-    if len(speeds) < MIN_TRIALS:
-        return list(trials)
-    usual = median(speeds)
+    speeds = defaultdict[str, list[float]](list)
+    for trial in trials:
+        if trial["used"] and "machine_speed" in trial:
+            speeds[trial["topology"]].append(trial["machine_speed"])
     return [
-        trial
-        if "machine_speed" not in trial
-        else {**trial, "gates": [*trial["gates"], speed_gate(trial["machine_speed"], usual)]}
+        {**trial, "gates": [*trial["gates"], speed_gate(trial["machine_speed"], median(of_arm))]}
+        if "machine_speed" in trial and len(of_arm := speeds[trial["topology"]]) >= MIN_TRIALS
+        else trial
         for trial in trials
     ]
 

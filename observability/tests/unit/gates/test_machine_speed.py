@@ -11,8 +11,8 @@ from hops.gates.verdict import failing_gates, verdict_of
 from hops.run.documents.gate import NOISY, VALID
 
 
-def trial(speed: float | None, *, used: bool = True) -> Any:
-    return {"used": used, "gates": []} | ({} if speed is None else {"machine_speed": speed})
+def trial(speed: float | None, *, used: bool = True, topology: str = "rest") -> Any:
+    return {"used": used, "topology": topology, "gates": []} | ({} if speed is None else {"machine_speed": speed})
 
 
 @pytest.mark.parametrize(
@@ -24,8 +24,9 @@ def trial(speed: float | None, *, used: bool = True) -> Any:
         ([trial(10.0, used=False), trial(20.0), trial(20.0), trial(20.0)], [True, False, False, False]),
         ([trial(10.0), trial(20.0)], [False, False]),
         ([trial(None), trial(20.0), trial(20.0), trial(15.0)], [False, False, False, True]),
+        ([*[trial(20.0)] * 3, *[trial(25.0, topology="grpc")] * 2, trial(20.0, topology="grpc")], [*[False] * 5, True]),
     ],
-    ids=["steady", "slower", "faster", "replaced", "too few", "not measured"],
+    ids=["steady", "slower", "faster", "replaced", "too few", "not measured", "another arm"],
 )
 def test_a_trial_far_from_the_median_is_noisy(trials: list[Any], failing: list[bool]) -> None:
     judged = [one["gates"] for one in with_speed_gates(trials)]
