@@ -48,7 +48,8 @@ class SummaryGate(Gate):
 class TrialVerdict(TypedDict):
     """Whether a trial or block can be trusted; `reasons` are the names of the gates that failed.
 
-    `machine_speed` is the trial's speed as a share of that in the arm's fastest used trial; None for a block, or if unknown.
+    `machine_speed` is the trial's speed as a share of that in the arm's fastest used trial; None for a block, or if
+    unknown.
     """
 
     block: int
