@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import product
@@ -17,7 +17,7 @@ from hops.analysis.of_traces.limits import Limit, check
 from hops.analysis.of_traces.timelines import TOTAL, Timeline
 from hops.elements.element import Element
 from hops.elements.table import Table, words
-from hops.gates.machine_speed import MIN_TRIALS, speed_gate
+from hops.gates.machine_speed import speed_gate, usual_speeds
 from hops.statistics.contrast import contrast
 from hops.statistics.intervals import Interval
 from hops.units import ALL
@@ -179,19 +179,18 @@ def _repeat(
     """Draws a run that retries refused trials immediately: the slowness of its trials, and whether it is VALID."""
     slowness: dict[tuple[int, str], float] = {}
     speeds: dict[tuple[int, str], float] = {}
+
+    def all_hold(checked: Iterable[tuple[int, str]]) -> bool:
+        usual = usual_speeds((arm, speed) for (_, arm), speed in speeds.items())
+        return all(speed_gate(speeds[one], usual[one[1]])["ok"] for one in checked if one[1] in usual)
+
     for trial in trials:
         for _ in range(1 + _RETRIES):
             slowness[trial] = next(states)
             speeds[trial] = float(np.exp(rng.normal(0, _MEASURED)) / slowness[trial])
-            of_arm = [speed for (_, topology), speed in speeds.items() if topology == trial[1]]
-            if len(of_arm) < MIN_TRIALS or speed_gate(speeds[trial], float(np.median(of_arm)))["ok"]:
+            if all_hold([trial]):
                 break
-    arms: dict[str, list[float]] = {}
-    for (_, topology), speed in speeds.items():
-        arms.setdefault(topology, []).append(speed)
-    return slowness, all(
-        speed_gate(speed, float(np.median(of_arm)))["ok"] for of_arm in arms.values() for speed in of_arm
-    )
+    return slowness, all_hold(trials)
 
 
 def _intervals(

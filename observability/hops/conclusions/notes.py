@@ -221,8 +221,8 @@ def _slowed_machine(trials: Sequence[TrialVerdict]) -> str:
     (block, topology), slowest = min(known.items(), key=lambda item: item[1])
     return (
         f"The machine itself was not equally fast in all trials: in block {block} of {topology} a fixed piece of "
-        f"work took {1 / slowest:.1f} times as long as in the fastest. Ratios within a block suffer less from that "
-        "than absolute figures do."
+        f"work took {1 / slowest:.1f} times as long as in its fastest trial. Ratios within a block suffer less from "
+        "that than absolute figures do."
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
 import polars as pl
@@ -160,9 +161,9 @@ def _chance(quarters: pl.DataFrame) -> float:
 
 def verdicts(run: RunFiles) -> list[TrialVerdict]:
     """Makes a row for each trial, including replaced ones, then one for each block: the worst of its used trials."""
-    fastest = dict[str, float]()
+    fastest = defaultdict[str, float](float)
     for trial in run.used:
-        fastest[trial["topology"]] = max(trial.get("machine_speed", 0.0), fastest.get(trial["topology"], 0.0))
+        fastest[trial["topology"]] = max(fastest[trial["topology"]], trial.get("machine_speed", 0.0))
     rows = [
         TrialVerdict(
             block=trial["block"],
@@ -171,8 +172,8 @@ def verdicts(run: RunFiles) -> list[TrialVerdict]:
             used=trial["used"],
             verdict=verdict_of(trial["gates"]),
             reasons=failing_gates(trial["gates"]),
-            machine_speed=trial["machine_speed"] / most
-            if "machine_speed" in trial and (most := fastest.get(trial["topology"], 0.0))
+            machine_speed=trial["machine_speed"] / fastest[trial["topology"]]
+            if "machine_speed" in trial and fastest[trial["topology"]]
             else None,
         )
         for trial in sorted(run.trials, key=lambda trial: (trial["block"], trial["position"], trial["attempt"]))

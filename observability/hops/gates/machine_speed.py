@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from statistics import median
 
 from hops.gates.limits import kind_of
@@ -20,16 +20,23 @@ def with_speed_gates(trials: Sequence[TrialRecord]) -> list[TrialRecord]:
     Measured milliseconds hold only for one speed of the machine, and intervals over blocks do not cover a state of the
     machine that lasts longer than a block. Speeds of different arms are not compared, because the load may change them.
     """
-    speeds = defaultdict[str, list[float]](list)
-    for trial in trials:
-        if trial["used"] and "machine_speed" in trial:
-            speeds[trial["topology"]].append(trial["machine_speed"])
+    usual = usual_speeds(
+        (trial["topology"], trial["machine_speed"]) for trial in trials if trial["used"] and "machine_speed" in trial
+    )
     return [
-        {**trial, "gates": [*trial["gates"], speed_gate(trial["machine_speed"], median(of_arm))]}
-        if "machine_speed" in trial and len(of_arm := speeds[trial["topology"]]) >= MIN_TRIALS
+        {**trial, "gates": [*trial["gates"], speed_gate(trial["machine_speed"], usual[trial["topology"]])]}
+        if "machine_speed" in trial and trial["topology"] in usual
         else trial
         for trial in trials
     ]
+
+
+def usual_speeds(speeds: Iterable[tuple[str, float]]) -> dict[str, float]:
+    """Returns the median speed of each arm with enough trials, from each trial's arm and speed."""
+    by_arm = defaultdict[str, list[float]](list)
+    for arm, speed in speeds:
+        by_arm[arm].append(speed)
+    return {arm: median(of_arm) for arm, of_arm in by_arm.items() if len(of_arm) >= MIN_TRIALS}
 
 
 def speed_gate(speed: float, usual: float) -> Gate:

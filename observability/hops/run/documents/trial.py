@@ -54,7 +54,7 @@ class TrialRecord(TypedDict):
 
     Some keys may be missing:
 
-    - `machine_speed`, unless the load was on other machines: how often the machine did a fixed piece of work per CPU
+    - `machine_speed`, unless the load was on other machines: how many rounds of a small loop the machine did per CPU
       microsecond during the load;
     - `resources_from`, unless the trial ran in a cluster;
     - `tracing`, in records of untraced trials;

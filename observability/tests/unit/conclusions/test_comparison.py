@@ -235,7 +235,7 @@ def test_repeated_trials_do_not_count_among_the_valid_ones():
 
 
 def test_a_machine_that_changed_its_speed_is_reported():
-    sentence = "in block 1 of rest a fixed piece of work took 1.6 times as long as in the fastest"
+    sentence = "in block 1 of rest a fixed piece of work took 1.6 times as long as in its fastest trial"
     steady, slowed = (
         conclusions(made.summary(MEDIANS, [SLOW_REST], speeds={"rest": rest, "hybrid": 1.0})) for rest in (0.93, 0.63)
     )
