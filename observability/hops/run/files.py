@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypedDict, cast
@@ -154,6 +154,11 @@ class RunFiles:
             labels={name: label for label, name in names.items()},
             paths=rename(self.paths),
         )
+
+    def without_blocks(self, blocks: Collection[int]) -> RunFiles:
+        """Leaves out the trials of some blocks, and their journeys; all other rows stay."""
+        trials = [row for row in self.trials if row["block"] not in blocks]
+        return replace(self, trials=trials, journeys=self.journeys.filter(~pl.col("block").is_in(list(blocks))))
 
     def sample(self, topology: str) -> pl.DataFrame:
         """Bytes on the wire of journeys sent alone (`run.rows.SAMPLE`), from the first block that has them."""

@@ -2,9 +2,9 @@
 
     .venv/bin/python -m experiment.kinds.studies results/RUN [RUN ...]
 
-The verdicts are stored in a file next to the page, from which a test rebuilds the table. Studies that none of the runs
-replayed keep their stored verdicts. If several runs replayed a study, the last one counts. The table says so if a study
-or the rules have changed since one of the runs.
+The verdicts are stored in a file next to the page, from which a test rebuilds the table. Claims that none of the runs
+replayed keep their stored verdicts. If several runs replayed a claim, the last one counts. The table names the claims
+whose study or rules have changed since their runs.
 """
 
 from __future__ import annotations
@@ -12,20 +12,22 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from experiment.errors import UsageError
-from experiment.kinds.studies.study import STUDIES, all_studies, read_study
+from experiment.kinds.studies.study import STUDIES, StudyFile, all_studies, read_study
 from experiment.marked import write_marked
 from hops.conclusions.wording import join_names
 from hops.elements import numbers
-from hops.kinds.studies.document import KIND, Verdict
+from hops.kinds.studies.document import KIND, OF_THE_ANSWERS, Verdict
 from hops.kinds.studies.tables import (
     cite,
     condition_of,
     count_verdicts,
+    left_out_text,
     phrase_claim,
     rules_for,
     several_note,
@@ -38,34 +40,38 @@ from mesh.paths import ROOT
 
 PAGE = ROOT / "docs" / "experiments" / "studies.md"
 KEPT = PAGE.with_name("studies-verdicts.json")
-"""Stores each study's verdicts, with the name of their run and the digest of its rules."""
+"""Stores each claim's verdict, with the name of its run and the digest of its rules."""
 MARK = "verdicts"
 NO_RUN = "No run has been made under the rules, arms and loads above.\n"
-OLDER = "**A run is older than the rules, arms and loads above.**"
+OLDER = "**The runs of {} are older than the rules, arms and loads above.**"
 _HEADS = ("claim", "the study says", "its condition", "arms", "direction", "size", "measured", "after Holm", "cause")
 
 
-def digest_rules(folder: Path = STUDIES) -> dict[str, str]:
-    """Returns a digest of each study and of the rules for its verdicts; a run's manifest contains the same digests."""
-    studies = {name: read_study(folder / f"{name}.yaml") for name in all_studies(folder)}
-    rules = {
-        name: rules_for(
-            ((claim.metric, claim.relation, claim.tolerance) for claim in study.claims),
-            fails=any(load.overload for load in study.replay.loads.values()),
-        )
-        for name, study in studies.items()
-    }
-    contents = {name: [rules[name], study.model_dump(mode="json")] for name, study in studies.items()}
-    return {
-        name: hashlib.sha256(json.dumps(one, sort_keys=True).encode()).hexdigest() for name, one in contents.items()
-    }
+def digest_rules(folder: Path = STUDIES) -> dict[str, dict[str, str]]:
+    """Returns a digest for each claim of each study: of its rules, and of the parts of the study's file that it needs.
+
+    A run's manifest contains the same digests.
+    """
+    studies = [read_study(folder / f"{name}.yaml") for name in all_studies(folder)]
+    return {study.id: {claim.id: _digest(study.only([claim.id])) for claim in study.claims} for study in studies}
+
+
+def _digest(study: StudyFile) -> str:
+    (claim,) = study.claims
+    rules = rules_for(
+        [(claim.metric, claim.relation, claim.tolerance)],
+        fails=any(load.overload for load in study.replay.loads.values()),
+        noisy=claim.metric != OF_THE_ANSWERS,
+    )
+    contents = json.dumps([rules, study.model_dump(mode="json")], sort_keys=True)
+    return hashlib.sha256(contents.encode()).hexdigest()
 
 
 def verdicts_of(*runs: Path, kept: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """Returns the parts of runs from which the page is made, with Holm's correction over all claims together.
 
     Args:
-        kept: What an earlier call returned; its verdicts stay for studies that none of the runs replayed.
+        kept: What an earlier call returned; its verdicts stay for claims that none of the runs replayed.
 
     Raises:
         UsageError: One of them is no replay of studies.
@@ -78,31 +84,58 @@ def verdicts_of(*runs: Path, kept: Mapping[str, Any] | None = None) -> dict[str,
         if summary["kind"] != KIND:
             raise UsageError(f"{run}: this is a run of kind {summary['kind']}; give a run of `make {KIND}`")
         for one in summary["studies"]:
-            name = one["study"]["id"]
-            studies[name] = {"run": run.resolve().name, "rules": manifest["study_rules"].get(name), **one}
+            name, rules = one["study"]["id"], manifest["study_rules"][one["study"]["id"]]
+            before = studies.get(name, {"study": one["study"], "verdicts": []})
+            claims = {verdict["claim"]["id"]: verdict for verdict in before["verdicts"]}
+            for verdict in one["verdicts"]:
+                id_ = verdict["claim"]["id"]
+                claims[id_] = {**verdict, "run": run.resolve().name, "figures": one["figures"], "rules": rules[id_]}
+            studies[name] = {"study": before["study"], "verdicts": list(claims.values())}
     verdicts = [verdict for one in studies.values() for verdict in one["verdicts"]]
     for verdict, p in zip(verdicts, holm([verdict["p"] for verdict in verdicts]), strict=True):
         verdict["p_holm"] = p
     return {"studies": list(studies.values())}
 
 
-def section(kept: Mapping[str, Any] | None, rules: Mapping[str, str]) -> str:
+def section(kept: Mapping[str, Any] | None, rules: Mapping[str, Mapping[str, str]]) -> str:
     """Returns the text for the page's marked section; before the first run, there are no stored parts."""
     return NO_RUN if kept is None else "\n".join(_lines(kept, rules)) + "\n"
 
 
-def _lines(kept: Mapping[str, Any], rules: Mapping[str, str]) -> Iterator[str]:
+def _lines(kept: Mapping[str, Any], rules: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
     verdicts: Sequence[Verdict] = [verdict for one in kept["studies"] for verdict in one["verdicts"]]
-    older = f"{OLDER} " if any(one["rules"] != rules.get(one["study"]["id"]) for one in kept["studies"]) else ""
-    yield f"{older}{count_verdicts(verdicts)} {several_note(verdicts)}"
+    older = [
+        verdict["claim"]["id"]
+        for one in kept["studies"]
+        for verdict in one["verdicts"]
+        if verdict["rules"] != rules[one["study"]["id"]].get(verdict["claim"]["id"])
+    ]
+    if older:
+        yield OLDER.format(join_names(older))
+        yield ""
+    yield f"{count_verdicts(verdicts)} {several_note(verdicts)}"
     for one in kept["studies"]:
         yield ""
-        yield f"{cite(one['study'])}, run `{one['run']}`, figures {one['figures']}:"
+        yield f"{cite(one['study'])}, {_name_runs(one['verdicts'])}:"
         yield ""
         yield f"| {' | '.join(_HEADS)} |"
         yield f"|{'---|' * len(_HEADS)}"
         for verdict in one["verdicts"]:
             yield f"| {' | '.join(_cells(verdict))} |"
+
+
+def _name_runs(verdicts: Sequence[Mapping[str, Any]]) -> str:
+    """Names the runs of a study, with most claims first: `run A, figures VALID; R2 from run B, figures VALID`."""
+    claims = defaultdict[tuple[str, str], list[str]](list)
+    for verdict in verdicts:
+        claims[verdict["run"], verdict["figures"]].append(verdict["claim"]["id"])
+    (first, *others) = sorted(claims, key=lambda run: len(claims[run]), reverse=True)
+    rest = [f"{join_names(claims[run])} from {_name_run(*run)}" for run in others]
+    return "; ".join([_name_run(*first), *rest])
+
+
+def _name_run(name: str, figures: str) -> str:
+    return f"run `{name}`, figures {figures}"
 
 
 def _cells(verdict: Verdict) -> list[str]:
@@ -119,7 +152,7 @@ def _cells(verdict: Verdict) -> list[str]:
         size_text(verdict),
         "" if effect is None else numbers.figure(effect["value"], effect["ci95"]),
         ("stays" if (p or 0.0) < SIGNIFICANCE else "not shown") if decided else "",
-        " ".join(verdict["why"]) or verdict["reason"],
+        " ".join([*(verdict["why"] or [verdict["reason"]]), left_out_text(verdict)]).strip(),
     ]
     return [re.sub(r"\s+", " ", cell).replace("|", r"\|") or numbers.NOTHING for cell in cells]
 

@@ -146,6 +146,22 @@ class StudyFile(_Strict):
         """Returns the names of the loads that decide a claim."""
         return [name for name, load in self.replay.loads.items() if claim in load.answers]
 
+    def only(self, wanted: Sequence[str]) -> StudyFile:
+        """Returns the study with only these claims, and only the loads and topologies that decide them."""
+        claims = [claim for claim in self.claims if claim.id in wanted]
+        loads = {}
+        for name, load in self.replay.loads.items():
+            answered = [claim for claim in claims if claim.id in load.answers]
+            needed = {topology for claim in answered for topology in self.topologies_of(claim)}
+            narrowed = {
+                "answers": [claim.id for claim in answered],
+                "also": [],
+                "topologies": [topology for topology in load.topologies if topology in needed],
+            }
+            if answered:
+                loads[name] = load.model_copy(update=narrowed)
+        return self.model_copy(update={"claims": claims, "replay": self.replay.model_copy(update={"loads": loads})})
+
     def topologies_of(self, claim: ClaimEntry) -> list[str]:
         """Returns the topologies that represent a claim's sides under the loads that decide the claim."""
         if claim.id in self.replay.arms:
@@ -192,6 +208,27 @@ def studies_named(given: str, folder: Path = STUDIES) -> list[StudyFile]:
 
     names = known if given == "all" else read_items("study", given, one)
     return [read_study(folder / f"{name}.yaml") for name in names]
+
+
+def with_claims(studies: Sequence[StudyFile], given: str) -> list[StudyFile]:
+    """Returns studies with only the comma-separated claims, and only the loads and topologies that decide those.
+
+    Returns all of the studies for `all`. Raises UsageError for a claim that they lack, or that is not comparable.
+    """
+    if given == "all":
+        return list(studies)
+    reasons = {id_: reason for study in studies for id_, reason in study.replay.not_comparable.items()}
+    known = [claim.id for study in studies for claim in study.claims]
+
+    def one(name: str) -> str:
+        if name not in known:
+            raise UsageError(f"claims={given}: {name or 'an empty item'} is unknown; {valid(name, ['all', *known])}")
+        if name in reasons:
+            raise UsageError(f"claims={given}: {name} is not comparable, because {reasons[name]}; leave it out")
+        return name
+
+    wanted = read_items("claims", given, one)
+    return [study.only(wanted) for study in studies if any(claim.id in wanted for claim in study.claims)]
 
 
 def read_study(file: Path) -> StudyFile:

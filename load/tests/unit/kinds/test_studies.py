@@ -10,7 +10,7 @@ import yaml
 from experiment.errors import UsageError
 from experiment.generator.shopload import Load, Tape, _replay
 from experiment.kinds.studies.arms import PROFILES, studies_plan
-from experiment.kinds.studies.study import STUDIES, all_studies, read_study, studies_named
+from experiment.kinds.studies.study import STUDIES, all_studies, read_study, studies_named, with_claims
 from experiment.plan.arms_in_blocks import Arm, Plan, plan_of
 from experiment.plan.closed_loop import ClosedLoop
 from mesh.description.topology import load_topology
@@ -163,3 +163,31 @@ def test_studies_are_replayed_together() -> None:
     assert [study["id"] for study in whole.about["studies"]] == list(CLAIMS)
     assert len({arm.label for arm in whole.arms}) == len(whole.arms) == 70
     assert (whole.name, plan("niswar").name) == ("studies", "studies-niswar")
+
+
+def test_only_the_arms_that_the_given_claims_compare_are_replayed() -> None:
+    some = studies_plan(with_claims(studies_named("all"), "R17,A3, R2"), PROFILES["full"], 4, 1)
+    assert [arm.label for arm in some.arms] == [
+        "agrawal-rest-small", "agrawal-graphql-direct-small", "rozek-graphql-direct-s1-100", "rozek-grpc-s1-100",
+        "rozek-graphql-direct-s4-1000", "rozek-thrift-json-s4-1000",
+    ]  # fmt: skip
+    assert [[claim["id"] for claim in study["claims"]] for study in some.about["studies"]] == [["A3"], ["R2", "R17"]]
+    whole = {arm.label: arm for name in ("agrawal", "rozek") for arm in plan(name).arms}
+    assert all(arm == whole[arm.label] for arm in some.arms)
+    order = studies_plan(with_claims(studies_named("muppaneni"), "M11"), PROFILES["full"], 4, 1)
+    assert len(order.arms) == 12
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ("R99", r"claims=R99: R99 is unknown; did you mean R9\? valid: all, R1, R2"),
+        ("A1", r"claims=A1: A1 is unknown; .*valid: all, R1, R2"),
+        ("R8", r"claims=R8: R8 is not comparable, because the study's sizes of gRPC come from .*; leave it out"),
+        ("R2,", "an empty item is unknown"),
+        ("R2,R2", "R2 is given twice"),
+    ],
+)
+def test_claims_without_arms_are_refused(given: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        with_claims(studies_named("rozek"), given)

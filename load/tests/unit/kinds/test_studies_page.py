@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,6 +17,19 @@ from experiment.marked import replace_marked
 from hops.kinds import make_report
 from hops.run.files import MANIFEST, SUMMARY, read_document
 from synthetic.of_studies import STUDY, synthetic_claim, write_synthetic_replay
+
+RULES = {"T1": "one", "T2": "two", "T3": "three"}
+
+
+def copy_as(run: Path, folder: Path, study: str = STUDY, keep: slice = slice(None)) -> Path:
+    """Copies a run as the run of another study, or of some of its claims."""
+    shutil.copytree(run, folder)
+    summary, manifest = read_document(folder / SUMMARY), read_document(folder / MANIFEST)
+    summary["studies"][0]["study"]["id"] = study
+    summary["studies"][0]["verdicts"] = summary["studies"][0]["verdicts"][keep]
+    (folder / SUMMARY).write_text(json.dumps(summary), encoding="utf-8")
+    (folder / MANIFEST).write_text(json.dumps({**manifest, "study_rules": {study: RULES}}), encoding="utf-8")
+    return folder
 
 
 def test_the_page_s_table_is_made_from_its_run() -> None:
@@ -34,7 +49,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("studies") / "20261129-studies"
     write_synthetic_replay(folder, claims, {"rest-flat": 1.0, "grpc-flat": 0.7}, journeys=60)
     manifest = read_document(folder / MANIFEST)
-    (folder / MANIFEST).write_text(json.dumps({**manifest, "study_rules": {STUDY: "now"}}), encoding="utf-8")
+    (folder / MANIFEST).write_text(json.dumps({**manifest, "study_rules": {STUDY: RULES}}), encoding="utf-8")
     make_report(folder)
     return folder
 
@@ -42,8 +57,12 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_row_has_the_figures_of_the_summary(run: Path) -> None:
     kept = verdicts_of(run)
     (study,) = read_document(run / SUMMARY)["studies"]
-    assert kept["studies"] == [{"run": "20261129-studies", "rules": "now", **study}]
-    text = section(kept, {STUDY: "now"})
+    assert kept["studies"][0]["study"] == study["study"]
+    assert kept["studies"][0]["verdicts"] == [
+        {**verdict, "run": "20261129-studies", "figures": study["figures"], "rules": RULES[verdict["claim"]["id"]]}
+        for verdict in study["verdicts"]
+    ]
+    text = section(kept, {STUDY: RULES})
     assert text.startswith("Of 3 claims, 1 holds, 1 is contradicted and 1 is not comparable.")
     assert ", run `20261129-studies`, figures " in text
     first, second, third = [line for line in text.splitlines() if line.startswith("| T")]
@@ -57,43 +76,51 @@ def test_a_row_has_the_figures_of_the_summary(run: Path) -> None:
     assert third.endswith("| It needs another moon. |")
 
 
-def test_the_last_run_of_a_study_counts_and_the_correction_is_over_all_studies(run: Path, tmp_path: Path) -> None:
-    again, other = (Path(shutil.copytree(run, tmp_path / name)) for name in ("again", "other"))
-    summary = read_document(other / SUMMARY)
-    summary["studies"][0]["study"]["id"] = "other"
-    (other / SUMMARY).write_text(json.dumps(summary), encoding="utf-8")
-    studies = verdicts_of(run, other, again)["studies"]
-    assert [(one["study"]["id"], one["run"]) for one in studies] == [(STUDY, "again"), ("other", "other")]
+def runs_of(kept: dict[str, Any]) -> dict[str, list[str]]:
+    return {one["study"]["id"]: [verdict["run"] for verdict in one["verdicts"]] for one in kept["studies"]}
+
+
+def test_the_last_run_of_a_claim_counts_and_the_correction_is_over_all_studies(run: Path, tmp_path: Path) -> None:
+    some, other = copy_as(run, tmp_path / "some", keep=slice(0, 2)), copy_as(run, tmp_path / "other", "other")
+    kept = verdicts_of(run, other, some)
+    assert runs_of(kept) == {STUDY: ["some", "some", run.name], "other": ["other"] * 3}
+    text = section(kept, {STUDY: RULES, "other": RULES})
+    assert re.search(rf"run `some`, figures \w+; T3 from run `{run.name}`, figures \w+:", text)
     alone = read_document(run / SUMMARY)["studies"][0]["verdicts"]
-    for one in studies:
+    for one in kept["studies"]:
         for verdict, before in zip(one["verdicts"], alone, strict=True):
             if verdict["p"]:
                 assert verdict["p_holm"] > before["p_holm"]
 
 
-def test_studies_that_no_run_replayed_keep_their_verdicts(run: Path, tmp_path: Path) -> None:
-    other = Path(shutil.copytree(run, tmp_path / "other"))
-    summary = read_document(other / SUMMARY)
-    summary["studies"][0]["study"]["id"] = "other"
-    (other / SUMMARY).write_text(json.dumps(summary), encoding="utf-8")
-    assert verdicts_of(other, kept=verdicts_of(run)) == verdicts_of(run, other)
+def test_claims_that_no_run_replayed_keep_their_verdicts(run: Path, tmp_path: Path) -> None:
+    some, other = copy_as(run, tmp_path / "some", keep=slice(1, 2)), copy_as(run, tmp_path / "other", "other")
+    assert verdicts_of(other, some, kept=verdicts_of(run)) == verdicts_of(run, other, some)
     assert verdicts_of(run, kept=verdicts_of(run, other)) == verdicts_of(run, other)
 
 
-def test_a_table_with_other_rules_says_that_it_is_older(run: Path) -> None:
-    assert OLDER in section(verdicts_of(run), {STUDY: "changed"})
-    assert OLDER not in section(verdicts_of(run), {STUDY: "now"})
-    assert section(None, {STUDY: "now"}) == NO_RUN
+def test_the_page_names_claims_with_other_rules(run: Path) -> None:
+    older = OLDER.format("T2")
+    assert section(verdicts_of(run), {STUDY: {**RULES, "T2": "changed"}}).startswith(older)
+    assert older not in section(verdicts_of(run), {STUDY: RULES})
+    assert section(None, {STUDY: RULES}) == NO_RUN
 
 
-def test_a_changed_study_changes_its_digest_alone(tmp_path: Path) -> None:
+def test_blocks_that_were_left_out_are_named(run: Path) -> None:
+    kept = verdicts_of(run)
+    kept["studies"][0]["verdicts"][0]["left_out"] = [3, 7]
+    assert "Blocks 3 and 7 are left out, because trials are NOISY;" in section(kept, {STUDY: RULES})
+
+
+def test_a_changed_load_changes_the_digests_of_its_claims_alone(tmp_path: Path) -> None:
     for file in STUDIES.glob("*.yaml"):
         (tmp_path / file.name).write_text(file.read_text(encoding="utf-8"), encoding="utf-8")
     assert digest_rules(tmp_path) == digest_rules()
     niswar = tmp_path / "niswar.yaml"
     niswar.write_text(niswar.read_text(encoding="utf-8").replace("users: 100\n", "users: 101\n", 1), encoding="utf-8")
     changed, before = digest_rules(tmp_path), digest_rules()
-    assert {name for name in before if changed[name] != before[name]} == {"niswar"}
+    differ = {claim for name, one in before.items() for claim in one if changed[name][claim] != one[claim]}
+    assert differ == {"N1", "N2", "N6"}
 
 
 def test_a_folder_without_a_run_of_studies_is_refused(tmp_path: Path) -> None:

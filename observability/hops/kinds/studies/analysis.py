@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from hops.analysis.either_order import mirror_hops
@@ -14,7 +14,7 @@ from hops.conclusions.wording import join_names
 from hops.elements.numbers import plain, times
 from hops.gates.experiment import experiment_gates
 from hops.gates.limits import gate_failure
-from hops.gates.verdict import verdict_of
+from hops.gates.verdict import failing_gates, verdict_of
 from hops.kinds.studies.document import (
     FAILURES_DECIDE,
     LATENCY,
@@ -33,12 +33,14 @@ from hops.kinds.studies.document import (
     studies_in,
 )
 from hops.kinds.studies.figures import Figures
-from hops.kinds.studies.verdict import Effect, Judgement, holm, judge, judge_order, size_of
+from hops.kinds.studies.verdict import Effect, Judgement, Saturation, holm, judge, judge_order, size_of
 from hops.run.documents.estimate import Estimate
 from hops.run.documents.gate import NOISY, VALID
 from hops.run.files import RunFiles
 from hops.units import ALL
 
+MAX_LEFT_OUT = 0.25
+"""Share of the blocks that a claim may leave out because their trials are NOISY."""
 UNITS_BY_COMPONENT: Mapping[Metric, str] = {
     "cpu_percent": "CPU of a journey by component, ms",
     "memory_mb": "Peak memory by component, MB",
@@ -95,11 +97,8 @@ class _Judged:
                 return _none(claim, f"the run has no arm {arm}")
         if claim["metric"] == OF_AN_ORDER:
             return self._order(claim)
-        if claim["metric"] == "payload_effect":
-            effect, values = self.figures.payload_effect(arms[::2], arms[1::2])
-        else:
-            effect, values = self.figures.effect(claim["metric"], arms[0], arms[1])
-        judgement = self._judge(claim, effect, arms)
+        judgement, left_out = self._judge(claim, arms)
+        effect, values = _effect(Figures(self.measured, left_out), claim["metric"], arms)
         differs = judgement.outcome == "contradicted" and judgement.p_unequal is None
         return Verdict(
             claim=claim,
@@ -114,39 +113,64 @@ class _Judged:
             p_holm=None,
             size=size_of(claim, effect),
             blocks=judgement.blocks,
+            left_out=left_out,
             beside=self._beside(claim, arms),
             why=self._why(claim["metric"], arms[-2:], effect.value) if differs else [],
             other_client=self._other_client(claim),
             other_loads=list(self._other_loads(claim)),
         )
 
-    def _judge(self, claim: Claim, effect: Effect, arms: list[str]) -> Judgement:
-        """Judges a claim by the effect, by the effect with failed journeys if many failed, and by the trials' gates."""
-        judgement = judge(claim, effect)
-        every = self.figures.effect_with_failures(claim["metric"], arms[0], arms[1])
-        if every is not None and judge(claim, every).outcome != judgement.outcome:
-            reason = f"{FAILURES_DECIDE}: with them, the effect is {every.text}. Without them: {judgement.outcome}."
-            judgement = Judgement("not shown", reason)
-        return self._require_sound(judgement, arms, claim["metric"])
+    def _judge(self, claim: Claim, arms: list[str]) -> tuple[Judgement, list[int]]:
+        """Judges a claim by the effect, with failed journeys too if many failed, and by the trials' gates.
 
-    def _require_sound(self, judgement: Judgement, arms: list[str], metric: Metric) -> Judgement:
-        """Returns the judgement, or a judgement without a direction if the trials fail a gate that the metric needs."""
-        gates = experiment_gates(self.measured.run.of_arms({arm: arm for arm in arms}))
+        Returns:
+            The judgement, and the blocks that do not count because their trials are NOISY.
+        """
+
+        def decide(figures: Figures) -> Judgement:
+            effect, _ = _effect(figures, claim["metric"], arms)
+            judgement = judge(claim, effect)
+            every = figures.effect_with_failures(claim["metric"], arms[0], arms[1])
+            if every is not None and judge(claim, every).outcome != judgement.outcome:
+                reason = f"{FAILURES_DECIDE}: with them, the effect is {every.text}. Without them: {judgement.outcome}."
+                return Judgement("not shown", reason)
+            return judgement
+
+        return self._require_sound(decide, arms, claim["metric"])
+
+    def _require_sound(
+        self, decide: Callable[[Figures], Judgement], arms: list[str], metric: Metric
+    ) -> tuple[Judgement, list[int]]:
+        """Returns the judgement, or a judgement without a direction if the trials fail a gate that the metric needs.
+
+        A few blocks with NOISY trials are left out, if the judgement is the same with them.
+        """
+        judgement, run = decide(self.figures), self.measured.run.of_arms({arm: arm for arm in arms})
+        gates = experiment_gates(run)
         trust = verdict_of(gates)
         enough = (VALID, NOISY) if metric == OF_THE_ANSWERS else (VALID,)
         if trust in enough or judgement.outcome == "not shown":
-            return judgement
+            return judgement, []
+        noisy = sorted({trial["block"] for trial in run.used if failing_gates(trial["gates"])})
+        if trust == NOISY and 0 < len(noisy) <= MAX_LEFT_OUT * run.blocks:
+            calm = decide(Figures(self.measured, noisy))
+            if calm.outcome == judgement.outcome and verdict_of(experiment_gates(run.without_blocks(noisy))) == VALID:
+                return calm, noisy
         failing = join_names([gate_failure(gate) for gate in gates if not gate["ok"]])
-        return Judgement("not shown", f"Its trials are {trust}: {failing}. Without that: {judgement.outcome}.")
+        return Judgement("not shown", f"Its trials are {trust}: {failing}. Without that: {judgement.outcome}."), []
 
     def _order(self, claim: Claim) -> Verdict:
         """Judges an order of protocols by the number of users from which the throughput of each levels off."""
         users = [self.study["loads"][load]["users_replayed"] for load in claim["loads"]]
         sides = [[arm_label(self.study["id"], side, load) for load in claim["loads"]] for side in claim["topologies"]]
         arms = [arm for side in sides for arm in side]
-        saturations = [self.figures.saturation(side, claim["tolerance"] or 0.0) for side in sides]
-        order, p, turned = judge_order(saturations)
-        judgement = self._require_sound(order, arms, claim["metric"])
+
+        def order(figures: Figures) -> tuple[list[Saturation], tuple[Judgement, float | None, int | None]]:
+            saturations = [figures.saturation(side, claim["tolerance"] or 0.0) for side in sides]
+            return saturations, judge_order(saturations)
+
+        judgement, left_out = self._require_sound(lambda figures: order(figures)[1][0], arms, claim["metric"])
+        saturations, (_, p, turned) = order(Figures(self.measured, left_out))
         levels = [
             f"{side} {saturation.describe(users)}"
             for side, saturation in zip(claim["topologies"], saturations, strict=True)
@@ -157,6 +181,7 @@ class _Judged:
             "outcome": judgement.outcome,
             "reason": f"{judgement.reason} Users from which throughput levels off: {', '.join(levels)}.",
             "arms": arms,
+            "left_out": left_out,
             "why": why if judgement.outcome == "contradicted" else [],
             "p": p,
         }
@@ -219,7 +244,7 @@ class _Judged:
         estimate = _estimate(effect)
         if estimate is None:
             return None
-        return OtherClient(arms=others, effect=estimate, outcome=self._judge(claim, effect, others).outcome)
+        return OtherClient(arms=others, effect=estimate, outcome=self._judge(claim, others)[0].outcome)
 
     def _other_loads(self, claim: Claim) -> Iterator[OtherLoad]:
         for load, sides in claim["also"].items():
@@ -228,7 +253,7 @@ class _Judged:
                 continue
             effect, _ = self.figures.effect(claim["metric"], arms[0], arms[1])
             if (estimate := _estimate(effect)) is not None:
-                outcome = self._judge(claim, effect, arms).outcome
+                outcome = self._judge(claim, arms)[0].outcome
                 yield OtherLoad(load=load, arms=arms, effect=estimate, outcome=outcome)
 
 
@@ -236,6 +261,12 @@ def _side_by_side(left: Mapping[str, float], right: Mapping[str, float]) -> str:
     """Lists the amounts of both sides, largest differences first: `order 1.2 and 0.8, product 0.4 and 0.5`."""
     names = sorted(left.keys() | right.keys(), key=lambda name: -abs(left.get(name, 0.0) - right.get(name, 0.0)))
     return ", ".join(f"{name} {plain(left.get(name, 0.0))} and {plain(right.get(name, 0.0))}" for name in names)
+
+
+def _effect(figures: Figures, metric: Metric, arms: Sequence[str]) -> tuple[Effect, list[float | None]]:
+    if metric == "payload_effect":
+        return figures.payload_effect(arms[::2], arms[1::2])
+    return figures.effect(metric, arms[0], arms[1])
 
 
 def _estimate(effect: Effect) -> Estimate | None:
@@ -256,6 +287,7 @@ def _none(claim: Claim, reason: str) -> Verdict:
         p_holm=None,
         size=None,
         blocks=None,
+        left_out=[],
         beside="",
         why=[],
         other_client=None,

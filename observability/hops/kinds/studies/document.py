@@ -149,8 +149,8 @@ class Verdict(TypedDict):
     `outcome` is about direction, and `size` about the published ratio, if there is one. `arms` were compared, and
     `values` are their figures in `unit`. `effect` is left divided by right; for success rates it is left minus right,
     in points. Its interval decides. `p` is its p value, and `p_holm` the p value corrected over all claims of the run.
-    `blocks` is the number of blocks that would show a direction, if none is shown. `why` explains a contradiction by
-    measurements of parts.
+    `blocks` is the number of blocks that would show a direction, if none is shown. `left_out` are the blocks that do
+    not count because their trials are NOISY. `why` explains a contradiction by measurements of parts.
     """
 
     claim: Claim
@@ -165,6 +165,7 @@ class Verdict(TypedDict):
     p_holm: float | None
     size: Size | None
     blocks: int | None
+    left_out: list[int]
     beside: str
     why: list[str]
     other_client: OtherClient | None

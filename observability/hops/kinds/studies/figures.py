@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Literal
 
 import numpy as np
@@ -27,15 +27,16 @@ _USED: dict[Metric, Literal["cpu_s", "rss_mb"]] = {"cpu_percent": "cpu_s", "memo
 
 
 class Figures:
-    """Figures of a run's arms."""
+    """Figures of a run's arms; `left_out` are blocks that do not count."""
 
-    def __init__(self, measured: Measured) -> None:
+    def __init__(self, measured: Measured, left_out: Collection[int] = ()) -> None:
         self._measured = measured
+        self._left_out = left_out
         self._trials = {(row["topology"], row["block"]): row for row in measured.run.used}
 
     def blocks(self, *arms: str) -> list[int]:
-        """Lists the blocks that all of these arms have."""
-        return sorted(set.intersection(*(self._measured.blocks[arm] for arm in arms)))
+        """Lists the blocks that all of these arms have and that count."""
+        return sorted(set.intersection(*(set(self._measured.blocks[arm]) for arm in arms)).difference(self._left_out))
 
     def effect(self, metric: Metric, left: str, right: str) -> tuple[Effect, list[float | None]]:
         """Computes the effect of one arm relative to another, and the figures of both."""

@@ -64,6 +64,11 @@ EQUAL_RULE = (
 """Extends `RULE` for claims about a difference that have a tolerance."""
 BYTES_RULE = "NOISY trials decide claims about bytes of answers, because noise changes latencies and not answers."
 """Extends `RULE` for claims about `payload_bytes`."""
+NOISY_RULE = (
+    "If at most a quarter of the blocks have a NOISY trial of a claim's arms, the other blocks decide, provided that "
+    "all blocks together give the same direction."
+)
+"""Extends `RULE` for runs of which some trials are NOISY."""
 FAILURES_RULE = (
     "Where more than 1 % of a side's journeys fail, a claim about latency is judged with and without them. It is "
     "decided only if both verdicts agree. A failed journey counts with the time until it failed."
@@ -116,16 +121,20 @@ def verdict_elements(studies: Sequence[Replayed]) -> list[Element]:
     for one in studies:
         elements += _study_elements(one, alone=len(studies) == 1)
     claims = [verdict["claim"] for verdict in verdicts]
-    fails = any(verdict["reason"].startswith(FAILURES_DECIDE) for verdict in verdicts)
-    rules = rules_for(((claim["metric"], claim["relation"], claim["tolerance"]) for claim in claims), fails=fails)
+    rules = rules_for(
+        ((claim["metric"], claim["relation"], claim["tolerance"]) for claim in claims),
+        fails=any(verdict["reason"].startswith(FAILURES_DECIDE) for verdict in verdicts),
+        noisy=any(verdict["left_out"] for verdict in verdicts),
+    )
     return [*elements, Text(f"{rules} {several_note(verdicts)}"), Text(ONE_MACHINE)]
 
 
-def rules_for(claims: Iterable[tuple[Metric, Relation, float | None]], *, fails: bool) -> str:
+def rules_for(claims: Iterable[tuple[Metric, Relation, float | None]], *, fails: bool, noisy: bool) -> str:
     """Returns the rules by which claims with these metrics, relations and tolerances are judged.
 
     Args:
         fails: Whether journeys fail under a load.
+        noisy: Whether blocks may be left out.
     """
     listed = list(claims)
     metrics = {metric for metric, _, _ in listed}
@@ -134,6 +143,7 @@ def rules_for(claims: Iterable[tuple[Metric, Relation, float | None]], *, fails:
         (ORDER_RULE, OF_AN_ORDER in metrics),
         (EQUAL_RULE, equal),
         (BYTES_RULE, OF_THE_ANSWERS in metrics),
+        (NOISY_RULE, noisy),
         (FAILURES_RULE, fails and any(metric.startswith(LATENCY) for metric in metrics)),
     )
     return " ".join([RULE, *(rule for rule, applies in extended if applies)])
@@ -183,6 +193,17 @@ def claims_table(key: str, caption: str, verdicts: Sequence[Verdict]) -> Table:
     columns += [Column("measured", interval=True), Column("direction", numeric=False), Column("size", numeric=False)]
     columns.append(Column("reason", numeric=False, spare=1))
     return Table(key, caption, columns, [_row(verdict) for verdict in verdicts])
+
+
+def left_out_text(verdict: Verdict) -> str:
+    """Says which blocks were left out; empty if none were."""
+    blocks = verdict["left_out"]
+    if not blocks:
+        return ""
+    noun = "Block" if len(blocks) == 1 else "Blocks"
+    verb = "is" if len(blocks) == 1 else "are"
+    names = join_names([str(block) for block in blocks])
+    return f"{noun} {names} {verb} left out, because trials are NOISY; with all blocks, the direction is the same."
 
 
 def says(verdict: Verdict) -> str:
@@ -255,6 +276,7 @@ def loads_table(study: Study) -> Table:
 def _row(verdict: Verdict) -> list[Cell]:
     claim, effect = verdict["claim"], verdict["effect"]
     values = " and ".join(numbers.plain(value) for value in verdict["values"])
+    reasons = (verdict["reason"], left_out_text(verdict), verdict["beside"], claim["why_topologies"])
     measured = Cell(numbers.NOTHING, None)
     if effect is not None:
         low, high = effect["ci95"]
@@ -269,7 +291,7 @@ def _row(verdict: Verdict) -> list[Cell]:
         measured,
         words(verdict["outcome"], _TONES.get(verdict["outcome"], "")),
         words(size_text(verdict)),
-        words(" ".join(part for part in (verdict["reason"], verdict["beside"], claim["why_topologies"]) if part)),
+        words(" ".join(filter(None, reasons))),
     ]
 
 

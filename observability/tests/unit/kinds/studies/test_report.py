@@ -162,6 +162,36 @@ def test_figures_of_noisy_trials_show_no_direction(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("noisy", "bent", "outcome", "left_out"),
+    [
+        ([1], {}, "holds", [1]),
+        ([1, 3], {}, "not shown", []),  # more than a quarter of five blocks
+        ([1], {1: 0.01}, "not shown", []),  # with all blocks, no direction is shown
+        ([1], {2: 1.6, 3: 0.75}, "not shown", []),  # the other blocks differ too much
+    ],
+)
+def test_a_few_blocks_with_noisy_trials_are_left_out(
+    noisy: list[int], bent: dict[int, float], outcome: str, left_out: list[int], tmp_path: Path
+) -> None:
+    folder = write_synthetic_replay(tmp_path, CLAIMS[:1], {name: TRUTH[name] for name in list(TRUTH)[:2]})
+    journeys = pl.read_parquet(folder / JOURNEYS_FILE)
+    factor = pl.lit(1.0)
+    for block, by in bent.items():
+        here = (pl.col("block") == block) & (pl.col("topology") == "made-up-rest-flat")
+        factor = pl.when(here).then(by).otherwise(factor)
+    journeys.with_columns((pl.col("latency_ns") * factor).cast(pl.Int64)).write_parquet(folder / JOURNEYS_FILE)
+    with edited(folder / TRIALS) as document:
+        for trial in document["trials"]:
+            if trial["topology"] == "made-up-grpc-flat" and trial["block"] in noisy:
+                next(gate for gate in trial["gates"] if gate["name"] == "start_lag_p99_ms")["ok"] = False
+    make_report(folder)
+    (verdict,) = read_document(folder / SUMMARY)["studies"][0]["verdicts"]
+    assert (verdict["outcome"], verdict["left_out"]) == (outcome, left_out), verdict["reason"]
+    assert ("Block 1 is left out, because trials are NOISY" in page_of(folder).text) == bool(left_out)
+    assert ("the other blocks decide" in page_of(folder).text) == bool(left_out)
+
+
+@pytest.mark.parametrize(
     ("side", "outcome"),
     [("rest", "holds"), ("grpc", "not shown")],  # the faster side fails, and its survivors are not all of it
 )
