@@ -67,9 +67,9 @@ def seconds(value: float) -> str:
     return f"{minutes} min {left} s" if left else f"{minutes} min"
 
 
-def figure(value: float, ends: Ends = UNKNOWN, unit: str = "") -> str:
-    """Formats a figure and its 95 % interval for a sentence: `3.1 ms (2.7 to 3.6)`, with equal numbers of decimals."""
-    places = decimals_for([value, *(end for end in ends if end is not None)])
+def figure(value: float, ends: Ends = UNKNOWN, unit: str = "", least: int = 0) -> str:
+    """Formats a figure and its 95 % interval for a sentence: `3.1 ms (2.7 to 3.6)`, with at least `least` decimals."""
+    places = max(least, decimals_for([value, *(end for end in ends if end is not None)]))
     return _with_interval(_format(value, places) + (f" {unit}" if unit else ""), ends, places)
 
 

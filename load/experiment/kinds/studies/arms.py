@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import cast
 
 from experiment.errors import UsageError
 from experiment.kinds.studies.page import digest_rules
@@ -15,7 +14,7 @@ from experiment.plan.closed_loop import ClosedLoop
 from experiment.plan.own_load import OwnLoad, Sending
 from experiment.plan.profiles import Profile
 from experiment.plan.workload import mix_of, workload_file
-from hops.kinds.studies.document import KIND, Claim, Study, StudyLoad, arm_label
+from hops.kinds.studies.document import KIND, Study, StudyLoad, arm_label
 from mesh.description.switches import MAX_CONNECTIONS, SWITCHES
 from mesh.description.topology import load_topology
 
@@ -62,7 +61,7 @@ def arms_of(study: StudyFile, profile: StudyProfile) -> tuple[Study, tuple[Arm, 
         scale=study.replay.scale.text,
         not_replayed=study.replay.not_replayed,
         loads=loads,
-        claims=_claims(study),
+        claims=study.claim_documents(),
     )
     return about, tuple(arms)
 
@@ -136,20 +135,3 @@ def _describe_load(entry: LoadEntry, own: OwnLoad) -> StudyLoad:
         duration_replayed_s=round(sending.duration_s, 2),
         topologies=entry.topologies,
     )
-
-
-def _claims(study: StudyFile) -> list[Claim]:
-    loads = study.replay.loads.items()
-    claims = [
-        {
-            **claim.model_dump(),
-            "published": study.figures_of(claim),
-            "topologies": study.topologies_of(claim),
-            "why_topologies": study.why_topologies(claim),
-            "loads": study.loads_of(claim.id),
-            "reason": study.replay.not_comparable.get(claim.id, ""),
-            "also": {name: study.usual_topologies_of(claim) for name, load in loads if claim.id in load.also},
-        }
-        for claim in study.claims
-    ]
-    return cast("list[Claim]", claims)

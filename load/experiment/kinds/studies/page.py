@@ -22,18 +22,20 @@ from experiment.kinds.studies.study import STUDIES, StudyFile, all_studies, read
 from experiment.marked import write_marked
 from hops.conclusions.wording import join_names
 from hops.elements import numbers
+from hops.kinds.studies.analysis import not_comparable
 from hops.kinds.studies.document import KIND, OF_THE_ANSWERS, Verdict
 from hops.kinds.studies.tables import (
     cite,
     condition_of,
     count_verdicts,
-    left_out_text,
     phrase_claim,
+    qualify,
     rules_for,
     several_note,
     size_text,
 )
 from hops.kinds.studies.verdict import holm
+from hops.run.documents.estimate import Estimate
 from hops.run.files import MANIFEST, SUMMARY, read_document
 from hops.statistics.correction import SIGNIFICANCE
 from mesh.paths import ROOT
@@ -44,13 +46,27 @@ KEPT = PAGE.with_name("studies-verdicts.json")
 MARK = "verdicts"
 NO_RUN = "No run has been made under the rules, arms and loads above.\n"
 OLDER = "**The runs of {} are older than the rules, arms and loads above.**"
+_REPLAYED = {"claims", "replay"}
+_EACH = "__all__"
+_TEXTS: Any = {
+    "claims": {_EACH: {"note"}},
+    "replay": {
+        "not_replayed": True,
+        "published": True,
+        "not_comparable": True,
+        "scale": {"why"},
+        "sides": {_EACH: {"why"}},
+        "arms": {_EACH: {"why"}},
+        "loads": {_EACH: {"about"}},
+    },
+}
 _HEADS = ("claim", "the study says", "its condition", "arms", "direction", "size", "measured", "after Holm", "cause")
 
 
 def digest_rules(folder: Path = STUDIES) -> dict[str, dict[str, str]]:
-    """Returns a digest for each claim of each study: of its rules, and of the parts of the study's file that it needs.
+    """Returns a digest for each claim of each study: of its rules, and of what its study's file says about its replay.
 
-    A run's manifest contains the same digests.
+    Texts do not count. A run's manifest contains the same digests.
     """
     studies = [read_study(folder / f"{name}.yaml") for name in all_studies(folder)]
     return {study.id: {claim.id: _digest(study.only([claim.id])) for claim in study.claims} for study in studies}
@@ -63,7 +79,7 @@ def _digest(study: StudyFile) -> str:
         fails=any(load.overload for load in study.replay.loads.values()),
         noisy=claim.metric != OF_THE_ANSWERS,
     )
-    contents = json.dumps([rules, study.model_dump(mode="json")], sort_keys=True)
+    contents = json.dumps([rules, study.model_dump(mode="json", include=_REPLAYED, exclude=_TEXTS)], sort_keys=True)
     return hashlib.sha256(contents.encode()).hexdigest()
 
 
@@ -91,10 +107,23 @@ def verdicts_of(*runs: Path, kept: Mapping[str, Any] | None = None) -> dict[str,
                 id_ = verdict["claim"]["id"]
                 claims[id_] = {**verdict, "run": run.resolve().name, "figures": one["figures"], "rules": rules[id_]}
             studies[name] = {"study": before["study"], "verdicts": list(claims.values())}
+    for name in studies.keys() & set(all_studies()):
+        studies[name]["verdicts"] = _as_in_file(read_study(STUDIES / f"{name}.yaml"), studies[name]["verdicts"])
     verdicts = [verdict for one in studies.values() for verdict in one["verdicts"]]
     for verdict, p in zip(verdicts, holm([verdict["p"] for verdict in verdicts]), strict=True):
         verdict["p_holm"] = p
     return {"studies": list(studies.values())}
+
+
+def _as_in_file(study: StudyFile, verdicts: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Returns the verdicts on a study's claims; claims that are not comparable need no run."""
+    known = {verdict["claim"]["id"]: verdict for verdict in verdicts}
+    rules = {claim.id: _digest(study.only([claim.id])) for claim in study.claims}
+    for claim in study.claim_documents():
+        if claim["reason"]:
+            verdict = not_comparable(claim, claim["reason"])
+            known[claim["id"]] = {**verdict, "run": "", "figures": "", "rules": rules[claim["id"]]}
+    return [known[name] for name in rules if name in known]
 
 
 def section(kept: Mapping[str, Any] | None, rules: Mapping[str, Mapping[str, str]]) -> str:
@@ -128,7 +157,8 @@ def _name_runs(verdicts: Sequence[Mapping[str, Any]]) -> str:
     """Names the runs of a study, with most claims first: `run A, figures VALID; R2 from run B, figures VALID`."""
     claims = defaultdict[tuple[str, str], list[str]](list)
     for verdict in verdicts:
-        claims[verdict["run"], verdict["figures"]].append(verdict["claim"]["id"])
+        if verdict["run"]:
+            claims[verdict["run"], verdict["figures"]].append(verdict["claim"]["id"])
     (first, *others) = sorted(claims, key=lambda run: len(claims[run]), reverse=True)
     rest = [f"{join_names(claims[run])} from {_name_run(*run)}" for run in others]
     return "; ".join([_name_run(*first), *rest])
@@ -150,11 +180,17 @@ def _cells(verdict: Verdict) -> list[str]:
         join_names([f"`{name}`" for name in claim["topologies"]]) if verdict["arms"] else "",
         verdict["outcome"],
         size_text(verdict),
-        "" if effect is None else numbers.figure(effect["value"], effect["ci95"]),
+        "" if effect is None else _format_effect(effect, points=verdict["difference"]),
         ("stays" if (p or 0.0) < SIGNIFICANCE else "not shown") if decided else "",
-        " ".join([*(verdict["why"] or [verdict["reason"]]), left_out_text(verdict)]).strip(),
+        " ".join([*(verdict["why"] or [verdict["reason"]]), *qualify(verdict)]),
     ]
     return [re.sub(r"\s+", " ", cell).replace("|", r"\|") or numbers.NOTHING for cell in cells]
+
+
+def _format_effect(effect: Estimate, *, points: bool) -> str:
+    # With two decimals, a ratio near 1 shows on which side of 1 its interval lies.
+    unit, least = ("points", 1) if points else ("", 2 if effect["value"] < 2 else 0)
+    return numbers.figure(effect["value"], effect["ci95"], unit, least)
 
 
 def write(runs: Sequence[Path]) -> None:

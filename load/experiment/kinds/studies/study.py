@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
 
 from experiment.arguments import read_items
 from experiment.errors import UsageError
 from hops.conclusions.wording import join_names
-from hops.kinds.studies.document import OF_AN_ORDER, SIDES, Metric, Relation
+from hops.kinds.studies.document import OF_AN_ORDER, SIDES, Claim, Metric, Relation
 from hops.kinds.studies.verdict import ends_of
 from mesh.paths import ROOT
 from user_files.mistakes import validate
@@ -21,7 +21,7 @@ from user_files.yaml_file import Place, YamlFile
 STUDIES = ROOT / "load" / "studies"
 OVER_TWO_LOADS = "payload_effect"
 
-USUAL = "The services behind the edge: one hop more than in the study, for both sides."
+USUAL = "The services behind the edge, on both sides."
 """Reason why the topologies in `SIDES` represent a claim's sides."""
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9-]{0,39}$")]
@@ -160,7 +160,9 @@ class StudyFile(_Strict):
             }
             if answered:
                 loads[name] = load.model_copy(update=narrowed)
-        return self.model_copy(update={"claims": claims, "replay": self.replay.model_copy(update={"loads": loads})})
+        arms = {name: arms for name, arms in self.replay.arms.items() if name in wanted}
+        replay = self.replay.model_copy(update={"loads": loads, "arms": arms})
+        return self.model_copy(update={"claims": claims, "replay": replay})
 
     def topologies_of(self, claim: ClaimEntry) -> list[str]:
         """Returns the topologies that represent a claim's sides under the loads that decide the claim."""
@@ -179,6 +181,23 @@ class StudyFile(_Strict):
             return self.replay.arms[claim.id].why
         own = self.replay.sides
         return " ".join(dict.fromkeys(own[side].why for side in sides_of(claim) if side in own)) or USUAL
+
+    def claim_documents(self) -> list[Claim]:
+        """Returns the claims as a run's manifest has them."""
+        loads = self.replay.loads.items()
+        claims = [
+            {
+                **claim.model_dump(),
+                "published": self.figures_of(claim),
+                "topologies": self.topologies_of(claim),
+                "why_topologies": self.why_topologies(claim),
+                "loads": self.loads_of(claim.id),
+                "reason": self.replay.not_comparable.get(claim.id, ""),
+                "also": {name: self.usual_topologies_of(claim) for name, load in loads if claim.id in load.also},
+            }
+            for claim in self.claims
+        ]
+        return cast("list[Claim]", claims)
 
     def figures_of(self, claim: ClaimEntry) -> str:
         """Returns the absolute figures that the study printed for both sides of a claim; empty without figures."""

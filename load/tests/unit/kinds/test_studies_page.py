@@ -109,7 +109,18 @@ def test_the_page_names_claims_with_other_rules(run: Path) -> None:
 def test_blocks_that_were_left_out_are_named(run: Path) -> None:
     kept = verdicts_of(run)
     kept["studies"][0]["verdicts"][0]["left_out"] = [3, 7]
-    assert "Blocks 3 and 7 are left out, because trials are NOISY;" in section(kept, {STUDY: RULES})
+    assert "Left out because of NOISY trials: blocks 3 and 7." in section(kept, {STUDY: RULES})
+
+
+def test_claims_that_are_not_comparable_need_no_run(run: Path, tmp_path: Path) -> None:
+    (study,) = verdicts_of(copy_as(run, tmp_path / "niswar", "niswar"))["studies"]
+    nested = ["N3", "N4", "N4-prose", "N5", "N7", "N9"]
+    assert [(one["claim"]["id"], one["outcome"], one["run"]) for one in study["verdicts"]] == [
+        (name, "not comparable", "") for name in nested
+    ]
+    assert {name: digest_rules()["niswar"][name] for name in nested} == {
+        one["claim"]["id"]: one["rules"] for one in study["verdicts"]
+    }
 
 
 def test_a_changed_load_changes_the_digests_of_its_claims_alone(tmp_path: Path) -> None:
@@ -117,7 +128,10 @@ def test_a_changed_load_changes_the_digests_of_its_claims_alone(tmp_path: Path) 
         (tmp_path / file.name).write_text(file.read_text(encoding="utf-8"), encoding="utf-8")
     assert digest_rules(tmp_path) == digest_rules()
     niswar = tmp_path / "niswar.yaml"
-    niswar.write_text(niswar.read_text(encoding="utf-8").replace("users: 100\n", "users: 101\n", 1), encoding="utf-8")
+    text = niswar.read_text(encoding="utf-8")
+    niswar.write_text(text.replace("not_replayed: MySQL", "not_replayed: another database"), encoding="utf-8")
+    assert digest_rules(tmp_path) == digest_rules()
+    niswar.write_text(text.replace("users: 100\n", "users: 101\n", 1), encoding="utf-8")
     changed, before = digest_rules(tmp_path), digest_rules()
     differ = {claim for name, one in before.items() for claim in one if changed[name][claim] != one[claim]}
     assert differ == {"N1", "N2", "N6"}

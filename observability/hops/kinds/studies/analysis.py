@@ -37,6 +37,7 @@ from hops.kinds.studies.verdict import Effect, Judgement, Saturation, holm, judg
 from hops.run.documents.estimate import Estimate
 from hops.run.documents.gate import NOISY, VALID
 from hops.run.files import RunFiles
+from hops.run.loads import overloads
 from hops.units import ALL
 
 MAX_LEFT_OUT = 0.25
@@ -90,11 +91,11 @@ class _Judged:
 
     def verdict(self, claim: Claim) -> Verdict:
         if claim["reason"]:
-            return _none(claim, claim["reason"])
+            return not_comparable(claim, claim["reason"])
         arms = [arm_label(self.study["id"], side, load) for load in claim["loads"] for side in claim["topologies"]]
         for arm in arms:
             if arm not in self.measured.journeys:
-                return _none(claim, f"the run has no arm {arm}")
+                return not_comparable(claim, f"the run has no arm {arm}")
         if claim["metric"] == OF_AN_ORDER:
             return self._order(claim)
         judgement, left_out = self._judge(claim, arms)
@@ -114,6 +115,7 @@ class _Judged:
             size=size_of(claim, effect),
             blocks=judgement.blocks,
             left_out=left_out,
+            failed=self.figures.count_failed(claim["metric"], arms),
             beside=self._beside(claim, arms),
             why=self._why(claim["metric"], arms[-2:], effect.value) if differs else [],
             other_client=self._other_client(claim),
@@ -165,7 +167,7 @@ class _Judged:
         sides = [[arm_label(self.study["id"], side, load) for load in claim["loads"]] for side in claim["topologies"]]
         arms = [arm for side in sides for arm in side]
 
-        def order(figures: Figures) -> tuple[list[Saturation], tuple[Judgement, float | None, int | None]]:
+        def order(figures: Figures) -> tuple[list[Saturation], tuple[Judgement, float | None, tuple[int, int] | None]]:
             saturations = [figures.saturation(side, claim["tolerance"] or 0.0) for side in sides]
             return saturations, judge_order(saturations)
 
@@ -175,9 +177,9 @@ class _Judged:
             f"{side} {saturation.describe(users)}"
             for side, saturation in zip(claim["topologies"], saturations, strict=True)
         ]
-        why = [] if turned is None else self._why("cpu_percent", [sides[turned][-1], sides[turned + 1][-1]], None)
+        why = [] if turned is None else self._why("cpu_percent", [sides[side][-1] for side in turned], None)
         return {
-            **_none(claim, ""),
+            **not_comparable(claim, ""),
             "outcome": judgement.outcome,
             "reason": f"{judgement.reason} Users from which throughput levels off: {', '.join(levels)}.",
             "arms": arms,
@@ -203,6 +205,8 @@ class _Judged:
     def _why(self, metric: Metric, arms: list[str], effect: float | None) -> list[str]:
         """Explains a figure that contradicts a claim by measurements of its parts."""
         figures = self.figures
+        if metric == "throughput":  # of a full system, in which latencies only say where journeys wait
+            metric = "cpu_percent"
         if metric in UNITS_BY_COMPONENT:
             sides = [figures.by_component(metric, arm) for arm in arms]
             return [f"{UNITS_BY_COMPONENT[metric]}: {_side_by_side(*sides)}."]
@@ -214,7 +218,7 @@ class _Judged:
             return [f"Of all journeys, in percent: {_side_by_side(*(figures.failures(arm) for arm in arms))}."]
         if metric == "payload_effect":
             return self._why_faster(arms, None)
-        return self._why_faster(arms, turned=((effect or 1.0) > 1) == (metric != "throughput"))
+        return self._why_faster(arms, turned=(effect or 1.0) > 1)
 
     def _why_faster(self, arms: list[str], turned: bool | None) -> list[str]:
         """Explains by budgets why the left is faster; if `turned`, the right; if None, the faster one in traces."""
@@ -226,7 +230,10 @@ class _Judged:
         if row is not None and turned:
             row = mirror_hops(row)
         waves = [measured.topologies[arm]["journeys"][ALL]["waves_mean"] for arm in (arms[::-1] if turned else arms)]
-        return why(row, waves)
+        reasons = why(row, waves)
+        if row and None not in row["ci95"] and any(overloads(measured.run.manifest, arm) for arm in arms):
+            reasons.append("Under this load, these times include waiting for the CPU.")
+        return reasons
 
     def _other_client(self, claim: Claim) -> OtherClient | None:
         """Judges the claim with other clients, if such arms ran.
@@ -273,7 +280,8 @@ def _estimate(effect: Effect) -> Estimate | None:
     return None if effect.value is None else Estimate(value=effect.value, ci95=list(effect.interval))
 
 
-def _none(claim: Claim, reason: str) -> Verdict:
+def not_comparable(claim: Claim, reason: str) -> Verdict:
+    """Returns the verdict on a claim that nothing here can decide."""
     return Verdict(
         claim=claim,
         outcome="not comparable",
@@ -288,6 +296,7 @@ def _none(claim: Claim, reason: str) -> Verdict:
         size=None,
         blocks=None,
         left_out=[],
+        failed=[],
         beside="",
         why=[],
         other_client=None,

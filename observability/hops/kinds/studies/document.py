@@ -151,6 +151,8 @@ class Verdict(TypedDict):
     in points. Its interval decides. `p` is its p value, and `p_holm` the p value corrected over all claims of the run.
     `blocks` is the number of blocks that would show a direction, if none is shown. `left_out` are the blocks that do
     not count because their trials are NOISY. `why` explains a contradiction by measurements of parts.
+    `failed` are the shares of the journeys that failed on both sides, in percent; empty if few failed, or the claim is
+    not about a latency.
     """
 
     claim: Claim
@@ -166,6 +168,7 @@ class Verdict(TypedDict):
     size: Size | None
     blocks: int | None
     left_out: list[int]
+    failed: list[float]
     beside: str
     why: list[str]
     other_client: OtherClient | None

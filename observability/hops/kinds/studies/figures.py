@@ -53,12 +53,21 @@ class Figures:
             The effect; None if at most `MAX_FAILED` of each side's journeys failed, or the metric is no latency.
         """
         arms, blocks = (left, right), self.blocks(left, right)
-        if not metric.startswith(LATENCY) or all(sum(self.failures(arm).values()) <= MAX_FAILED for arm in arms):
+        if not self.count_failed(metric, arms):
             return None
         every = [latencies_of(self._measured.journeys[arm].with_columns(outcome=pl.lit("ok"))) for arm in arms]
         mine, other = pair_sections(every[0], every[1], ALL, blocks, blocks)
         name = metric.removeprefix(LATENCY)
         return _ratio(mine[name], other[name], len(blocks))
+
+    def count_failed(self, metric: Metric, arms: Sequence[str]) -> list[float]:
+        """Computes the share of the journeys that failed in each arm, in percent.
+
+        Returns:
+            The shares; empty if all are at most `MAX_FAILED`, or the metric is no latency.
+        """
+        shares = [sum(self.failures(arm).values()) for arm in arms]
+        return shares if metric.startswith(LATENCY) and max(shares) > MAX_FAILED else []
 
     def payload_effect(self, left: Sequence[str], right: Sequence[str]) -> tuple[Effect, list[float | None]]:
         """Computes by which factor an advantage at p50, right / left, grows from the first load to the last."""

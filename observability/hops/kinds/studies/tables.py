@@ -54,7 +54,8 @@ RULE = (
 )
 ORDER_RULE = (
     "One side levels off earlier than another if two facts are shown at the same number of users. More users add less "
-    "than the claim's tolerance to its throughput, and they add more than that to the other's."
+    "than the claim's tolerance to its throughput, and they add more than that to the other's. A claim is contradicted "
+    "if any two sides are shown to be in the other order."
 )
 """Extends `RULE` for claims about `saturation_users`."""
 EQUAL_RULE = (
@@ -195,17 +196,6 @@ def claims_table(key: str, caption: str, verdicts: Sequence[Verdict]) -> Table:
     return Table(key, caption, columns, [_row(verdict) for verdict in verdicts])
 
 
-def left_out_text(verdict: Verdict) -> str:
-    """Says which blocks were left out; empty if none were."""
-    blocks = verdict["left_out"]
-    if not blocks:
-        return ""
-    noun = "Block" if len(blocks) == 1 else "Blocks"
-    verb = "is" if len(blocks) == 1 else "are"
-    names = join_names([str(block) for block in blocks])
-    return f"{noun} {names} {verb} left out, because trials are NOISY; with all blocks, the direction is the same."
-
-
 def says(verdict: Verdict) -> str:
     """Phrases the claim with its condition: `latency, p50: grpc 0.57 times rest (payload 100B)`."""
     condition = condition_of(verdict["claim"])
@@ -243,7 +233,21 @@ def size_text(verdict: Verdict) -> str:
 
 def explain(verdict: Verdict) -> str:
     """Explains why a claim is contradicted, and where it holds; empty if there is nothing to explain."""
-    texts = list(verdict["why"])
+    texts = [*verdict["why"], *qualify(verdict)]
+    if not texts:
+        return ""
+    return f"{verdict['claim']['id']} ({says(verdict)}) {_IS[verdict['outcome']][0]}. {' '.join(texts)}"
+
+
+def qualify(verdict: Verdict) -> list[str]:
+    """Lists what the verdict leaves out: failed journeys, NOISY blocks, and other clients and loads that differ."""
+    texts = []
+    if verdict["failed"]:
+        texts.append(f"Failed journeys, in percent: {' and '.join(map(numbers.plain, verdict['failed']))}.")
+    if verdict["left_out"]:
+        noun = "block" if len(verdict["left_out"]) == 1 else "blocks"
+        blocks = join_names([str(block) for block in verdict["left_out"]])
+        texts.append(f"Left out because of NOISY trials: {noun} {blocks}.")
     other = verdict["other_client"]
     if other is not None and other["outcome"] != verdict["outcome"]:
         becomes = _IS[other["outcome"]][0]
@@ -251,14 +255,11 @@ def explain(verdict: Verdict) -> str:
         client = "makes one request per item" if naive else "asks for many items at once"
         effect = numbers.figure(other["effect"]["value"], other["effect"]["ci95"])
         texts.append(f"It {becomes} if the client {client}: {' divided by '.join(other['arms'])} is {effect}.")
-    texts += [
+    return texts + [
         f"Under the load {other['load']} it {_IS[other['outcome']][0]}: {' divided by '.join(other['arms'])} is "
         f"{numbers.figure(other['effect']['value'], other['effect']['ci95'])}."
         for other in verdict["other_loads"]
     ]
-    if not texts:
-        return ""
-    return f"{verdict['claim']['id']} ({says(verdict)}) {_IS[verdict['outcome']][0]}. {' '.join(texts)}"
 
 
 def loads_table(study: Study) -> Table:
@@ -276,7 +277,7 @@ def loads_table(study: Study) -> Table:
 def _row(verdict: Verdict) -> list[Cell]:
     claim, effect = verdict["claim"], verdict["effect"]
     values = " and ".join(numbers.plain(value) for value in verdict["values"])
-    reasons = (verdict["reason"], left_out_text(verdict), verdict["beside"], claim["why_topologies"])
+    reasons = (verdict["reason"], verdict["beside"], claim["why_topologies"])
     measured = Cell(numbers.NOTHING, None)
     if effect is not None:
         low, high = effect["ci95"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import combinations, pairwise
 
 from hops.elements.numbers import figure, share, times
 from hops.kinds.studies.document import Claim, Outcome, Size
@@ -56,7 +56,7 @@ class Judgement:
     """Judgement of a claim.
 
     Args:
-        blocks: Number of blocks that would decide the claim; None if that takes too many, or it is decided.
+        blocks: Number of blocks with an even chance to decide the claim; None if they are too many, or it is decided.
         p_unequal: If the sides are shown to be equal, the probability of such figures from sides that are not.
     """
 
@@ -87,9 +87,10 @@ def judge(claim: Claim, effect: Effect) -> Judgement:
     if low == high == effect.none:
         return Judgement("not shown", "Both sides are exactly equal: this load shows no difference either way.")
     needed = _blocks(effect, bounds, equal)
-    takes = f"about {needed} blocks would decide it" if needed else f"{MAX_BLOCKS} blocks would not decide it either"
+    count = f"about {needed}" if needed else f"more than {MAX_BLOCKS}"
     around = "the limits of the claim" if claim["relation"] == "eq" else "no effect"
-    return Judgement("not shown", f"The interval includes {around}; {takes}.", needed)
+    reason = f"The interval includes {around}; an even chance to decide it needs {count} blocks."
+    return Judgement("not shown", reason, needed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,23 +125,24 @@ def p_earlier(first: Saturation, second: Saturation) -> float:
     return min(1.0, 2 * len(both) * min(both))
 
 
-def judge_order(saturations: Sequence[Saturation]) -> tuple[Judgement, float | None, int | None]:
+def judge_order(saturations: Sequence[Saturation]) -> tuple[Judgement, float | None, tuple[int, int] | None]:
     """Judges a claimed order by the users from which each side levels off.
 
     Returns:
-        The judgement, its p value, and the pair (from 0) that is shown to be in the other order, if there is one.
+        The judgement, its p value, and the two sides (from 0) that are shown to be in the other order, if any are.
     """
     if reason := next((saturation.reason for saturation in saturations if saturation.reason), None):
         return _without_interval(reason), None, None
-    pairs = list(pairwise(saturations))
-    claimed = max(p_earlier(one, next_) for one, next_ in pairs)  # all pairs must be shown
-    others = [min(1.0, len(pairs) * p_earlier(next_, one)) for one, next_ in pairs]  # one pair is enough
+    claimed = max(p_earlier(one, next_) for one, next_ in pairwise(saturations))  # all neighbours must be shown
+    pairs = list(combinations(range(len(saturations)), 2))
+    # One pair is enough.
+    others = [min(1.0, len(pairs) * p_earlier(saturations[later], saturations[first])) for first, later in pairs]
     if claimed < SIGNIFICANCE:
         return Judgement("holds", "Each levels off later than the one before it."), claimed, None
     other = min(others)
     if other < SIGNIFICANCE:
-        turned = others.index(other)
-        return Judgement("contradicted", "One levels off earlier than the one before it."), other, turned
+        turned = pairs[others.index(other)]
+        return Judgement("contradicted", "One levels off earlier than another that is named before it."), other, turned
     return (
         Judgement("not shown", "It is not shown for each pair which side levels off first."),
         min(claimed, other),
@@ -149,9 +151,14 @@ def judge_order(saturations: Sequence[Saturation]) -> tuple[Judgement, float | N
 
 
 def size_of(claim: Claim, effect: Effect) -> Size | None:
-    """Compares the published ratio with the measured one; None if either is missing."""
+    """Compares the published ratio with the measured one; None if either is missing, or they are no ratios of the same.
+
+    A study's ratio of CPU in percent says nothing about the size of a ratio of CPU per journey.
+    """
     low, high = effect.interval
-    if claim["value"] is None or claim["relation"] != "ratio" or not effect.value or low is None or high is None:
+    if claim["metric"] == "cpu_percent" or claim["relation"] != "ratio" or claim["value"] is None:
+        return None
+    if not effect.value or low is None or high is None:
         return None
     first, last = ends_of(claim["value"])
     nearest = min(max(effect.value, first), last)

@@ -187,7 +187,7 @@ def test_a_few_blocks_with_noisy_trials_are_left_out(
     make_report(folder)
     (verdict,) = read_document(folder / SUMMARY)["studies"][0]["verdicts"]
     assert (verdict["outcome"], verdict["left_out"]) == (outcome, left_out), verdict["reason"]
-    assert ("Block 1 is left out, because trials are NOISY" in page_of(folder).text) == bool(left_out)
+    assert ("Left out because of NOISY trials: block 1." in page_of(folder).text) == bool(left_out)
     assert ("the other blocks decide" in page_of(folder).text) == bool(left_out)
 
 
@@ -211,4 +211,6 @@ def test_a_latency_is_judged_only_if_failed_journeys_change_nothing(side: str, o
     (verdict,) = read_document(folder / SUMMARY)["studies"][0]["verdicts"]
     assert verdict["outcome"] == outcome, verdict["reason"]
     assert verdict["reason"].startswith("Failed journeys decide: with them, the effect is ") == (outcome == "not shown")
+    assert verdict["failed"] == ([0.0, 25.0] if side == "rest" else [25.0, 0.0])
+    assert "Failed journeys, in percent: " in page_of(folder).text
     assert ("It is decided only if both verdicts agree." in page_of(folder).text) == (outcome == "not shown")

@@ -94,7 +94,7 @@ def test_what_is_not_shown_says_how_many_blocks_it_takes() -> None:
     # The interval reaches log 1.2, but log 1/0.9 would be enough: (0.182 / 0.105)² x 5.
     assert (half.blocks, "about 15 blocks" in half.reason) == (15, True)
     hopeless = judge(claim, Effect(0.999, (0.8, 1.25), 0.9, 5))
-    assert (hopeless.blocks, "100 blocks would not decide it either" in hopeless.reason) == (None, True)
+    assert (hopeless.blocks, "needs more than 100 blocks" in hopeless.reason) == (None, True)
     untold = judge(claim, Effect(0.9, (None, None), None, 1, reason="needs 3 blocks, and there is 1"))
     assert untold.reason == "There is no interval: it needs 3 blocks, and there is 1."
 
@@ -121,8 +121,10 @@ def test_the_published_ratio_is_compared_with_the_interval(
     assert found == expected
 
 
-def test_a_sign_has_no_size() -> None:
-    assert size_of(synthetic_claim("X1", relation="lt"), Effect(0.5, (0.4, 0.6), 0.01, 5)) is None
+def test_a_sign_has_no_size_and_neither_has_a_ratio_of_percentages() -> None:
+    effect = Effect(0.5, (0.4, 0.6), 0.01, 5)
+    assert size_of(synthetic_claim("X1", relation="lt"), effect) is None
+    assert size_of(synthetic_claim("X1", relation="ratio", value=0.5, metric="cpu_percent"), effect) is None
 
 
 def test_holm_steps_down_and_never_falls() -> None:
@@ -140,8 +142,9 @@ UNCLEAR = Saturation(grows=(0.1, 0.1, 0.1), full=(0.1, 0.1, 0.1))
     [
         ([EARLY, MIDDLE, NEVER], "holds", None),
         ([EARLY, EARLY, NEVER], "not shown", None),
-        ([MIDDLE, EARLY, NEVER], "contradicted", 0),
-        ([EARLY, NEVER, MIDDLE], "contradicted", 1),
+        ([MIDDLE, EARLY, NEVER], "contradicted", (0, 1)),
+        ([EARLY, NEVER, MIDDLE], "contradicted", (1, 2)),
+        ([NEVER, UNCLEAR, EARLY], "contradicted", (0, 2)),  # no neighbours are in the other order
         ([NEVER, NEVER, NEVER], "not shown", None),
         ([EARLY, UNCLEAR, NEVER], "not shown", None),  # that no gain is shown does not make a side full
         ([EARLY, MIDDLE, UNCLEAR], "not shown", None),
@@ -149,7 +152,7 @@ UNCLEAR = Saturation(grows=(0.1, 0.1, 0.1), full=(0.1, 0.1, 0.1))
     ],
 )
 def test_an_order_holds_if_each_side_is_shown_to_level_off_later(
-    saturations: list[Saturation], outcome: str, turned: int | None
+    saturations: list[Saturation], outcome: str, turned: tuple[int, int] | None
 ) -> None:
     judgement, _, pair = judge_order(saturations)
     assert (judgement.outcome, pair) == (outcome, turned)
@@ -157,7 +160,7 @@ def test_an_order_holds_if_each_side_is_shown_to_level_off_later(
 
 def test_the_p_value_of_an_order_counts_its_steps_and_its_pairs() -> None:
     assert judge_order([EARLY, NEVER])[1] == pytest.approx(2 * 3 * 0.001)
-    assert judge_order([NEVER, EARLY, EARLY])[1] == pytest.approx(2 * 2 * 3 * 0.001)
+    assert judge_order([NEVER, EARLY, EARLY])[1] == pytest.approx(3 * 2 * 3 * 0.001)
 
 
 def test_a_side_levels_off_within_the_steps_that_are_shown() -> None:
