@@ -69,7 +69,11 @@ def digest_rules(folder: Path = STUDIES) -> dict[str, dict[str, str]]:
     Texts do not count. A run's manifest contains the same digests.
     """
     studies = [read_study(folder / f"{name}.yaml") for name in all_studies(folder)]
-    return {study.id: {claim.id: _digest(study.only([claim.id])) for claim in study.claims} for study in studies}
+    return {study.id: _digest_claims(study) for study in studies}
+
+
+def _digest_claims(study: StudyFile) -> dict[str, str]:
+    return {claim.id: _digest(study.only([claim.id])) for claim in study.claims}
 
 
 def _digest(study: StudyFile) -> str:
@@ -118,7 +122,7 @@ def verdicts_of(*runs: Path, kept: Mapping[str, Any] | None = None) -> dict[str,
 def _as_in_file(study: StudyFile, verdicts: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """Returns the verdicts on a study's claims; claims that are not comparable need no run."""
     known = {verdict["claim"]["id"]: verdict for verdict in verdicts}
-    rules = {claim.id: _digest(study.only([claim.id])) for claim in study.claims}
+    rules = _digest_claims(study)
     for claim in study.claim_documents():
         if claim["reason"]:
             verdict = not_comparable(claim, claim["reason"])

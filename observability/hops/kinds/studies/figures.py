@@ -36,7 +36,7 @@ class Figures:
 
     def blocks(self, *arms: str) -> list[int]:
         """Lists the blocks that all of these arms have and that count."""
-        return sorted(set.intersection(*(set(self._measured.blocks[arm]) for arm in arms)).difference(self._left_out))
+        return sorted(set.intersection(*(self._measured.blocks[arm] for arm in arms)).difference(self._left_out))
 
     def effect(self, metric: Metric, left: str, right: str) -> tuple[Effect, list[float | None]]:
         """Computes the effect of one arm relative to another, and the figures of both."""
