@@ -186,8 +186,9 @@ class Blocks:
         return record
 
     def _judge(self) -> dict[str, TrialRecord]:
-        """Returns the last attempt at each trial, by name, with the gate that compares its machine speed with all."""
-        used = (record for record in with_speed_gates(self._files.records()) if record["used"])
+        """Returns the last attempt at each trial, by name, with the gate on its machine speed."""
+        records = with_speed_gates(self._files.records(), in_blocks=self.plan.ratios)
+        used = (record for record in records if record["used"])
         return {name_of(record): record for record in used}
 
     @property
@@ -235,7 +236,7 @@ class Blocks:
         records = self._files.records()
         for record in records:
             record["used"] &= name_of(record) in planned_names
-        records = with_speed_gates(records)
+        records = with_speed_gates(records, in_blocks=plan.ratios)
         self._folder.write_json(TRIALS, {"schema": SCHEMA, "trials": records})
         self._folder.write_json(MANIFEST, self._manifest(max(row["memory_peak_mb"] for row in records if row["used"])))
 

@@ -97,6 +97,7 @@ class Plan:
             then the length of the first stage, which decides the total. None if `blocks` is the total.
         about: Manifest entries that only this kind of experiment has.
         chosen: Whether the experiment chooses further arms from the results of these arms.
+        ratios: Whether only ratios within blocks count, so that blocks may differ in the machine's speed.
     """
 
     kind: str
@@ -110,6 +111,7 @@ class Plan:
     precision: float | None = None
     about: Mapping[str, Any] = field(default_factory=dict)
     chosen: bool = False
+    ratios: bool = False
 
     def __post_init__(self) -> None:
         labels = [arm.label for arm in self.arms]

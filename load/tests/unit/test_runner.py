@@ -174,8 +174,16 @@ def test_a_trial_at_a_lower_machine_speed_is_noisy_and_repeated_at_once(
     runs, order = FakeRuns(machine_speed=lambda number: 17.0 if number == 5 else 20.0), names(one)
     finish(tmp_path, runs, retry=retry, one=one)
     assert runs.ran == [*order[:5], *order[4:5] * retry, *order[5:]]
-    noisy = "trial 5 of 6 finished: NOISY (deviation of the machine's speed from the arm's median)"
+    noisy = "trial 5 of 6 finished: NOISY (deviation of the machine's speed from that of other trials)"
     assert noisy in capsys.readouterr().err
+
+
+def test_if_only_ratios_count_blocks_may_differ_in_speed_but_not_trials_of_a_block(tmp_path: Path) -> None:
+    one = replace(plan(blocks=4), ratios=True)
+    # Blocks 3 and 4 are slower; then the last trial is slower than the other of its block, so both are repeated.
+    runs = FakeRuns(machine_speed=lambda number: {1: 20, 2: 20, 3: 20, 4: 20, 8: 14}.get(number, 17.0))
+    finish(tmp_path, runs, retry=1, one=one)
+    assert runs.ran == [*names(one), names(one)[-1]]
 
 
 def test_an_early_trial_whose_speed_turns_out_to_be_unusual_is_repeated_at_the_end(tmp_path: Path) -> None:

@@ -80,6 +80,7 @@ def studies_plan(studies: Sequence[StudyFile], profile: StudyProfile, blocks: in
         # The parity check before each load sends this workload's journeys and compares the answers with the data.
         workload=workload_file("document" if any(_reads_documents(arm) for arm in arms) else "default"),
         about={"studies": [about for about, _ in replays], "study_rules": digest_rules()},
+        ratios=True,
     )
 
 
