@@ -187,7 +187,7 @@ class Blocks:
 
     def _judge(self) -> dict[str, TrialRecord]:
         """Returns the last attempt at each trial, by name, with the gate on its machine speed."""
-        records = with_speed_gates(self._files.records(), in_blocks=self.plan.ratios)
+        records = with_speed_gates(self._files.records(), self.plan.loads_of_ratios)
         used = (record for record in records if record["used"])
         return {name_of(record): record for record in used}
 
@@ -236,7 +236,7 @@ class Blocks:
         records = self._files.records()
         for record in records:
             record["used"] &= name_of(record) in planned_names
-        records = with_speed_gates(records, in_blocks=plan.ratios)
+        records = with_speed_gates(records, plan.loads_of_ratios)
         self._folder.write_json(TRIALS, {"schema": SCHEMA, "trials": records})
         self._folder.write_json(MANIFEST, self._manifest(max(row["memory_peak_mb"] for row in records if row["used"])))
 

@@ -4,6 +4,7 @@ MeshError
 ├── InputError
 │   └── UsageError         the user asked for something that does not exist: names the input and the valid choices
 ├── GeneratorError         the load generator failed, or took too long
+├── DatabaseFailedError    a trial's database ended, or refused a statement
 ├── ParityError            a topology's answers differ from the data
 └── EffectsDifferError     the same writes left different data in two topologies
 """
@@ -24,6 +25,10 @@ class UsageError(InputError):
 
 class GeneratorError(MeshError):
     """The load generator failed; the message contains the generator's last output."""
+
+
+class DatabaseFailedError(MeshError):
+    """A trial's database ended, or refused a statement."""
 
 
 class ParityError(MeshError):

@@ -97,7 +97,7 @@ class Plan:
             then the length of the first stage, which decides the total. None if `blocks` is the total.
         about: Manifest entries that only this kind of experiment has.
         chosen: Whether the experiment chooses further arms from the results of these arms.
-        ratios: Whether only ratios within blocks count, so that blocks may differ in the machine's speed.
+        ratios: Whether only ratios count, of arms under the same load and in the same block.
     """
 
     kind: str
@@ -141,6 +141,11 @@ class Plan:
     def compares(self) -> bool:
         """Whether the plan's arms are compared; arms with faults or probes, or chosen one by one, are not."""
         return not self.chosen and not any(arm.fault or arm.probe for arm in self.arms)
+
+    @property
+    def loads_of_ratios(self) -> Mapping[str, str] | None:
+        """Name of each arm's tape, if only ratios count; None otherwise."""
+        return {arm.label: arm.tape for arm in self.arms} if self.ratios else None
 
     @property
     def may_differ(self) -> Sequence[str]:

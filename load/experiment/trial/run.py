@@ -10,6 +10,9 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
+import psycopg
+
+from experiment.errors import DatabaseFailedError
 from experiment.generator.shopload import Load, Shopload, Tape
 from experiment.generator.tapes import Tapes
 from experiment.parity.answers import check_answers
@@ -55,6 +58,7 @@ def run_trial(
     Raises:
         ParityError: The system's answers do not match the data.
         MeshError: A component did not start, or died.
+        DatabaseFailedError: The database ended, or refused a statement.
         GeneratorError: The generator failed.
         HopsError: The traces could not be read.
     """
@@ -118,6 +122,7 @@ def ready(
     Raises:
         ParityError: The system's answers do not match the data.
         MeshError: A component did not start, or died.
+        DatabaseFailedError: The database ended, or refused a statement.
     """
     folder.mkdir(parents=True)
     say(f"starting {system.topology.name}: {system.in_words}")
@@ -133,6 +138,11 @@ def ready(
                 sender_of(system, shopload).warm_up(warmup, folder / "warmup")
             clock.lap("warmup")
             yield
+    except psycopg.Error as error:
+        raise DatabaseFailedError(
+            f"the database of this trial ended, or refused a statement: {str(error).strip()}. "
+            f"The database's log, if it runs on this machine, is in {folder / 'logs'}"
+        ) from error
     finally:
         _keep_logs(system, folder)
 

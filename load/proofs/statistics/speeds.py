@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import product
@@ -32,8 +32,8 @@ HELD = FIGURES[:4]
 """Figures whose truth the intervals of VALID runs must contain."""
 RATIOS = FIGURES[:2]
 """The same, if the gate compares speeds within blocks."""
-GATES = {"valid": False, "in_blocks": True}
-"""The gates on the machine's speed: whether each compares within blocks."""
+GATES = {"valid": None, "in_blocks": dict.fromkeys(DIFFERENT, "load")}
+"""The gates on the machine's speed: the loads of arms, for the gate that compares within blocks."""
 _MEASURED = 0.02
 """Standard deviation of the logarithm of a measured speed."""
 _RETRIES = 1
@@ -143,8 +143,8 @@ def run_experiment(seed: np.random.SeedSequence) -> Counts:
     states = machine.states(rng)
     first = {trial: next(states) for trial in trials}
     sides = {"before": first}
-    for side, in_blocks in GATES.items():
-        slowness, is_valid = _repeat(trials, machine.states(rng), rng, in_blocks=in_blocks)
+    for side, loads in GATES.items():
+        slowness, is_valid = _repeat(trials, machine.states(rng), rng, loads)
         if is_valid:
             sides[side] = slowness
     counts = Counts({(name, "runs", "of"): 1, **{(name, "runs", side): int(side in sides) for side in GATES}})
@@ -189,7 +189,10 @@ def _true_median() -> float:
 
 
 def _repeat(
-    trials: list[tuple[int, str]], states: Iterator[float], rng: np.random.Generator, *, in_blocks: bool
+    trials: list[tuple[int, str]],
+    states: Iterator[float],
+    rng: np.random.Generator,
+    loads: Mapping[str, str] | None,
 ) -> tuple[dict[tuple[int, str], float], bool]:
     """Draws a run that retries refused trials, at once and at its end.
 
@@ -201,7 +204,7 @@ def _repeat(
     left = dict.fromkeys(trials, 1 + _RETRIES)
 
     def holds(trial: tuple[int, str]) -> bool:
-        usual = usual_speeds(speeds, in_blocks=in_blocks)
+        usual = usual_speeds(speeds, loads)
         return trial not in usual or speed_gate(speeds[trial], usual[trial])["ok"]
 
     for trial in (*trials, *trials):

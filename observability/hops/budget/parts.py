@@ -43,6 +43,7 @@ CACHES = ("valkey", "redis")
 """Values of `db.system.name` that mean a cache."""
 
 PROXY = "proxy:"
+WORK = "work:"
 HIT_PART = f"{HIT}:{EDGE_CACHE}"
 CLIENT_PART = "client"
 START_LAG_PART = "start_lag"
@@ -362,7 +363,7 @@ def _inside(kind: Kind, service: str, name: str) -> str:
         return _GENERATOR_PARTS.get(name, CLIENT_PART)
     if name == POOL_SPAN:
         return f"pool:{service}"
-    return f"{PROXY}{service}" if is_proxy(service) else f"work:{service}"
+    return f"{PROXY}{service}" if is_proxy(service) else f"{WORK}{service}"
 
 
 def is_proxy(service: str) -> bool:

@@ -17,6 +17,8 @@ from hops.run.rows import write_whole
 def write_csv_files(sections: Iterable[Section], folder: Path) -> list[Path]:
     """Writes a file for each table into a folder, which is made if missing, and lists the files.
 
+    Files of tables that an earlier report had, and this one does not, are removed.
+
     Raises:
         OSError: The disk is full, or the folder cannot be written to or is a symbolic link.
     """
@@ -30,6 +32,8 @@ def write_csv_files(sections: Iterable[Section], folder: Path) -> list[Path]:
         text = csv_text(table)
         write_whole(path, lambda scratch, text=text: scratch.write_text(text, encoding="utf-8", newline=""))  # type: ignore[misc]
         written.append(path)
+    for old in {*folder.glob("*.csv")} - {*written}:
+        old.unlink()
     return written
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from hops.analysis.either_order import mirror_hops
 from hops.analysis.hop_differences import hop_differences
@@ -16,7 +17,6 @@ from hops.gates.experiment import experiment_gates
 from hops.gates.limits import gate_failure
 from hops.gates.verdict import failing_gates, verdict_of
 from hops.kinds.studies.document import (
-    FAILURES_DECIDE,
     LATENCY,
     METRICS,
     NAIVE,
@@ -40,6 +40,8 @@ from hops.run.files import RunFiles
 from hops.run.loads import overloads
 from hops.units import ALL
 
+Decided = TypeVar("Decided")
+"""What a claim is judged by."""
 MAX_LEFT_OUT = 0.25
 """Share of the blocks that a claim may leave out because their trials are NOISY."""
 UNITS_BY_COMPONENT: Mapping[Metric, str] = {
@@ -98,8 +100,7 @@ class _Judged:
                 return not_comparable(claim, f"the run has no arm {arm}")
         if claim["metric"] == OF_AN_ORDER:
             return self._order(claim)
-        judgement, left_out = self._judge(claim, arms)
-        effect, values = _effect(Figures(self.measured, left_out), claim["metric"], arms)
+        judgement, (effect, values), left_out = self._judge(claim, arms)
         differs = judgement.outcome == "contradicted" and judgement.p_unequal is None
         return Verdict(
             claim=claim,
@@ -122,44 +123,47 @@ class _Judged:
             other_loads=list(self._other_loads(claim)),
         )
 
-    def _judge(self, claim: Claim, arms: list[str]) -> tuple[Judgement, list[int]]:
+    def _judge(self, claim: Claim, arms: list[str]) -> tuple[Judgement, tuple[Effect, list[float | None]], list[int]]:
         """Judges a claim by the effect, with failed journeys too if many failed, and by the trials' gates.
 
         Returns:
-            The judgement, and the blocks that do not count because their trials are NOISY.
+            The judgement, the effect with the figures of both sides, and the blocks that do not count because their
+            trials are NOISY.
         """
 
-        def decide(figures: Figures) -> Judgement:
-            effect, _ = _effect(figures, claim["metric"], arms)
+        def decide(figures: Figures) -> tuple[Judgement, tuple[Effect, list[float | None]]]:
+            effect, values = _effect(figures, claim["metric"], arms)
             judgement = judge(claim, effect)
             every = figures.effect_with_failures(claim["metric"], arms[0], arms[1])
             if every is not None and judge(claim, every).outcome != judgement.outcome:
-                reason = f"{FAILURES_DECIDE}: with them, the effect is {every.text}. Without them: {judgement.outcome}."
-                return Judgement("not shown", reason)
-            return judgement
+                without = f"Without them: {judgement.outcome}."
+                reason = f"Failed journeys decide: with them, the effect is {every.text}. {without}"
+                judgement = Judgement("not shown", reason)
+            return judgement, (effect, values)
 
         return self._require_sound(decide, arms, claim["metric"])
 
     def _require_sound(
-        self, decide: Callable[[Figures], Judgement], arms: list[str], metric: Metric
-    ) -> tuple[Judgement, list[int]]:
+        self, decide: Callable[[Figures], tuple[Judgement, Decided]], arms: list[str], metric: Metric
+    ) -> tuple[Judgement, Decided, list[int]]:
         """Returns the judgement, or a judgement without a direction if the trials fail a gate that the metric needs.
 
         A few blocks with NOISY trials are left out, if the judgement is the same with them.
         """
-        judgement, run = decide(self.figures), self.measured.run.of_arms({arm: arm for arm in arms})
+        judgement, by = decide(self.figures)
+        run = self.measured.run.of_arms({arm: arm for arm in arms})
         gates = experiment_gates(run)
         trust = verdict_of(gates)
         enough = (VALID, NOISY) if metric == OF_THE_ANSWERS else (VALID,)
         if trust in enough or judgement.outcome == "not shown":
-            return judgement, []
+            return judgement, by, []
         noisy = sorted({trial["block"] for trial in run.used if failing_gates(trial["gates"])})
         if trust == NOISY and 0 < len(noisy) <= MAX_LEFT_OUT * run.blocks:
-            calm = decide(Figures(self.measured, noisy))
+            calm, by_calm = decide(Figures(self.measured, noisy))
             if calm.outcome == judgement.outcome and verdict_of(experiment_gates(run.without_blocks(noisy))) == VALID:
-                return calm, noisy
+                return calm, by_calm, noisy
         failing = join_names([gate_failure(gate) for gate in gates if not gate["ok"]])
-        return Judgement("not shown", f"Its trials are {trust}: {failing}. Without that: {judgement.outcome}."), []
+        return Judgement("not shown", f"Its trials are {trust}: {failing}. Without that: {judgement.outcome}."), by, []
 
     def _order(self, claim: Claim) -> Verdict:
         """Judges an order of protocols by the number of users from which the throughput of each levels off."""
@@ -167,12 +171,12 @@ class _Judged:
         sides = [[arm_label(self.study["id"], side, load) for load in claim["loads"]] for side in claim["topologies"]]
         arms = [arm for side in sides for arm in side]
 
-        def order(figures: Figures) -> tuple[list[Saturation], tuple[Judgement, float | None, tuple[int, int] | None]]:
+        def decide(figures: Figures) -> tuple[Judgement, tuple[list[Saturation], float | None, tuple[int, int] | None]]:
             saturations = [figures.saturation(side, claim["tolerance"] or 0.0) for side in sides]
-            return saturations, judge_order(saturations)
+            judgement, p, turned = judge_order(saturations)
+            return judgement, (saturations, p, turned)
 
-        judgement, left_out = self._require_sound(lambda figures: order(figures)[1][0], arms, claim["metric"])
-        saturations, (_, p, turned) = order(Figures(self.measured, left_out))
+        judgement, (saturations, p, turned), left_out = self._require_sound(decide, arms, claim["metric"])
         levels = [
             f"{side} {saturation.describe(users)}"
             for side, saturation in zip(claim["topologies"], saturations, strict=True)
@@ -247,21 +251,18 @@ class _Judged:
         others = [other if other in self.measured.journeys else arm for arm, other in zip(arms, changed, strict=True)]
         if others == arms or others[0] == others[1] or len(claim["loads"]) > 1:
             return None
-        effect, _ = self.figures.effect(claim["metric"], others[0], others[1])
+        judgement, (effect, _), _ = self._judge(claim, others)
         estimate = _estimate(effect)
-        if estimate is None:
-            return None
-        return OtherClient(arms=others, effect=estimate, outcome=self._judge(claim, others)[0].outcome)
+        return None if estimate is None else OtherClient(arms=others, effect=estimate, outcome=judgement.outcome)
 
     def _other_loads(self, claim: Claim) -> Iterator[OtherLoad]:
         for load, sides in claim["also"].items():
             arms = [arm_label(self.study["id"], side, load) for side in sides]
             if not set(arms) <= set(self.measured.journeys):
                 continue
-            effect, _ = self.figures.effect(claim["metric"], arms[0], arms[1])
+            judgement, (effect, _), _ = self._judge(claim, arms)
             if (estimate := _estimate(effect)) is not None:
-                outcome = self._judge(claim, arms)[0].outcome
-                yield OtherLoad(load=load, arms=arms, effect=estimate, outcome=outcome)
+                yield OtherLoad(load=load, arms=arms, effect=estimate, outcome=judgement.outcome)
 
 
 def _side_by_side(left: Mapping[str, float], right: Mapping[str, float]) -> str:

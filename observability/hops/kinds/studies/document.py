@@ -43,8 +43,6 @@ LATENCY: Final = "latency_"
 OF_THE_ANSWERS: Final = "payload_bytes"
 """The metric that NOISY trials measure as well as VALID ones, because their answers are right."""
 Outcome = Literal["holds", "contradicted", "not shown", "not comparable"]
-FAILURES_DECIDE: Final = "Failed journeys decide"
-"""First words of the reason for a verdict that depends on whether failed journeys count."""
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 NAIVE = "-naive"
 """Suffix of a topology whose client makes one request per item."""

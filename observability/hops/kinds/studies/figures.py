@@ -11,6 +11,7 @@ import polars as pl
 from hops.analysis.cost import component_group
 from hops.analysis.latencies import latencies_of, pair_sections
 from hops.analysis.summary import Measured
+from hops.budget.parts import WORK
 from hops.kinds.studies.document import LATENCY, Metric
 from hops.kinds.studies.verdict import Effect, Saturation
 from hops.run.documents.trial import TrialRecord
@@ -105,14 +106,14 @@ class Figures:
         """Computes the CPU in use during the load, in percent of a core, of the components that speak the protocol."""
         trials = [self._trials[arm, block] for block in self.blocks(arm)]
         seconds = sum(float(trial["generator"]["wall_s"]) for trial in trials)
-        return 100 * sum(self._of_protocol(arm, trial["block"], "cpu_s") for trial in trials) / seconds
+        return 100 * sum(sum(self._of_protocol(arm, trial["block"], "cpu_s").values()) for trial in trials) / seconds
 
     def by_component(self, metric: Metric, arm: str) -> dict[str, float]:
-        """Lists CPU per journey in ms, or peak memory in MB, of each component that speaks the protocol."""
+        """Lists CPU per journey in ms, or peak memory in MB, of each component that counts."""
         blocks, what = self.blocks(arm), _USED[metric]
         per = 1e3 / self._measured.journeys[arm].height if what == "cpu_s" else 1 / len(blocks)
-        trials = [self._trials[arm, block][what] for block in blocks]
-        names = dict.fromkeys(name for one in trials for name in one if component_group(name) in _OF_THE_PROTOCOL)
+        trials = [self._of_protocol(arm, block, what) for block in blocks]
+        names = dict.fromkeys(name for one in trials for name in one)
         return {name: per * sum(one.get(name, 0.0) for one in trials) for name in names}
 
     def bytes_by_part(self, left: str, right: str) -> list[tuple[float, float]]:
@@ -143,10 +144,11 @@ class Figures:
         if metric == "throughput":
             return _by_block([self._count_answered(arm, block) for block in blocks])
         if metric == "memory_mb":
-            return _by_block([self._of_protocol(arm, block, "rss_mb") for block in blocks])
+            return _by_block([sum(self._of_protocol(arm, block, "rss_mb").values()) for block in blocks])
         assert metric == "cpu_percent"
         counts = dict(self._measured.journeys[arm].group_by("block").len().iter_rows())
-        return _by_block([1e3 * self._of_protocol(arm, block, "cpu_s") / counts[block] for block in blocks])
+        cpu_s = {block: sum(self._of_protocol(arm, block, "cpu_s").values()) for block in blocks}
+        return _by_block([1e3 * cpu_s[block] / counts[block] for block in blocks])
 
     def _success(self, left: str, right: str, blocks: Sequence[int]) -> tuple[Effect, list[float | None]]:
         sides, ok = [], (pl.col("outcome") == "ok").mean()
@@ -180,10 +182,14 @@ class Figures:
     def _ok(self, arm: str) -> pl.DataFrame:
         return self._measured.journeys[arm].filter(pl.col("outcome") == "ok")
 
-    def _of_protocol(self, arm: str, block: int, what: str) -> float:
+    def _of_protocol(self, arm: str, block: int, what: Literal["cpu_s", "rss_mb"]) -> dict[str, float]:
+        """Lists what components that speak the protocol used; memory counts only if they answer the journeys."""
         trial: TrialRecord = self._trials[arm, block]
-        amounts = trial["cpu_s"] if what == "cpu_s" else trial["rss_mb"]
-        return sum(amount for name, amount in amounts.items() if component_group(name) in _OF_THE_PROTOCOL)
+        amounts = {name: used for name, used in trial[what].items() if component_group(name) in _OF_THE_PROTOCOL}
+        if what == "cpu_s":
+            return amounts
+        parts = self._measured.topologies[arm]["journeys"][ALL]["budget_ms"]["mean"]
+        return {name: used for name, used in amounts.items() if f"{WORK}{name}" in parts}
 
 
 def _by_block(values: Sequence[float]) -> Section:

@@ -10,7 +10,6 @@ from hops.elements import numbers
 from hops.elements.element import Element, Fold, Heading, Points, Section, Text
 from hops.elements.table import Cell, Column, Table, whole, words
 from hops.kinds.studies.document import (
-    FAILURES_DECIDE,
     LATENCY,
     METRICS,
     NAIVE,
@@ -65,6 +64,11 @@ EQUAL_RULE = (
 """Extends `RULE` for claims about a difference that have a tolerance."""
 BYTES_RULE = "NOISY trials decide claims about bytes of answers, because noise changes latencies and not answers."
 """Extends `RULE` for claims about `payload_bytes`."""
+MEMORY_RULE = (
+    "Memory is that of the services and gateways that answer a load's journeys, by the journeys' traces. The shop's "
+    "other services wait for other requests."
+)
+"""Extends `RULE` for claims about `memory_mb`."""
 NOISY_RULE = (
     "If at most a quarter of the blocks have a NOISY trial of a claim's arms, the other blocks decide, provided that "
     "all blocks together give the same direction."
@@ -124,7 +128,7 @@ def verdict_elements(studies: Sequence[Replayed]) -> list[Element]:
     claims = [verdict["claim"] for verdict in verdicts]
     rules = rules_for(
         ((claim["metric"], claim["relation"], claim["tolerance"]) for claim in claims),
-        fails=any(verdict["reason"].startswith(FAILURES_DECIDE) for verdict in verdicts),
+        fails=any(verdict["failed"] for verdict in verdicts),
         noisy=any(verdict["left_out"] for verdict in verdicts),
     )
     return [*elements, Text(f"{rules} {several_note(verdicts)}"), Text(ONE_MACHINE)]
@@ -144,6 +148,7 @@ def rules_for(claims: Iterable[tuple[Metric, Relation, float | None]], *, fails:
         (ORDER_RULE, OF_AN_ORDER in metrics),
         (EQUAL_RULE, equal),
         (BYTES_RULE, OF_THE_ANSWERS in metrics),
+        (MEMORY_RULE, "memory_mb" in metrics),
         (NOISY_RULE, noisy),
         (FAILURES_RULE, fails and any(metric.startswith(LATENCY) for metric in metrics)),
     )

@@ -20,9 +20,12 @@ def of_blocks(*speeds: float | None, topology: str = "rest") -> list[Any]:
     return [trial(speed, block=block, topology=topology) for block, speed in enumerate(speeds, start=1)]
 
 
-def judge(trials: list[Any], *, in_blocks: bool) -> list[bool]:
+SAME_LOAD = dict.fromkeys(["rest", "grpc", *"abcd"], "load")
+
+
+def judge(trials: list[Any], loads: dict[str, str] | None = None) -> list[bool]:
     """Returns whether each trial fails the gate."""
-    judged = [one["gates"] for one in with_speed_gates(trials, in_blocks=in_blocks)]
+    judged = [one["gates"] for one in with_speed_gates(trials, loads)]
     failing = [failing_gates(gates) == ["speed_off_share"] for gates in judged]
     assert [verdict_of(gates) for gates in judged] == [NOISY if fails else VALID for fails in failing]
     return failing
@@ -42,7 +45,7 @@ def judge(trials: list[Any], *, in_blocks: bool) -> list[bool]:
     ids=["steady", "slower", "faster", "replaced", "too few", "not measured", "another arm"],
 )
 def test_a_trial_far_from_the_median_is_noisy(trials: list[Any], failing: list[bool]) -> None:
-    assert judge(trials, in_blocks=False) == failing
+    assert judge(trials) == failing
 
 
 @pytest.mark.parametrize(
@@ -58,17 +61,30 @@ def test_within_blocks_only_a_trial_unlike_the_others_of_its_block_is_noisy(
     rest: tuple[float, ...], grpc: tuple[float, ...], failing: list[tuple[str, int]]
 ) -> None:
     trials = [*of_blocks(*rest), *of_blocks(*grpc, topology="grpc")]
-    fails = judge(trials, in_blocks=True)
+    fails = judge(trials, SAME_LOAD)
     found = [(one["topology"], one["block"]) for one, failed in zip(trials, fails, strict=True) if failed]
     assert found == failing
 
 
 def test_within_blocks_one_of_many_trials_that_is_slower_does_not_make_the_others_noisy() -> None:
     trials = [one for arm in "abcd" for one in of_blocks(20.0, 20.0, 16.0 if arm == "b" else 20.0, topology=arm)]
-    assert [number for number, fails in enumerate(judge(trials, in_blocks=True)) if fails] == [5]
+    assert [number for number, fails in enumerate(judge(trials, SAME_LOAD)) if fails] == [5]
 
 
 def test_within_blocks_a_replaced_trial_is_compared_with_the_others_of_its_block() -> None:
     replaced = trial(20.0, block=4, used=False)
     trials = [replaced, *of_blocks(20.0, 20.0, 20.0, 16.0), *of_blocks(25.0, 25.0, 25.0, 20.0, topology="grpc")]
-    assert judge(trials, in_blocks=True) == [True, *[False] * 8]
+    assert judge(trials, SAME_LOAD) == [True, *[False] * 8]
+
+
+def test_within_blocks_trials_under_another_load_do_not_count() -> None:
+    of_arms = {
+        "rest-small": (20.0, 16.0),
+        "grpc-small": (25.0, 20.0),
+        "rest-large": (20.0, 20.0),
+        "grpc-large": (25.0, 25.0),
+    }
+    trials = [one for arm, (usual, last) in of_arms.items() for one in of_blocks(*[usual] * 3, last, topology=arm)]
+    loads = {arm: arm.split("-")[1] for arm in of_arms}
+    assert not any(judge(trials, loads))
+    assert any(judge(trials, dict.fromkeys(of_arms, "load")))

@@ -23,3 +23,12 @@ def test_columns_with_one_name_are_numbered(tmp_path: Path) -> None:
     table = Table("both", "", [Column("p50", "ms"), Column("p50 (ms)")], [[whole(1), whole(2)]])
     (file,) = write_csv_files([Section("latency", "", [table])], tmp_path / "csv")
     assert file.read_text(encoding="utf-8") == "p50_ms,p50_ms_2\n1,2\n"
+
+
+def test_files_of_tables_that_are_gone_are_removed(tmp_path: Path) -> None:
+    folder = tmp_path / "csv"
+    both = [Table(name, name, [Column("traces")], [[whole(1)]]) for name in ("budget", "latency")]
+    write_csv_files([Section("all", "", both)], folder)
+    (folder / "notes.txt").touch()
+    (latency,) = write_csv_files([Section("all", "", both[1:])], folder)
+    assert sorted(folder.iterdir()) == [latency, folder / "notes.txt"]
