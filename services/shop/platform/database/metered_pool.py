@@ -10,6 +10,7 @@ from typing import Any
 import asyncpg
 from asyncpg.pool import PoolConnectionProxy
 
+from shop.platform.database.fair_pool import FairPool
 from shop.platform.database.statements import Statement, T, TracedConnection
 from shop.platform.telemetry.metering import measure, note_since
 from shop.platform.telemetry.meters import Meters
@@ -31,7 +32,7 @@ def metered_connection(meters: Meters) -> type[TracedConnection]:
 class MeteredPool:
     """Wraps a pool, and has the pool's methods that we use."""
 
-    def __init__(self, pool: asyncpg.Pool[asyncpg.Record], name: str, meters: Meters) -> None:
+    def __init__(self, pool: FairPool, name: str, meters: Meters) -> None:
         self.close, self.terminate = pool.close, pool.terminate
         self._pool = pool
         self._labels = (name,)

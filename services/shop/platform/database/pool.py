@@ -14,6 +14,7 @@ from asyncpg.pool import PoolConnectionProxy
 
 from shop.errors import Conflict, DeadlineExceeded, Unavailable
 from shop.platform.config import StartError
+from shop.platform.database.fair_pool import FairPool
 from shop.platform.database.metered_pool import MeteredPool, metered_connection
 from shop.platform.database.statements import Statement, TracedConnection
 from shop.platform.deadline import passed, remaining
@@ -44,7 +45,7 @@ _PASSED = "the deadline of the request passed in the database"
 class Database:
     """The connections of one service."""
 
-    def __init__(self, pool: asyncpg.Pool[asyncpg.Record] | MeteredPool) -> None:
+    def __init__(self, pool: FairPool | MeteredPool) -> None:
         self._pool = pool
         self._returning: set[asyncio.Task[None]] = set()
 
@@ -140,7 +141,7 @@ async def connect_database(
     while True:
         try:
             kind = TracedConnection if meters is None else metered_connection(meters)
-            pool = await _open(url, pool_size, settings, kind)
+            pool = FairPool(await _open(url, pool_size, settings, kind))
             return Database(pool if meters is None else MeteredPool(pool, name, meters))
         except (OSError, TimeoutError, asyncpg.CannotConnectNowError) as error:
             if asyncio.get_running_loop().time() >= give_up_at:

@@ -52,6 +52,32 @@ async def test_callers_beyond_the_size_wait_in_turn(database: Database, admin: C
     assert backends(admin) == SIZE
 
 
+async def test_no_request_overtakes_another_while_connections_come_back(database: Database) -> None:
+    asked: list[tuple[int, int]] = []
+    served: list[tuple[int, int]] = []
+
+    async def ask_often(client: int) -> None:
+        for number in range(20):
+            asked.append((client, number))
+            async with database.acquire() as connection:
+                served.append((client, number))
+                await connection.fetchval("SELECT 1")
+
+    await asyncio.gather(*(ask_often(client) for client in range(10 * SIZE)))
+    assert served == asked
+
+
+async def test_requests_that_stop_waiting_leave_their_turns_to_others(database: Database) -> None:
+    async with database.acquire(), database.acquire():
+        waiting = [asyncio.create_task(database.fetchrow("SELECT 1")) for _ in range(3)]
+        await asyncio.sleep(0.05)
+        for one in waiting:
+            one.cancel()
+        await asyncio.wait(waiting)
+    rows = [asyncio.create_task(database.fetchrow("SELECT 1")) for _ in range(2 * SIZE)]
+    assert all(await asyncio.wait_for(asyncio.gather(*rows), 5))
+
+
 async def test_connection_of_a_cancelled_statement_is_lent_only_once_nothing_runs_on_it(
     database: Database, admin: Connection
 ) -> None:
