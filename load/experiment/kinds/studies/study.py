@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
 from experiment.arguments import read_items
 from experiment.errors import UsageError
 from hops.conclusions.wording import join_names
-from hops.kinds.studies.document import OF_AN_ORDER, SIDES, Claim, Metric, Relation
+from hops.kinds.studies.document import OF_AN_ORDER, SIDES, Claim, Metric, Relation, other_clients
 from hops.kinds.studies.verdict import ends_of
 from mesh.paths import ROOT
 from user_files.mistakes import validate
@@ -146,19 +146,27 @@ class StudyFile(_Strict):
         """Returns the names of the loads that decide a claim."""
         return [name for name, load in self.replay.loads.items() if claim in load.answers]
 
-    def only(self, wanted: Sequence[str]) -> StudyFile:
-        """Returns the study with only these claims, and only the loads and topologies that decide them."""
+    def only(self, wanted: Sequence[str], *, with_others: bool = False) -> StudyFile:
+        """Returns the study with only these claims, and only the loads and topologies that decide them.
+
+        Args:
+            with_others: Whether to keep the other loads and clients under which a report judges these claims too.
+        """
         claims = [claim for claim in self.claims if claim.id in wanted]
         loads = {}
         for name, load in self.replay.loads.items():
             answered = [claim for claim in claims if claim.id in load.answers]
-            needed = {topology for claim in answered for topology in self.topologies_of(claim)}
+            also = [claim for claim in claims if with_others and claim.id in load.also]
+            sides = [*map(self.topologies_of, answered), *map(self.usual_topologies_of, also)]
+            if with_others:
+                sides += map(other_clients, list(sides))
+            needed = {topology for each in sides for topology in each}
             narrowed = {
                 "answers": [claim.id for claim in answered],
-                "also": [],
+                "also": [claim.id for claim in also],
                 "topologies": [topology for topology in load.topologies if topology in needed],
             }
-            if answered:
+            if answered or also:
                 loads[name] = load.model_copy(update=narrowed)
         arms = {name: arms for name, arms in self.replay.arms.items() if name in wanted}
         replay = self.replay.model_copy(update={"loads": loads, "arms": arms})
@@ -230,7 +238,7 @@ def studies_named(given: str, folder: Path = STUDIES) -> list[StudyFile]:
 
 
 def with_claims(studies: Sequence[StudyFile], given: str) -> list[StudyFile]:
-    """Returns studies with only the comma-separated claims, and only the loads and topologies that decide those.
+    """Returns studies with only the comma-separated claims, and only the loads and topologies that judge these.
 
     Returns all of the studies for `all`. Raises UsageError for a claim that they lack, or that is not comparable.
     """
@@ -247,7 +255,9 @@ def with_claims(studies: Sequence[StudyFile], given: str) -> list[StudyFile]:
         return name
 
     wanted = read_items("claims", given, one)
-    return [study.only(wanted) for study in studies if any(claim.id in wanted for claim in study.claims)]
+    return [
+        study.only(wanted, with_others=True) for study in studies if any(claim.id in wanted for claim in study.claims)
+    ]
 
 
 def read_study(file: Path) -> StudyFile:

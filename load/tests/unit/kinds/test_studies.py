@@ -178,6 +178,17 @@ def test_only_the_arms_that_the_given_claims_compare_are_replayed() -> None:
     assert len(order.arms) == 12
 
 
+def test_other_clients_and_loads_of_the_given_claims_are_replayed_too() -> None:
+    one = studies_plan(with_claims(studies_named("all"), "C4,M8"), PROFILES["full"], 4, 1)
+    assert [arm.label for arm in one.arms] == [
+        "chandra-rest-load", "chandra-grpc-load", "chandra-rest-load-one-row", "chandra-grpc-load-one-row",
+        "muppaneni-rest-nested", "muppaneni-graphql-nested", "muppaneni-rest-naive-nested",
+    ]  # fmt: skip
+    chandra, muppaneni = (study["claims"][0] for study in one.about["studies"])
+    assert (chandra["loads"], list(chandra["also"])) == (["load"], ["load-one-row"])
+    assert muppaneni["topologies"] == ["graphql", "rest-naive"]
+
+
 @pytest.mark.parametrize(
     ("given", "message"),
     [

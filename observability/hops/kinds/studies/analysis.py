@@ -19,7 +19,6 @@ from hops.gates.verdict import failing_gates, verdict_of
 from hops.kinds.studies.document import (
     LATENCY,
     METRICS,
-    NAIVE,
     OF_AN_ORDER,
     OF_THE_ANSWERS,
     Claim,
@@ -30,6 +29,7 @@ from hops.kinds.studies.document import (
     Study,
     Verdict,
     arm_label,
+    other_clients,
     studies_in,
 )
 from hops.kinds.studies.figures import Figures
@@ -240,14 +240,10 @@ class _Judged:
         return reasons
 
     def _other_client(self, claim: Claim) -> OtherClient | None:
-        """Judges the claim with other clients, if such arms ran.
-
-        Where a side makes one request per item, only that side changes, and batches. Else both sides stop batching.
-        """
+        """Judges the claim with other clients, if such arms ran."""
         load, sides = claim["loads"][0], claim["topologies"]
-        naive = any(side.endswith(NAIVE) for side in sides)
-        swapped = [side.removesuffix(NAIVE) if naive else f"{side}{NAIVE}" for side in sides]
-        arms, changed = ([arm_label(self.study["id"], side, load) for side in each] for each in (sides, swapped))
+        both = (sides, other_clients(sides))
+        arms, changed = ([arm_label(self.study["id"], side, load) for side in each] for each in both)
         others = [other if other in self.measured.journeys else arm for arm, other in zip(arms, changed, strict=True)]
         if others == arms or others[0] == others[1] or len(claim["loads"]) > 1:
             return None

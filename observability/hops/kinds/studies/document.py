@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final, Literal, TypedDict, cast, get_args
 
 from hops.run.documents.estimate import Estimate
@@ -190,6 +191,15 @@ class StudySummary(Summary):
 def arm_label(study: str, topology: str, load: str) -> str:
     """Names a topology under a load of a study in the results: `niswar-rest-flat-100`."""
     return f"{study}-{topology}-{load}"
+
+
+def other_clients(topologies: Sequence[str]) -> list[str]:
+    """Returns the topologies with the other kind of client.
+
+    Where a side makes one request per item, only that side changes, and batches. Else both sides stop batching.
+    """
+    naive = any(topology.endswith(NAIVE) for topology in topologies)
+    return [topology.removesuffix(NAIVE) if naive else f"{topology}{NAIVE}" for topology in topologies]
 
 
 def replayed_in(summary: Summary) -> list[Replayed]:
