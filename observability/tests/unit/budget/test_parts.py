@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import sys
 
 import pytest
 from msgspec.structs import asdict, replace
@@ -382,8 +381,8 @@ def test_spans_that_are_each_others_parents_are_orphans(draw):
     assert budget.gap_ns == 0
 
 
-def test_each_of_many_children_costs_the_same(draw):
-    few, many = (_steps(functools.partial(budgets_of, [_wide_call(draw, count)])) for count in (250, 1000))
+def test_each_of_many_children_costs_the_same(draw, steps_of):
+    few, many = (steps_of(functools.partial(budgets_of, [_wide_call(draw, count)])) for count in (250, 1000))
     assert many < 5 * few
 
 
@@ -396,24 +395,6 @@ def _wide_call(draw, count):
         for number, end_ns in enumerate(range(end_ns, end_ns + 10 * count, 10))
     ]
     return [root, answer, *chunks]
-
-
-def _steps(work):
-    """Counts the lines of Python that run; the number is the same each time, on any machine."""
-    count = 0
-
-    def trace(_frame, _event, _argument):
-        nonlocal count
-        count += 1
-        return trace
-
-    before = sys.gettrace()
-    sys.settrace(trace)
-    try:
-        work()
-    finally:
-        sys.settrace(before)
-    return count
 
 
 def test_a_chain_deeper_than_the_stack_is_walked(draw):
